@@ -1,0 +1,1 @@
+"""Approved plans become results."""

@@ -1,0 +1,1 @@
+"""The far side: one port, one adapter per kind of cluster."""

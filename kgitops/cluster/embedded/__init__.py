@@ -1,0 +1,1 @@
+"""A cluster in one SQLite file: decide, append, replay."""

@@ -1,0 +1,87 @@
+"""What every kind of cluster offers, and nothing else is asked of one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kgitops.model.capabilities import Capabilities
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Json
+from kgitops.model.requests import Request
+from kgitops.model.results import RequestResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryEntry:
+    """One message: ``value`` None is a deletion; ``timestamp_ms`` is given by the log itself."""
+
+    offset: int
+    key: str
+    value: Mapping[str, Json] | None
+    timestamp_ms: int
+
+
+class RegistryLog(Protocol):
+    """The compacted log that keeps ownership, locks, runs and nonces on the cluster itself."""
+
+    def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
+        """Every entry at or after offset ``since``, to the end; None when there is no registry.
+
+        Raises:
+            SafetyError: the registry exists and can't be read to its end, or is no registry.
+            UnreachableError: the cluster can't be reached or refuses.
+        """
+        ...
+
+    def append(self, entries: Sequence[tuple[str, Mapping[str, Json] | None]]) -> int:
+        """Write all entries or none, durably, creating the registry first; the last offset.
+
+        Raises:
+            LockedError: the log is held by someone else.
+            UnreachableError: the log can't be written.
+        """
+        ...
+
+    def now_ms(self) -> int:
+        """The log's clock: what the next entry's timestamp would be, in milliseconds."""
+        ...
+
+
+class Cluster(Protocol):
+    """A cluster that can be read and asked to change."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this cluster can carry out and check."""
+        ...
+
+    @property
+    def registry(self) -> RegistryLog:
+        """The registry kept on this cluster."""
+        ...
+
+    def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
+        """The cluster now. ``topics`` narrows which topics are read; None reads all.
+
+        Raises:
+            UnreachableError: the cluster can't be read, so nothing may be concluded.
+            SafetyError: the registry can't be trusted.
+        """
+        ...
+
+    def execute(
+        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+    ) -> Sequence[RequestResult]:
+        """Carry out one wire batch: requests of one api, one result each, in order.
+
+        A failure of one does not hide the others (A4-05). With ``validate_only`` the cluster
+        judges and changes nothing.
+
+        Raises:
+            UnreachableError: no answer; what happened is unknown and must be looked up.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what the connection holds."""
+        ...

@@ -1,0 +1,1 @@
+"""What the manifests ask for, in Kafka's normal form."""

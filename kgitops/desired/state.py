@@ -1,0 +1,141 @@
+"""What a project asks for: requested objects in normal form, and the scope it may act in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kgitops.model.acls import AclBinding
+from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.model.source import Finding, Located
+from kgitops.model.topics import Assignment
+
+
+class DeletionPolicy(StrEnum):
+    """What removing an object's document means (contract §1, Removal)."""
+
+    PROTECT = "Protect"
+    DELETE = "Delete"
+    ORPHAN = "Orphan"
+
+
+class ConfigsPolicy(StrEnum):
+    """Whether config keys that nobody declared are left alone or removed (contract §1, Fields)."""
+
+    DECLARED = "Declared"
+    EXACT = "Exact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredTopic:
+    """A declared topic. Either ``assignment`` is given, or partitions and replication factor."""
+
+    address: str
+    name: str
+    partitions: int
+    replication_factor: int
+    assignment: Assignment | None = None
+    configs: Mapping[str, str] = field(default_factory=dict)
+    delete_records_before: Mapping[int, int] = field(default_factory=dict)
+    deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
+    deletion_policy_written: bool = False
+    configs_policy: ConfigsPolicy = ConfigsPolicy.DECLARED
+    labels: Mapping[str, str] = field(default_factory=dict)
+    located: Located = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredAcl:
+    """One declared binding; a document of several principals or operations makes several."""
+
+    address: str
+    binding: AclBinding
+    deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
+    deletion_policy_written: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    located: Located = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredQuota:
+    """The declared quotas of one entity, by Kafka's key."""
+
+    address: str
+    entity: ClientQuotaEntity
+    quotas: Mapping[str, float]
+    deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
+    deletion_policy_written: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    located: Located = field(compare=False, repr=False)
+
+
+DesiredObject = DesiredTopic | DesiredAcl | DesiredQuota
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """The reviewed statement that the object at ``address`` is to be deleted."""
+
+    name: str
+    address: str
+    reason: str
+    topic_id: str | None = None
+    located: Located = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """Whose manifests these are: ``identity`` is the uid, or the name where there is no uid."""
+
+    name: str
+    uid: str | None = None
+    formerly: tuple[str, ...] = ()
+    take_from: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """What the registry knows the project by."""
+        return self.uid or self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Safety:
+    """Limits on deletions (contract §2); ``allow_deletes`` is the one override, per kind."""
+
+    max_deletes: int = 10
+    max_delete_percent: int = 20
+    allow_deletes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What an absence may mean.
+
+    ``whole``: the whole project was loaded, so what is not declared was removed.
+    ``other_clusters``: addresses declared for other clusters only; a Tombstone alone removes them.
+    ``targets`` and ``excludes``: addresses given on the command line; empty targets mean all.
+    """
+
+    whole: bool
+    other_clusters: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()
+    excludes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredState:
+    """Everything the manifests ask for, in the order of their addresses.
+
+    ``digest`` covers the normal form of every object, so that it does not depend on files,
+    spelling or order. ``warnings`` are findings that do not stop a run.
+    """
+
+    project: Project
+    scope: Scope
+    safety: Safety = Safety()
+    principal: str = "User:ANONYMOUS"
+    topics: tuple[DesiredTopic, ...] = ()
+    acls: tuple[DesiredAcl, ...] = ()
+    quotas: tuple[DesiredQuota, ...] = ()
+    tombstones: tuple[Tombstone, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    digest: str = ""

@@ -1,0 +1,1 @@
+"""YAML files in, checked documents out."""

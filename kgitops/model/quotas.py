@@ -1,0 +1,46 @@
+"""Client quotas: the entities they are set on, the keys, and their one spelling."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+USER = "user"
+CLIENT_ID = "client-id"
+IP = "ip"
+ENTITY_TYPES = (USER, CLIENT_ID, IP)
+
+ClientQuotaEntity = tuple[tuple[str, str | None], ...]
+"""(entity type, name) pairs in the order of ENTITY_TYPES; a None name is the default (F590-50)."""
+
+# Kafka's QuotaConfigs: the first set holds whole numbers only (F590-51).
+INTEGRAL_KEYS = frozenset({"producer_byte_rate", "consumer_byte_rate", "connection_creation_rate"})
+CLIENT_KEYS = frozenset(
+    {"producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"}
+)
+IP_KEYS = frozenset({"connection_creation_rate"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientQuotaState:
+    """The quotas of one entity, by Kafka's key, each a positive double."""
+
+    entity: ClientQuotaEntity
+    quotas: Mapping[str, float] = field(default_factory=dict)
+
+
+def make_entity(parts: Mapping[str, str | None]) -> ClientQuotaEntity:
+    """The entity of ``parts`` in its one order."""
+    return tuple((kind, parts[kind]) for kind in ENTITY_TYPES if kind in parts)
+
+
+def quota_keys(entity: ClientQuotaEntity) -> frozenset[str]:
+    """The quota keys that Kafka knows for this entity."""
+    return IP_KEYS if any(kind == IP for kind, _ in entity) else CLIENT_KEYS
+
+
+def quota_text(value: float) -> str:
+    """The shortest decimal string of a quota: ``10485760``, ``12.5``, never an exponent."""
+    if value == math.floor(value):
+        return str(int(value))
+    text = repr(value)
+    return f"{value:.20f}".rstrip("0") if "e" in text else text

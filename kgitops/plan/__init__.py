@@ -1,0 +1,1 @@
+"""Differences as requests: pure functions over values."""
