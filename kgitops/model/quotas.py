@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 USER = "user"
 CLIENT_ID = "client-id"
@@ -42,5 +43,5 @@ def quota_text(value: float) -> str:
     """The shortest decimal string of a quota: ``10485760``, ``12.5``, never an exponent."""
     if value == math.floor(value):
         return str(int(value))
-    text = repr(value)
-    return f"{value:.20f}".rstrip("0") if "e" in text else text
+    # By way of repr, the shortest text that reads back as the same double, also below 1e-4.
+    return format(Decimal(repr(value)), "f")

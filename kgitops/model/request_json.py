@@ -1,0 +1,238 @@
+"""Requests as JSON, for plan files and journals, and back; exactly one shape for each.
+
+Keys are snake_case; 64-bit offsets and config values are text, quotas their shortest decimals.
+"""
+
+from typing import assert_never
+
+from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.quotas import ENTITY_TYPES, ClientQuotaEntity, quota_text
+from kgitops.model.registry import Json
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.strict_json import (
+    ShapeError,
+    array,
+    boolean,
+    choice,
+    integer,
+    integer_text,
+    mapping,
+    members,
+    text,
+    text_or_none,
+)
+from kgitops.model.topics import RequestedTopicState
+
+_STATE_KEYS = (
+    "name",
+    "topic_id",
+    "assignment",
+    "configs",
+    "marked_for_deletion",
+    "reassigning",
+    "requested_configs",
+    "generated_replica_assignments",
+)
+_BINDING_KEYS = (
+    "resource_type",
+    "resource_name",
+    "pattern_type",
+    "principal",
+    "host",
+    "operation",
+    "permission_type",
+)
+
+
+def request_to_json(request: Request) -> dict[str, Json]:
+    """The request's ``body`` in a plan; its type is told by ``api_name``."""
+    match request:
+        case CreateTopicRequest():
+            return {
+                "topic": request.topic,
+                "requested_state": _state_to_json(request.requested_state),
+            }
+        case AlterTopicRequest():
+            return {
+                "topic": request.topic,
+                "topic_id": request.topic_id,
+                "step": str(request.step),
+                "requested_state": _state_to_json(request.requested_state),
+            }
+        case DeleteTopicRequest():
+            return {"topic": request.topic, "topic_id": request.topic_id}
+        case DeleteRecordsRequest():
+            offsets = request.deleted_message_offsets
+            return {
+                "topic": request.topic,
+                "topic_id": request.topic_id,
+                "deleted_message_offsets": {str(k): str(offsets[k]) for k in sorted(offsets)},
+            }
+        case CreateAclRequest() | DeleteAclRequest():
+            return {"binding": _binding_to_json(request.binding)}
+        case AlterClientQuotaRequest():
+            quotas = request.quotas
+            return {
+                "entity": dict(request.entity),
+                "quotas": {key: _quota_to_json(quotas[key]) for key in sorted(quotas)},
+            }
+        case _:
+            assert_never(request)
+
+
+def request_from_json(api: str, body: Json) -> Request:
+    """The request that ``request_to_json`` wrote.
+
+    Raises:
+        ValueError: the api is not known, or the body is not exactly of its shape.
+    """
+    match api:
+        case "CreateTopic":
+            given = members(body, "body", ("topic", "requested_state"))
+            return CreateTopicRequest(
+                topic=text(given["topic"], "body.topic"),
+                requested_state=_state(given["requested_state"], "body.requested_state"),
+            )
+        case "AlterTopic":
+            given = members(body, "body", ("topic", "topic_id", "step", "requested_state"))
+            return AlterTopicRequest(
+                topic=text(given["topic"], "body.topic"),
+                topic_id=text(given["topic_id"], "body.topic_id"),
+                step=choice(AlterStep, given["step"], "body.step"),
+                requested_state=_state(given["requested_state"], "body.requested_state"),
+            )
+        case "DeleteTopic":
+            given = members(body, "body", ("topic", "topic_id"))
+            return DeleteTopicRequest(
+                topic=text(given["topic"], "body.topic"),
+                topic_id=text(given["topic_id"], "body.topic_id"),
+            )
+        case "DeleteRecords":
+            given = members(body, "body", ("topic", "topic_id", "deleted_message_offsets"))
+            path = "body.deleted_message_offsets"
+            offsets = mapping(given["deleted_message_offsets"], path)
+            return DeleteRecordsRequest(
+                topic=text(given["topic"], "body.topic"),
+                topic_id=text(given["topic_id"], "body.topic_id"),
+                deleted_message_offsets={
+                    integer_text(key, f"a partition of {path}"): integer_text(
+                        value, f"{path}.{key}"
+                    )
+                    for key, value in offsets.items()
+                },
+            )
+        case "CreateAcl":
+            return CreateAclRequest(binding=_binding(members(body, "body", ("binding",))))
+        case "DeleteAcl":
+            return DeleteAclRequest(binding=_binding(members(body, "body", ("binding",))))
+        case "AlterClientQuota":
+            given = members(body, "body", ("entity", "quotas"))
+            return AlterClientQuotaRequest(
+                entity=_entity(given["entity"], "body.entity"),
+                quotas={
+                    key: _quota(value, f"body.quotas.{key}")
+                    for key, value in mapping(given["quotas"], "body.quotas").items()
+                },
+            )
+        case _:
+            raise ShapeError(f"there is no request named {api!r}")
+
+
+def _state_to_json(state: RequestedTopicState) -> dict[str, Json]:
+    return {
+        "name": state.name,
+        "topic_id": state.topic_id,
+        "assignment": [list(replicas) for replicas in state.assignment],
+        "configs": {key: state.configs[key] for key in sorted(state.configs)},
+        "marked_for_deletion": state.marked_for_deletion,
+        "reassigning": state.reassigning,
+        "requested_configs": {
+            key: state.requested_configs[key] for key in sorted(state.requested_configs)
+        },
+        "generated_replica_assignments": state.generated_replica_assignments,
+    }
+
+
+def _state(value: Json, path: str) -> RequestedTopicState:
+    given = members(value, path, _STATE_KEYS)
+    return RequestedTopicState(
+        name=text(given["name"], f"{path}.name"),
+        topic_id=text_or_none(given["topic_id"], f"{path}.topic_id"),
+        assignment=array(given["assignment"], f"{path}.assignment", _replicas),
+        configs={
+            key: text(config, f"{path}.configs.{key}")
+            for key, config in mapping(given["configs"], f"{path}.configs").items()
+        },
+        marked_for_deletion=boolean(given["marked_for_deletion"], f"{path}.marked_for_deletion"),
+        reassigning=boolean(given["reassigning"], f"{path}.reassigning"),
+        requested_configs={
+            key: text_or_none(config, f"{path}.requested_configs.{key}")
+            for key, config in mapping(
+                given["requested_configs"], f"{path}.requested_configs"
+            ).items()
+        },
+        generated_replica_assignments=boolean(
+            given["generated_replica_assignments"], f"{path}.generated_replica_assignments"
+        ),
+    )
+
+
+def _replicas(value: Json, path: str) -> tuple[int, ...]:
+    return array(value, path, integer)
+
+
+def _binding_to_json(binding: AclBinding) -> dict[str, Json]:
+    return {key: str(getattr(binding, key)) for key in _BINDING_KEYS}
+
+
+def _binding(body: Json) -> AclBinding:
+    path = "body.binding"
+    given = members(body["binding"], path, _BINDING_KEYS)
+    return AclBinding(
+        resource_type=choice(ResourceType, given["resource_type"], f"{path}.resource_type"),
+        resource_name=text(given["resource_name"], f"{path}.resource_name"),
+        pattern_type=choice(PatternType, given["pattern_type"], f"{path}.pattern_type"),
+        principal=text(given["principal"], f"{path}.principal"),
+        host=text(given["host"], f"{path}.host"),
+        operation=choice(Operation, given["operation"], f"{path}.operation"),
+        permission_type=choice(PermissionType, given["permission_type"], f"{path}.permission_type"),
+    )
+
+
+def _entity(value: Json, path: str) -> ClientQuotaEntity:
+    given = mapping(value, path)
+    unknown = [kind for kind in given if kind not in ENTITY_TYPES]
+    if unknown or not given:
+        raise ShapeError(f"{path} is not an entity of {', '.join(ENTITY_TYPES)}")
+    return tuple(
+        (kind, text_or_none(given[kind], f"{path}.{kind}"))
+        for kind in ENTITY_TYPES
+        if kind in given
+    )
+
+
+def _quota_to_json(value: float | None) -> str | None:
+    return None if value is None else quota_text(value)
+
+
+def _quota(value: Json, path: str) -> float | None:
+    if value is None:
+        return None
+    decimals = text(value, path)
+    try:
+        number = float(decimals)
+        if quota_text(number) == decimals:
+            return number
+    except (ValueError, OverflowError):
+        pass
+    raise ShapeError(f"{path} is not a quota in its shortest decimals")

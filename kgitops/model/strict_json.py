@@ -1,0 +1,86 @@
+"""Reading JSON that must have exactly the expected shape: anything else is an error with a path."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import TypeVar
+
+from kgitops.model.registry import Json
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
+
+T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
+
+
+class ShapeError(ValueError):
+    """JSON that is not of the expected shape; says where and what."""
+
+
+def members(value: Json, path: str, keys: Sequence[str]) -> Mapping[str, Json]:
+    """The members of an object that has exactly ``keys``."""
+    if not isinstance(value, dict):
+        raise ShapeError(f"{path} is not an object")
+    # The usual case, all keys and no other, costs no set.
+    if len(value) != len(keys) or not all(key in value for key in keys):
+        for key in keys:
+            if key not in value:
+                raise ShapeError(f"{path} has no key {key!r}")
+        unknown = next(key for key in value if key not in keys)
+        raise ShapeError(f"{path} has the unknown key {unknown!r}")
+    return value
+
+
+def mapping(value: Json, path: str) -> Mapping[str, Json]:
+    """An object with any keys."""
+    if not isinstance(value, dict):
+        raise ShapeError(f"{path} is not an object")
+    return value
+
+
+def array(value: Json, path: str, read: Callable[[Json, str], T]) -> tuple[T, ...]:
+    """An array, each item read by ``read``."""
+    if not isinstance(value, list):
+        raise ShapeError(f"{path} is not an array")
+    return tuple(read(item, f"{path}[{index}]") for index, item in enumerate(value))
+
+
+def text(value: Json, path: str) -> str:
+    """A string."""
+    if not isinstance(value, str):
+        raise ShapeError(f"{path} is not text")
+    return value
+
+
+def text_or_none(value: Json, path: str) -> str | None:
+    """A string or null."""
+    return None if value is None else text(value, path)
+
+
+def integer(value: Json, path: str) -> int:
+    """A whole number."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ShapeError(f"{path} is not a whole number")
+    return value
+
+
+def integer_text(value: Json, path: str) -> int:
+    """A whole number written as text, in its one spelling."""
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        return int(value)
+    raise ShapeError(f"{path} is not a whole number written as text")
+
+
+def boolean(value: Json, path: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise ShapeError(f"{path} is neither true nor false")
+    return value
+
+
+def choice(kind: type[E], value: Json, path: str) -> E:
+    """One of a closed set."""
+    try:
+        return kind(text(value, path))
+    except ValueError:
+        raise ShapeError(f"{path} is none of {', '.join(kind)}") from None
