@@ -1,0 +1,549 @@
+"""Plans to render and to seal: a handful built by hand, and a strategy for any plan at all."""
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+from model.request_strategies import any_text, requests, topic_ids
+
+from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.addresses import acl_address, topic_address
+from kgitops.model.capabilities import Validation
+from kgitops.model.registry import Owner
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.source import Finding, Severity, Source
+from kgitops.model.topics import RequestedTopicState
+from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan import risks
+from kgitops.plan.plan import (
+    AccessLoss,
+    Action,
+    Base,
+    Change,
+    Desired,
+    Drift,
+    FieldChange,
+    Kept,
+    Kind,
+    Plan,
+    PlannedRequest,
+    Precondition,
+    Target,
+)
+from kgitops.plan.risks import Risk, all_risks
+
+TOPIC_ID = "pLbTz2s1R5eK0cQyA1b2Cg"
+
+
+def make_plan(*changes: Change, **more: object) -> Plan:
+    """A plan for the cluster prod-eu with these changes."""
+    values: dict[str, object] = {
+        "target": Target(name="prod-eu", backend="embedded", cluster_id="5L6g3nShTeMCtKA8X86swQ"),
+        "desired": Desired(
+            project="payments",
+            identity="6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11",
+            digest="sha256:" + "d" * 64,
+            git_sha="3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a",
+        ),
+        "base": Base(digest="sha256:" + "b" * 64, registry_topic_id="reg", registry_offset=2**60),
+        "principal": "User:kgitops",
+        "changes": changes,
+        "managed_counts": {"Topic": 40, "Acl": 12},
+    }
+    return Plan(**{**values, **more})  # type: ignore[arg-type]
+
+
+def create_topic(name: str, *, line: int = 3, partitions: int = 6) -> Change:
+    """``+ topic NAME``."""
+    state = RequestedTopicState(
+        name=name,
+        topic_id=None,
+        assignment=((1, 2, 3),) * partitions,
+        configs={"retention.ms": "604800000"},
+        requested_configs={"retention.ms": "604800000"},
+        generated_replica_assignments=True,
+    )
+    return _change(
+        topic_address(name),
+        Kind.TOPIC,
+        Action.CREATE,
+        (risks.TOPIC_CREATE,),
+        because="it is declared",
+        source=Source(f"topics/{name}.yaml", line, 1),
+        requests=[CreateTopicRequest(topic=name, requested_state=state)],
+        after={"name": name, "partitions": partitions, "configs": {"retention.ms": "604800000"}},
+        impact={"partitions": partitions},
+        owner_after=_owner({"kind": "Topic", "name": name}),
+        exists=False,
+    )
+
+
+def delete_topic(name: str, *, topic_id: str = TOPIC_ID) -> Change:
+    """``- topic NAME``, 48.2 GiB of it."""
+    return _change(
+        topic_address(name),
+        Kind.TOPIC,
+        Action.DELETE,
+        (risks.TOPIC_DELETE,),
+        because='the tombstone drop-orders-v1 names it: "replaced by orders.v2", JIRA-123',
+        source=Source("tombstones.yaml", 12, 3),
+        requests=[DeleteTopicRequest(topic=name, topic_id=topic_id)],
+        before={"name": name, "topic_id": topic_id, "partitions": 12},
+        impact={"partitions": 12, "bytes": 51754355917, "records": 18_200_345},
+        owner_before=_owner({"kind": "Topic", "name": name}, topic_id),
+        topic_id=topic_id,
+    )
+
+
+def shrink_topic(name: str) -> Change:
+    """``~ topic NAME`` with a shorter retention, more partitions and a config removed."""
+    state = RequestedTopicState(
+        name=name,
+        topic_id=TOPIC_ID,
+        assignment=((1, 2, 3),) * 12,
+        configs={"retention.ms": "86400000"},
+        requested_configs={"retention.ms": "86400000", "max.message.bytes": None},
+    )
+    grown = RequestedTopicState(
+        name=name, topic_id=TOPIC_ID, assignment=((1, 2, 3),) * 24, configs=state.configs
+    )
+    return _change(
+        topic_address(name),
+        Kind.TOPIC,
+        Action.UPDATE,
+        (risks.RETENTION_SHRINK, risks.PARTITIONS_UP, risks.CONFIG_REMOVE),
+        because="it differs from its document",
+        source=Source("topics/payments.yaml", 3, 1),
+        requests=[
+            AlterTopicRequest(
+                topic=name, topic_id=TOPIC_ID, step=AlterStep.CONFIGS, requested_state=state
+            ),
+            AlterTopicRequest(
+                topic=name, topic_id=TOPIC_ID, step=AlterStep.PARTITIONS, requested_state=grown
+            ),
+        ],
+        before={"name": name, "topic_id": TOPIC_ID, "partitions": 12},
+        after={"name": name, "topic_id": TOPIC_ID, "partitions": 24},
+        fields=(
+            FieldChange(
+                path="configs.retention.ms",
+                before="604800000",
+                after="86400000",
+                risk=risks.RETENTION_SHRINK,
+            ),
+            FieldChange(
+                path="configs.max.message.bytes",
+                before="2097164",
+                after="1048588",
+                risk=risks.CONFIG_REMOVE,
+                note="cluster default",
+            ),
+            FieldChange(path="partitions", before="12", after="24", risk=risks.PARTITIONS_UP),
+        ),
+        impact={"partitions": 12, "bytes": 1610612736, "records": 120_000},
+        owner_before=_owner({"kind": "Topic", "name": name}, TOPIC_ID),
+        owner_after=_owner({"kind": "Topic", "name": name}, TOPIC_ID),
+        topic_id=TOPIC_ID,
+    )
+
+
+def update_topic(name: str) -> Change:
+    """``~ topic NAME``, nothing to worry about."""
+    state = RequestedTopicState(
+        name=name, topic_id=TOPIC_ID, assignment=((1, 2),), configs={"segment.bytes": "536870912"}
+    )
+    return _change(
+        topic_address(name),
+        Kind.TOPIC,
+        Action.UPDATE,
+        (risks.CONFIG_CHANGE,),
+        because="it differs from its document",
+        source=Source("topics/safe.yaml", 9, 1),
+        requests=[
+            AlterTopicRequest(
+                topic=name, topic_id=TOPIC_ID, step=AlterStep.CONFIGS, requested_state=state
+            )
+        ],
+        before={"name": name},
+        after={"name": name},
+        fields=(
+            FieldChange(
+                path="configs.segment.bytes",
+                before="1073741824",
+                after="536870912",
+                risk=risks.CONFIG_CHANGE,
+            ),
+        ),
+        topic_id=TOPIC_ID,
+    )
+
+
+def adopt_topic(name: str) -> Change:
+    """``> topic NAME``."""
+    return _change(
+        topic_address(name),
+        Kind.TOPIC,
+        Action.ADOPT,
+        (risks.TOPIC_ADOPT,),
+        because="it is declared, exists, and nobody manages it",
+        source=Source("topics/adopted.yaml", 1, 1),
+        before={"name": name},
+        after={"name": name},
+        owner_after=_owner({"kind": "Topic", "name": name}, TOPIC_ID),
+        topic_id=TOPIC_ID,
+    )
+
+
+def forget_topic(name: str) -> Change:
+    """``. topic NAME``."""
+    return _change(
+        topic_address(name),
+        Kind.TOPIC,
+        Action.FORGET,
+        (risks.TOPIC_FORGET,),
+        because="its document is gone and its deletionPolicy is Orphan",
+        source=None,
+        before={"name": name},
+        owner_before=_owner({"kind": "Topic", "name": name}, TOPIC_ID),
+        topic_id=TOPIC_ID,
+    )
+
+
+def binding(principal: str, topic: str, operation: Operation = Operation.READ) -> AclBinding:
+    """An Allow on one topic."""
+    return AclBinding(
+        resource_type=ResourceType.TOPIC,
+        resource_name=topic,
+        pattern_type=PatternType.LITERAL,
+        principal=principal,
+        host="*",
+        operation=operation,
+        permission_type=PermissionType.ALLOW,
+    )
+
+
+def acl_change(acl: AclBinding, action: Action) -> Change:
+    """A binding that is granted or revoked."""
+    create = action is Action.CREATE
+    return _change(
+        acl_address(acl),
+        Kind.ACL,
+        action,
+        (risks.ACL_GRANT if create else risks.ACL_REVOKE,),
+        because="it is declared" if create else "its document is gone",
+        source=Source("acls/billing.yaml", 4, 1) if create else None,
+        requests=[CreateAclRequest(binding=acl) if create else DeleteAclRequest(binding=acl)],
+        before=None if create else {"principal": acl.principal},
+        after={"principal": acl.principal} if create else None,
+        validated=Validation.NOT_SUPPORTED,
+        exists=not create,
+    )
+
+
+def quota_change() -> Change:
+    """A consumer's quota that is lowered."""
+    return _change(
+        "quota/user=billing",
+        Kind.QUOTA,
+        Action.UPDATE,
+        (risks.QUOTA_LOWER,),
+        because="it differs from its document",
+        source=Source("quotas.yaml", 8, 1),
+        requests=[
+            AlterClientQuotaRequest(
+                entity=(("user", "billing"),), quotas={"consumer_byte_rate": 5242880.0}
+            )
+        ],
+        before={"entity": {"user": "billing"}},
+        after={"entity": {"user": "billing"}},
+        fields=(
+            FieldChange(
+                path="quotas.consumer_byte_rate",
+                before="10485760",
+                after="5242880",
+                risk=risks.QUOTA_LOWER,
+            ),
+        ),
+    )
+
+
+def one_change() -> Plan:
+    """The usual pull request."""
+    return make_plan(create_topic("orders.v2"))
+
+
+def twelve_changes() -> Plan:
+    """A bit of everything, with warnings, drift and kept objects."""
+    return make_plan(
+        delete_topic("orders.v1"),
+        acl_change(binding("User:billing", "orders.v1"), Action.DELETE),
+        shrink_topic("payments"),
+        quota_change(),
+        update_topic("audit"),
+        adopt_topic("legacy.events"),
+        forget_topic("scratch"),
+        create_topic("orders.v2"),
+        create_topic("orders.v2.dlq", partitions=1),
+        acl_change(binding("User:billing", "orders.v2"), Action.CREATE),
+        acl_change(binding("User:audit", "orders.v2"), Action.CREATE),
+        acl_change(binding("User:audit", "orders.v2", Operation.DESCRIBE), Action.CREATE),
+        access_losses=(
+            AccessLoss(principal="User:billing", operation="Read", resource="topic orders.v1"),
+        ),
+        drift=(
+            Drift(
+                address="topic/audit",
+                path="configs.segment.bytes",
+                last_applied="536870912",
+                found="1073741824",
+                rule="restored",
+            ),
+            Drift(
+                address="topic/audit",
+                path="configs.retention.ms",
+                last_applied=None,
+                found="-1",
+                rule="undeclared",
+            ),
+        ),
+        kept=(
+            Kept(address="topic/theirs", rule="foreign"),
+            Kept(address="topic/others", rule="foreign"),
+            Kept(address="topic/staging-only", rule="excluded"),
+        ),
+        warnings=(
+            Finding(
+                source=Source("topics/payments.yaml", 7, 5),
+                problem="min.insync.replicas is 3 of 3 replicas",
+                advice="leave one broker to lose",
+                severity=Severity.WARNING,
+            ),
+        ),
+    )
+
+
+def thousand_changes() -> Plan:
+    """Where folding has to help and nothing bad may hide."""
+    return make_plan(
+        *(delete_topic(f"old.{n}") for n in range(3)),
+        *(shrink_topic(f"metrics.{n}") for n in range(7)),
+        *(update_topic(f"logs.{n}") for n in range(200)),
+        *(create_topic(f"team-{n % 9}.events.{n}") for n in range(690)),
+        *(acl_change(binding(f"User:app-{n}", "bus"), Action.CREATE) for n in range(100)),
+        kept=tuple(Kept(address=f"topic/foreign.{n}", rule="foreign") for n in range(250)),
+        allow_deletes={"Topic": 3},
+        partial=True,
+    )
+
+
+def no_changes() -> Plan:
+    """The best plan."""
+    return make_plan()
+
+
+def refused_plan() -> Plan:
+    """Two rules refuse and a manifest asks for what Kafka can't do."""
+    return make_plan(
+        delete_topic("orders.v1"),
+        refusals=(
+            Reason(
+                exit=ExitCode.REFUSED,
+                sentence="topic/ledger is protected and its document is gone; "
+                "write a Tombstone, or set deletionPolicy first",
+            ),
+            Reason(
+                exit=ExitCode.REFUSED,
+                sentence="topic/theirs belongs to project billing; take it out of the manifests",
+            ),
+        ),
+        findings=(
+            Finding(
+                source=Source("topics/ledger.yaml", 6, 15),
+                problem="topic ledger has 12 partitions and Kafka can't go down to 6",
+                advice="keep 12, or make a new topic and move the data",
+            ),
+        ),
+    )
+
+
+ALL_PLANS = {
+    "no_changes": no_changes,
+    "one_change": one_change,
+    "twelve_changes": twelve_changes,
+    "thousand_changes": thousand_changes,
+    "refused": refused_plan,
+}
+
+_sources = st.none() | st.builds(
+    Source, file=any_text, line=st.integers(1, 9999), column=st.integers(1, 200)
+)
+_json_objects = st.dictionaries(
+    any_text, st.none() | any_text | st.integers(0, 9) | st.lists(any_text, max_size=2), max_size=3
+)
+_preconditions = st.builds(
+    Precondition,
+    object=any_text,
+    exists=st.booleans(),
+    topic_id=st.none() | topic_ids,
+    owner=st.none() | any_text,
+    fields=st.dictionaries(any_text, st.none() | any_text, max_size=2),
+)
+_owners = st.none() | st.builds(
+    Owner,
+    project=any_text,
+    last_applied=_json_objects,
+    topic_id=st.none() | topic_ids,
+    adopted=st.booleans(),
+    spent=st.booleans(),
+)
+_planned_requests = st.builds(
+    PlannedRequest,
+    id=any_text,
+    request=requests,
+    depends_on=st.lists(any_text, max_size=2).map(tuple),
+    validated=st.sampled_from(Validation),
+    expects=_preconditions,
+)
+_fields = st.builds(
+    FieldChange,
+    path=any_text,
+    before=st.none() | any_text,
+    after=st.none() | any_text,
+    risk=st.none() | st.sampled_from(all_risks()),
+    note=st.none() | any_text,
+)
+changes = st.builds(
+    Change,
+    address=any_text,
+    kind=st.sampled_from(Kind),
+    actions=st.lists(st.sampled_from(Action), min_size=1, max_size=2, unique=True).map(tuple),
+    risks=st.sets(st.sampled_from(all_risks()), min_size=1, max_size=3).map(risks.worst_first),
+    because=any_text,
+    source=_sources,
+    before=st.none() | _json_objects,
+    after=st.none() | _json_objects,
+    fields=st.lists(_fields, max_size=2).map(tuple),
+    preconditions=st.lists(_preconditions, max_size=2).map(tuple),
+    requests=st.lists(_planned_requests, max_size=2).map(tuple),
+    owner_before=_owners,
+    owner_after=_owners,
+    impact=st.fixed_dictionaries(
+        {},
+        optional={
+            "partitions": st.integers(0, 9),
+            "bytes": st.integers(0, 2**63),
+            "records": st.integers(0, 2**63),
+        },
+    ),
+)
+findings = st.builds(
+    Finding,
+    source=_sources,
+    problem=any_text,
+    advice=any_text,
+    severity=st.sampled_from(Severity),
+)
+_counts = st.dictionaries(any_text, st.integers(0, 99), max_size=2)
+any_plan = st.builds(
+    Plan,
+    target=st.builds(Target, name=any_text, backend=any_text, cluster_id=any_text),
+    desired=st.builds(
+        Desired,
+        project=any_text,
+        identity=any_text,
+        digest=any_text,
+        git_sha=st.none() | any_text,
+        dirty=st.booleans(),
+    ),
+    base=st.builds(Base, digest=any_text)
+    | st.builds(
+        Base,
+        digest=any_text,
+        registry_topic_id=any_text,
+        registry_offset=st.integers(-1, 2**63 - 1),
+    ),
+    principal=any_text,
+    changes=st.lists(changes, max_size=3).map(tuple),
+    drift=st.lists(
+        st.builds(
+            Drift,
+            address=any_text,
+            path=any_text,
+            last_applied=st.none() | any_text,
+            found=st.none() | any_text,
+            rule=any_text,
+        ),
+        max_size=2,
+    ).map(tuple),
+    kept=st.lists(st.builds(Kept, address=any_text, rule=any_text), max_size=2).map(tuple),
+    access_losses=st.lists(
+        st.builds(
+            AccessLoss,
+            principal=any_text,
+            operation=any_text,
+            resource=any_text,
+            requester=st.booleans(),
+        ),
+        max_size=2,
+    ).map(tuple),
+    warnings=st.lists(findings, max_size=2).map(tuple),
+    findings=st.lists(findings, max_size=2).map(tuple),
+    refusals=st.lists(
+        st.builds(Reason, exit=st.sampled_from(ExitCode), sentence=any_text), max_size=2
+    ).map(tuple),
+    partial=st.booleans(),
+    allow_deletes=_counts,
+    managed_counts=_counts,
+)
+
+
+def _owner(last_applied: dict[str, object], topic_id: str | None = None) -> Owner:
+    return Owner(
+        project="6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11",
+        topic_id=topic_id,
+        last_applied={**last_applied, "deletionPolicy": "Protect"},
+    )
+
+
+def _change(
+    address: str,
+    kind: Kind,
+    action: Action,
+    codes: tuple[Risk, ...],
+    *,
+    requests: Sequence[Request] = (),
+    validated: Validation = Validation.BROKER,
+    exists: bool = True,
+    topic_id: str | None = None,
+    **more: object,
+) -> Change:
+    expects = Precondition(object=address, exists=exists, topic_id=topic_id)
+    planned = tuple(
+        PlannedRequest(
+            id=f"{address}#{n}",
+            request=request,
+            depends_on=(f"{address}#{n - 1}",) if n else (),
+            validated=Validation.NOT_SUPPORTED
+            if isinstance(request, DeleteTopicRequest)
+            else validated,
+            expects=expects,
+        )
+        for n, request in enumerate(requests)
+    )
+    values = {"before": None, "after": None, "preconditions": (expects,), **more}
+    return Change(
+        address=address,
+        kind=kind,
+        actions=(action,),
+        risks=codes,
+        requests=planned,
+        **values,  # type: ignore[arg-type]
+    )
