@@ -110,7 +110,8 @@ class Change:
 class Drift:
     """A field that someone else changed since the last apply.
 
-    ``rule`` is ``changed`` when this plan restores it and ``undeclared`` when it is left alone.
+    ``rule``: ``restored`` by this plan, ``accepted`` because the manifests now say the same,
+    ``undeclared`` and left alone, or ``missing`` for a whole object that is gone.
     """
 
     address: str

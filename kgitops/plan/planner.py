@@ -1,0 +1,127 @@
+"""The whole diff on one page: desired and current become a plan. No files, sockets, clock or chance."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from kgitops.desired.state import DesiredState
+from kgitops.model.addresses import acl_address
+from kgitops.model.capabilities import Capabilities, Validation
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import api_name
+from kgitops.model.source import Finding, Severity
+from kgitops.plan.access import access_losses
+from kgitops.plan.acls import plan_acls
+from kgitops.plan.order import order_changes
+from kgitops.plan.outcome import Outcome, merge
+from kgitops.plan.ownership import Ownership, build_ownership, identity_problem
+from kgitops.plan.plan import AccessLoss, Base, Change, Desired, Plan, Target
+from kgitops.plan.quotas import plan_quotas
+from kgitops.plan.safety import deletion_limits, empty_desired, managed_counts
+from kgitops.plan.topics import plan_topics
+
+_KINDS: tuple[Callable[[DesiredState, ClusterState, Ownership], Outcome], ...] = (
+    plan_topics,
+    plan_acls,
+    plan_quotas,
+)
+
+
+def make_plan(
+    desired: DesiredState,
+    current: ClusterState,
+    *,
+    target_name: str,
+    capabilities: Capabilities,
+    git_sha: str | None = None,
+    dirty: bool = False,
+) -> Plan:
+    """What must happen so that the cluster holds what is declared; refusals are part of it."""
+    project = desired.project
+    ownership = build_ownership(project, current.registry)
+    managed = managed_counts(current.registry, project.identity)
+    stranger = identity_problem(project, current.registry)
+    empty = empty_desired(desired, ownership)
+    if stranger or empty:
+        # Nothing may be concluded about single objects: a plan of changes would mislead.
+        outcome = Outcome(refusals=[reason for reason in (stranger, empty) if reason])
+    else:
+        outcome = merge(plan(desired, current, ownership) for plan in _KINDS)
+    changes = order_changes(_graded(change, capabilities) for change in outcome.changes)
+    losses = access_losses(current.acls, changes, desired.principal)
+    scope = desired.scope
+    return Plan(
+        target=Target(name=target_name, backend=current.backend, cluster_id=current.cluster_id),
+        desired=Desired(
+            project=project.name,
+            identity=project.identity,
+            digest=desired.digest,
+            git_sha=git_sha,
+            dirty=dirty,
+        ),
+        base=_base(current),
+        principal=desired.principal,
+        changes=changes,
+        drift=tuple(sorted(outcome.drift, key=lambda row: (row.address, row.path))),
+        kept=tuple(sorted(outcome.kept, key=lambda row: (row.address, row.rule))),
+        access_losses=losses,
+        warnings=(*desired.warnings, *outcome.warnings, *_lockout(losses, desired.principal)),
+        findings=tuple(sorted(outcome.findings, key=lambda finding: finding.sort_key)),
+        refusals=(
+            *outcome.refusals,
+            *deletion_limits(changes, managed, desired.safety),
+        ),
+        partial=bool(scope.targets or scope.excludes or not scope.whole),
+        allow_deletes=desired.safety.allow_deletes,
+        managed_counts=managed,
+    )
+
+
+def _graded(change: Change, capabilities: Capabilities) -> Change:
+    """Requests that the cluster has no way to check say so from the start."""
+    if not any(
+        capabilities.validation.get(api_name(planned.request)) is Validation.NOT_SUPPORTED
+        for planned in change.requests
+    ):
+        return change
+    return replace(
+        change,
+        requests=tuple(
+            replace(planned, validated=Validation.NOT_SUPPORTED) for planned in change.requests
+        ),
+    )
+
+
+def _lockout(losses: tuple[AccessLoss, ...], principal: str) -> tuple[Finding, ...]:
+    lost = [f"{loss.operation} on {loss.resource}" for loss in losses if loss.requester]
+    if not lost:
+        return ()
+    return (
+        Finding(
+            source=None,
+            problem=f"this plan takes rights from {principal}, who applies it: {', '.join(lost)}",
+            advice="make sure that it keeps what kgitops needs, or apply as another principal",
+            severity=Severity.WARNING,
+        ),
+    )
+
+
+def _base(current: ClusterState) -> Base:
+    """The digest of the state that was planned against; usage is not part of it, it moves on."""
+    digest = hashlib.sha256(current.cluster_id.encode())
+    for broker in current.brokers:
+        digest.update(f"broker {broker!r}\n".encode())
+    for name in sorted(current.topics):
+        topic = current.topics[name]
+        configs = sorted(topic.configs.items())
+        digest.update(f"{name} {topic.topic_id} {topic.assignment} {configs}\n".encode())
+    for address in sorted(map(acl_address, current.acls)):
+        digest.update(f"{address}\n".encode())
+    for entity in sorted(current.quotas, key=repr):
+        digest.update(f"{entity} {sorted(current.quotas[entity].quotas.items())}\n".encode())
+    registry = current.registry
+    return Base(
+        digest=f"sha256:{digest.hexdigest()}",
+        registry_topic_id=registry.topic_id if registry else None,
+        registry_offset=registry.offset if registry else None,
+    )

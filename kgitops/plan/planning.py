@@ -1,0 +1,127 @@
+"""What every kind is planned with, and the questions that all kinds ask alike."""
+
+from dataclasses import dataclass, field
+
+from kgitops.desired.state import DesiredObject, DesiredState
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Owner
+from kgitops.plan import risks
+from kgitops.plan.normal_form import last_applied
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.plan import Drift, FieldChange
+from kgitops.plan.risks import Risk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    """The two sides, the registry between them, and where the outcome is gathered."""
+
+    desired: DesiredState
+    current: ClusterState
+    ownership: Ownership
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def may_plan(self, declared: DesiredObject) -> bool:
+        """Whether a declared object is selected and not another project's."""
+        address = declared.address
+        if not selected(self.desired, address):
+            self.outcome.keep(address, "excluded")
+            return False
+        if self.ownership.standing(address) is Standing.FOREIGN:
+            label = self.ownership.label(address)
+            self.outcome.refuse(
+                f"{declared.located.source}: {address} belongs to the project {label!r}; remove "
+                f"the document, or declare metadata.takeFrom: [{label}] to take its objects over"
+            )
+            self.outcome.keep(address, "foreign")
+            return False
+        return True
+
+    def owner_after(
+        self, declared: DesiredObject, *, topic_id: str | None = None, adopted: bool
+    ) -> Owner:
+        """The registry's record once the declared object is applied."""
+        return Owner(
+            project=self.ownership.identity,
+            topic_id=topic_id,
+            adopted=adopted,
+            last_applied=last_applied(declared),
+        )
+
+    def owner_label(self, address: str) -> str | None:
+        """The identity that a precondition expects in the registry."""
+        owner = self.ownership.owner(address)
+        return None if owner is None or owner.spent else owner.project
+
+    def report_missing(self, address: str) -> None:
+        """A managed object is gone from the cluster."""
+        self.outcome.drift.append(
+            Drift(address=address, path="", last_applied="present", found=None, rule="missing")
+        )
+
+    def keep_others(self, found: dict[str, None], declared: frozenset[str]) -> None:
+        """Say of everything else on the cluster why it is left alone."""
+        for address in found:
+            if address in declared:
+                continue
+            match self.ownership.standing(address):
+                case Standing.UNMANAGED | Standing.SPENT:
+                    self.outcome.keep(address, "unmanaged")
+                case Standing.FOREIGN | Standing.TAKEABLE:
+                    self.outcome.keep(address, "foreign")
+                case Standing.MINE:
+                    pass  # planned as a removal, or kept with the rule found there
+
+
+def selected(desired: DesiredState, address: str) -> bool:
+    """Whether ``--target`` and ``--exclude`` leave this object in."""
+    scope = desired.scope
+    if address in scope.excludes:
+        return False
+    return not scope.targets or address in scope.targets
+
+
+def adoption_risks(ownership: Ownership, address: str, adopt: Risk) -> set[Risk]:
+    """The risks of taking an object on: from nobody, or from another project."""
+    taken = ownership.standing(address) is Standing.TAKEABLE
+    return {adopt, risks.OBJECT_TAKEN} if taken else {adopt}
+
+
+def because_adopted(ownership: Ownership, address: str) -> str:
+    """Why an object that exists is adopted."""
+    match ownership.standing(address):
+        case Standing.TAKEABLE:
+            return f"it is taken over from the project {ownership.label(address)!r}"
+        case Standing.MINE:
+            return "it was deleted and made anew outside of kgitops"
+        case _:
+            return "it exists and nobody manages it"
+
+
+def registry_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
+    """What differs between two declarations when the cluster itself need not change."""
+    old = _flat(before.last_applied) if before else {}
+    new = _flat(after.last_applied)
+    return tuple(
+        FieldChange(
+            path=f"lastApplied.{path}",
+            before=old.get(path),
+            after=new.get(path),
+            risk=risks.PROTECTION_LOWERED
+            if path == "deletionPolicy" and old.get(path) == "Protect"
+            else risks.REGISTRY_ONLY,
+            note="registry only",
+        )
+        for path in sorted({*old, *new})
+        if old.get(path) != new.get(path)
+    )
+
+
+def _flat(value: object, prefix: str = "") -> dict[str, str]:
+    if isinstance(value, dict):
+        parts: dict[str, str] = {}
+        for key, item in value.items():
+            parts |= _flat(item, f"{prefix}.{key}" if prefix else str(key))
+        return parts
+    return {} if value is None else {prefix: str(value)}

@@ -1,0 +1,207 @@
+"""Client quotas, one entity at a time: what is declared against what is there."""
+
+from collections.abc import Mapping
+
+from kgitops.desired.state import DesiredQuota, DesiredState
+from kgitops.model.addresses import quota_address
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.quotas import ClientQuotaEntity, make_entity, quota_text
+from kgitops.model.requests import AlterClientQuotaRequest
+from kgitops.plan import risks
+from kgitops.plan.normal_form import quota_view
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.plan import (
+    Action,
+    Change,
+    Drift,
+    FieldChange,
+    Kind,
+    PlannedRequest,
+    Precondition,
+)
+from kgitops.plan.planning import Planning, adoption_risks, because_adopted, registry_fields
+from kgitops.plan.removal import Fate, Removal, find_removals
+from kgitops.plan.risks import Risk, worst_first
+
+_Quotas = Mapping[str, float]
+
+
+def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
+    """Every difference between the declared quotas and the cluster's."""
+    planning = Planning(desired=desired, current=current, ownership=ownership)
+    for quota in desired.quotas:
+        if planning.may_plan(quota):
+            _plan(planning, quota, _found(current, quota.entity))
+    declared = frozenset(quota.address for quota in desired.quotas)
+    for removal in find_removals("quota/", declared, planning):
+        entity = make_entity(removal.owner.last_applied["entity"])
+        _remove(planning, removal, entity, _found(current, entity))
+    planning.keep_others(dict.fromkeys(map(quota_address, current.quotas)), declared)
+    return planning.outcome
+
+
+def _found(current: ClusterState, entity: ClientQuotaEntity) -> _Quotas:
+    state = current.quotas.get(entity)
+    return state.quotas if state else {}
+
+
+def _plan(planning: Planning, quota: DesiredQuota, found: _Quotas) -> None:
+    address = quota.address
+    owner = planning.ownership.owner(address)
+    managed = planning.ownership.last_applied(address)
+    mine = planning.ownership.standing(address) is Standing.MINE
+    last = _numbers(managed)
+    if managed and not found:
+        planning.report_missing(address)
+    elif managed:
+        planning.outcome.drift += _drift(quota, found, last)
+    requested = {
+        key: quota.quotas.get(key)
+        for key in sorted({*quota.quotas, *last})
+        if quota.quotas.get(key) != found.get(key)
+    }
+    creates = not found
+    adopts = bool(found) and not mine
+    after = planning.owner_after(quota, adopted=adopts or bool(mine and owner and owner.adopted))
+    if not requested and not adopts and owner == after:
+        return
+    fields = _fields(requested, found)
+    actions = (Action.CREATE,) if creates else ((Action.UPDATE,) if requested else ())
+    if adopts:
+        actions = (Action.ADOPT, *actions)
+    elif not requested:
+        fields = registry_fields(owner, after)
+    risky = {field.risk for field in fields if field.risk}
+    if adopts:
+        risky |= adoption_risks(planning.ownership, address, risks.QUOTA_ADOPT)
+    expects = Precondition(
+        object=address,
+        exists=bool(found),
+        owner=planning.owner_label(address),
+        fields={f"quotas.{key}": _text(found.get(key)) for key in requested},
+    )
+    planning.outcome.changes.append(
+        Change(
+            address=address,
+            kind=Kind.QUOTA,
+            actions=actions or (Action.UPDATE,),
+            risks=worst_first(risky or {risks.REGISTRY_ONLY}),
+            because=_because(planning, address, creates=creates, adopts=adopts),
+            source=quota.located.source,
+            before=quota_view(quota.entity, found) if found else None,
+            after=quota_view(quota.entity, _merged(found, requested)),
+            fields=fields,
+            preconditions=(expects,),
+            requests=_step(quota.entity, requested, expects),
+            owner_before=owner,
+            owner_after=after,
+        )
+    )
+
+
+def _because(planning: Planning, address: str, *, creates: bool, adopts: bool) -> str:
+    if adopts:
+        return because_adopted(planning.ownership, address)
+    if not creates:
+        return "it differs from its document"
+    missing = planning.ownership.last_applied(address)
+    return "it was deleted outside of kgitops" if missing else "it is declared"
+
+
+def _remove(
+    planning: Planning, removal: Removal, entity: ClientQuotaEntity, found: _Quotas
+) -> None:
+    """Remove the keys that were last applied; others' keys on the entity stay."""
+    owned = [key for key in _numbers(removal.owner.last_applied) if key in found]
+    requested: dict[str, float | None] = {}
+    if removal.fate is Fate.DELETE:
+        requested = dict.fromkeys(sorted(owned))
+    gone = "" if owned else "; it is already gone from the cluster"
+    expects = Precondition(
+        object=removal.address,
+        exists=bool(found),
+        owner=removal.owner.project,
+        fields={f"quotas.{key}": _text(found.get(key)) for key in requested},
+    )
+    left = _merged(found, requested)
+    planning.outcome.changes.append(
+        Change(
+            address=removal.address,
+            kind=Kind.QUOTA,
+            actions=(Action.DELETE if requested else Action.FORGET,),
+            risks=(risks.QUOTA_REMOVE if requested else risks.QUOTA_FORGET,),
+            because=f"{removal.because}{gone}",
+            source=removal.source,
+            before=quota_view(entity, found) if found else None,
+            after=quota_view(entity, left) if left else None,
+            fields=_fields(requested, found),
+            preconditions=(expects,),
+            requests=_step(entity, requested, expects),
+            owner_before=removal.owner,
+            owner_after=removal.owner_after,
+        )
+    )
+
+
+def _numbers(last: Mapping[str, object]) -> _Quotas:
+    quotas = last.get("quotas", {})
+    return {key: float(text) for key, text in quotas.items()} if isinstance(quotas, dict) else {}
+
+
+def _merged(found: _Quotas, requested: Mapping[str, float | None]) -> _Quotas:
+    merged = {**found, **requested}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _fields(requested: Mapping[str, float | None], found: _Quotas) -> tuple[FieldChange, ...]:
+    return tuple(
+        FieldChange(
+            path=f"quotas.{key}",
+            before=_text(found.get(key)),
+            after=_text(value),
+            risk=_risk(found.get(key), value),
+        )
+        for key, value in requested.items()
+    )
+
+
+def _risk(before: float | None, after: float | None) -> Risk:
+    if after is None:
+        return risks.QUOTA_REMOVE
+    if before is None:
+        return risks.QUOTA_CREATE
+    return risks.QUOTA_LOWER if after < before else risks.QUOTA_RAISE
+
+
+def _drift(quota: DesiredQuota, found: _Quotas, last: _Quotas) -> list[Drift]:
+    rows = []
+    for key in sorted({*found, *last}):
+        if found.get(key) == last.get(key):
+            continue
+        wanted = quota.quotas.get(key)
+        undeclared = key not in last and key not in quota.quotas
+        restored = wanted != found.get(key)
+        rows.append(
+            Drift(
+                address=quota.address,
+                path=f"quotas.{key}",
+                last_applied=_text(last.get(key)),
+                found=_text(found.get(key)),
+                rule="undeclared" if undeclared else "restored" if restored else "accepted",
+            )
+        )
+    return rows
+
+
+def _step(
+    entity: ClientQuotaEntity, requested: Mapping[str, float | None], expects: Precondition
+) -> tuple[PlannedRequest, ...]:
+    if not requested:
+        return ()
+    request = AlterClientQuotaRequest(entity=entity, quotas=dict(requested))
+    return (PlannedRequest(id=f"{expects.object}#1", request=request, expects=expects),)
+
+
+def _text(value: float | None) -> str | None:
+    return None if value is None else quota_text(value)

@@ -1,0 +1,154 @@
+"""What it means that an object this project manages is no longer declared (contract §1)."""
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from kgitops.desired.state import DeletionPolicy, DesiredState, Tombstone
+from kgitops.model.registry import Owner
+from kgitops.model.source import Finding, Severity, Source
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.planning import Planning, selected
+
+
+class Fate(Enum):
+    """What happens to an object that is not declared."""
+
+    DELETE = auto()
+    FORGET = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """One managed object that leaves the project; ``tombstone`` where one says so."""
+
+    address: str
+    owner: Owner
+    fate: Fate
+    because: str
+    tombstone: Tombstone | None = None
+
+    @property
+    def owner_after(self) -> Owner | None:
+        """What the registry keeps: the mark of a spent Tombstone, else nothing."""
+        return replace(self.owner, spent=True) if self.tombstone else None
+
+    @property
+    def source(self) -> Source | None:
+        """Where the removal is written; an absence is written nowhere."""
+        return self.tombstone.located.source if self.tombstone else None
+
+
+def find_removals(prefix: str, declared: frozenset[str], planning: Planning) -> list[Removal]:
+    """Managed objects below ``prefix`` that must go, by Tombstone or by absence."""
+    desired, ownership, outcome = planning.desired, planning.ownership, planning.outcome
+    removals = _by_tombstone(prefix, desired, ownership, outcome)
+    buried = {removal.address for removal in removals}
+    buried |= {tombstone.address for tombstone in desired.tombstones}
+    for address in sorted(ownership.mine(prefix)):
+        if address in declared or address in buried:
+            continue
+        removal = _by_absence(address, desired, ownership, outcome)
+        if removal:
+            removals.append(removal)
+    return sorted(removals, key=lambda removal: removal.address)
+
+
+def _by_tombstone(
+    prefix: str, desired: DesiredState, ownership: Ownership, outcome: Outcome
+) -> list[Removal]:
+    removals = []
+    for tombstone in desired.tombstones:
+        address = tombstone.address
+        if not address.startswith(prefix):
+            continue
+        if not selected(desired, address):
+            outcome.keep(address, "excluded")
+            continue
+        owner = ownership.owner(address)
+        match ownership.standing(address):
+            case Standing.MINE if owner is not None:
+                if tombstone.topic_id and tombstone.topic_id != owner.topic_id:
+                    outcome.findings.append(
+                        Finding(
+                            source=tombstone.located.at("spec", "topicId"),
+                            problem=f"the Tombstone {tombstone.name} is for the topic id "
+                            f"{tombstone.topic_id}, but {address} has {owner.topic_id}",
+                            advice="look at the topic again and write its id, or remove the "
+                            "Tombstone",
+                        )
+                    )
+                    continue
+                removals.append(
+                    Removal(
+                        address=address,
+                        owner=owner,
+                        fate=Fate.DELETE,
+                        because=f"the Tombstone {tombstone.name} names it: {tombstone.reason}",
+                        tombstone=tombstone,
+                    )
+                )
+            case Standing.SPENT:
+                outcome.warnings.append(
+                    Finding(
+                        source=tombstone.located.source,
+                        problem=f"the Tombstone {tombstone.name} is spent: {address} was deleted",
+                        advice="remove the document, it never acts again",
+                        severity=Severity.WARNING,
+                    )
+                )
+            case Standing.FOREIGN | Standing.TAKEABLE:
+                outcome.refuse(
+                    f"{address} belongs to the project {ownership.label(address)!r}, so the "
+                    f"Tombstone {tombstone.name} can't delete it; delete it from there"
+                )
+            case _:
+                outcome.findings.append(
+                    Finding(
+                        source=tombstone.located.source,
+                        problem=f"the Tombstone {tombstone.name} names {address}, which nobody "
+                        "manages",
+                        advice="declare the object and apply to adopt it first, or remove the "
+                        "Tombstone",
+                    )
+                )
+    return removals
+
+
+def _by_absence(
+    address: str, desired: DesiredState, ownership: Ownership, outcome: Outcome
+) -> Removal | None:
+    owner = ownership.owners[address]
+    if not selected(desired, address):
+        outcome.keep(address, "excluded")
+        return None
+    if not desired.scope.whole:
+        outcome.keep(address, "not-loaded")
+        return None
+    if address in desired.scope.other_clusters:
+        outcome.keep(address, "other-cluster")
+        return None
+    policy = DeletionPolicy(owner.last_applied["deletionPolicy"])
+    if owner.adopted and not owner.last_applied["deletionPolicyWritten"]:
+        return Removal(
+            address=address,
+            owner=owner,
+            fate=Fate.FORGET,
+            because="its document was removed, and an adopted object without a written "
+            "deletionPolicy is only forgotten",
+        )
+    match policy:
+        case DeletionPolicy.DELETE:
+            because = "its document was removed and its last applied deletionPolicy is Delete"
+            return Removal(address=address, owner=owner, fate=Fate.DELETE, because=because)
+        case DeletionPolicy.ORPHAN:
+            because = "its document was removed and its last applied deletionPolicy is Orphan"
+            return Removal(address=address, owner=owner, fate=Fate.FORGET, because=because)
+        case DeletionPolicy.PROTECT:
+            outcome.refuse(
+                f"{address} is protected: its document was removed, but its last applied "
+                "deletionPolicy is Protect; put the document back, then either declare a Tombstone "
+                "in its place or apply deletionPolicy: Delete (or Orphan) before removing it"
+            )
+            outcome.keep(address, "protected")
+            return None

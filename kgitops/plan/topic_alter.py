@@ -1,0 +1,191 @@
+"""One topic that exists: adopted, altered, or only remembered differently."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kgitops.desired.state import DesiredTopic
+from kgitops.model.registry import Json
+from kgitops.model.topics import Assignment, TopicState
+from kgitops.plan import risks
+from kgitops.plan.normal_form import assignment_text, topic_view
+from kgitops.plan.ownership import Standing
+from kgitops.plan.plan import Action, Change, Drift, FieldChange, Kind, Precondition
+from kgitops.plan.planning import Planning, adoption_risks, because_adopted, registry_fields
+from kgitops.plan.risks import Risk, worst_first
+from kgitops.plan.topic_configs import ConfigDiff, diff_configs
+from kgitops.plan.topic_impact import topic_impact
+from kgitops.plan.topic_records import records_to_delete
+from kgitops.plan.topic_replicas import replica_risk, unreachable_min_isr, wanted_assignment
+from kgitops.plan.topic_steps import alter_steps
+
+
+def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) -> None:
+    """Add the change that makes ``state`` what ``topic`` declares, if there is one."""
+    owner = planning.ownership.owner(topic.address)
+    # A topic made anew under the name is not the one that was applied.
+    known = owner is not None and not owner.spent and owner.topic_id == state.topic_id
+    last = planning.ownership.last_applied(topic.address) if known else {}
+    adopts = not known or planning.ownership.standing(topic.address) is not Standing.MINE
+    configs = diff_configs(
+        topic, state.configs, last.get("configs", {}), planning.current.broker_defaults
+    )
+    planning.outcome.drift += (*_shape_drift(topic, state, last), *configs.drift)
+    assignment = wanted_assignment(planning, topic, state)
+    records = records_to_delete(planning, topic, state)
+    if assignment is None or records is None:
+        return
+    fields = (*configs.fields, *_shape_fields(state, assignment), *_record_fields(records))
+    after = planning.owner_after(
+        topic, topic_id=state.topic_id, adopted=adopts or bool(owner and owner.adopted)
+    )
+    if not fields and not adopts and owner == after:
+        return
+    expects = Precondition(
+        object=topic.address,
+        exists=True,
+        topic_id=state.topic_id,
+        owner=planning.owner_label(topic.address),
+        fields=_expected(state, configs, assignment),
+    )
+    actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if fields else ())
+    shown = fields if fields or adopts else registry_fields(owner, after)
+    found = _risks(planning, topic, shown, adopts=adopts)
+    planning.outcome.changes.append(
+        Change(
+            address=topic.address,
+            kind=Kind.TOPIC,
+            actions=actions or (Action.UPDATE,),
+            risks=found,
+            because=because_adopted(planning.ownership, topic.address)
+            if adopts
+            else "it differs from its document"
+            if fields
+            else "its document says more than was last applied",
+            source=topic.located.source,
+            before=topic_view(state),
+            after=_after_view(state, configs, assignment),
+            fields=shown,
+            preconditions=(expects,),
+            requests=alter_steps(
+                state,
+                configs=configs.requested,
+                assignment=assignment,
+                generated=topic.assignment is None,
+                delete_records=records,
+                expects=expects,
+            ),
+            owner_before=owner,
+            owner_after=after,
+            impact=topic_impact(state, planning.current.usage.get(topic.name), records)
+            if fields
+            else {},
+        )
+    )
+
+
+def _shape_fields(state: TopicState, wanted: Assignment) -> list[FieldChange]:
+    now = state.assignment
+    fields = []
+    if len(wanted) > len(now):
+        fields.append(
+            FieldChange(
+                path="partitions",
+                before=str(len(now)),
+                after=str(len(wanted)),
+                risk=risks.PARTITIONS_UP,
+            )
+        )
+    if wanted[: len(now)] == now:
+        return fields
+    if len(wanted[0]) != len(now[0]):
+        fields.append(
+            FieldChange(
+                path="replicationFactor",
+                before=str(len(now[0])),
+                after=str(len(wanted[0])),
+                risk=replica_risk(now, wanted),
+            )
+        )
+    fields.append(
+        FieldChange(
+            path="assignments",
+            before=assignment_text(now),
+            after=assignment_text(wanted),
+            risk=replica_risk(now, wanted),
+        )
+    )
+    return fields
+
+
+def _record_fields(records: Mapping[int, int]) -> list[FieldChange]:
+    return [
+        FieldChange(
+            path=f"deleteRecordsBefore.{partition}",
+            before=None,
+            after=str(offset),
+            risk=risks.RECORDS_DELETE,
+        )
+        for partition, offset in sorted(records.items())
+    ]
+
+
+def _shape_drift(topic: DesiredTopic, state: TopicState, last: Mapping[str, Json]) -> list[Drift]:
+    """What others changed of the shape that was last applied."""
+    if not last:
+        return []
+    pairs: list[tuple[str, str, str, str]] = [
+        ("partitions", str(last["partitions"]), str(state.num_partitions), str(topic.partitions)),
+        (
+            "replicationFactor",
+            str(last["replicationFactor"]),
+            str(state.replication_factor),
+            str(topic.replication_factor),
+        ),
+    ]
+    if last["assignments"] is not None:
+        applied = tuple(tuple(replicas) for replicas in last["assignments"])
+        wanted = assignment_text(topic.assignment) if topic.assignment else ""
+        pairs.append(
+            ("assignments", assignment_text(applied), assignment_text(state.assignment), wanted)
+        )
+    return [
+        Drift(
+            address=topic.address,
+            path=path,
+            last_applied=applied,
+            found=found,
+            rule="accepted" if wanted in (found, "") else "restored",
+        )
+        for path, applied, found, wanted in pairs
+        if applied != found
+    ]
+
+
+def _expected(
+    state: TopicState, configs: ConfigDiff, wanted: Assignment
+) -> Mapping[str, str | None]:
+    """Only the fields that the change reads or writes."""
+    found = {field.path: field.before for field in configs.fields}
+    if len(wanted) > len(state.assignment):
+        found["partitions"] = str(state.num_partitions)
+    if wanted[: len(state.assignment)] != state.assignment:
+        found["partitions"] = str(state.num_partitions)
+        found["assignments"] = assignment_text(state.assignment)
+    return found
+
+
+def _risks(
+    planning: Planning, topic: DesiredTopic, fields: tuple[FieldChange, ...], *, adopts: bool
+) -> tuple[Risk, ...]:
+    found = {field.risk for field in fields if field.risk}
+    if adopts:
+        found |= adoption_risks(planning.ownership, topic.address, risks.TOPIC_ADOPT)
+    if any(field.path in ("replicationFactor", "configs.min.insync.replicas") for field in fields):
+        found |= unreachable_min_isr(topic)
+    return worst_first(found or {risks.REGISTRY_ONLY})
+
+
+def _after_view(state: TopicState, configs: ConfigDiff, wanted: Assignment) -> Mapping[str, Json]:
+    merged = {**state.configs, **configs.requested}
+    kept = {key: value for key, value in merged.items() if value is not None}
+    return topic_view(replace(state, assignment=wanted, configs=kept))

@@ -1,0 +1,100 @@
+"""The config keys of one topic: what is set, what is removed, what drifted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgitops.desired.state import ConfigsPolicy, DesiredTopic
+from kgitops.model.topic_configs import effective_default, is_throttle, normal_value
+from kgitops.plan.config_risks import config_risk
+from kgitops.plan.plan import Drift, FieldChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigDiff:
+    """What must change, and what was found; ``requested`` maps a removed key to None."""
+
+    requested: Mapping[str, str | None]
+    fields: tuple[FieldChange, ...]
+    drift: tuple[Drift, ...]
+
+
+def diff_configs(
+    desired: DesiredTopic,
+    found: Mapping[str, str],
+    last: Mapping[str, str],
+    broker_defaults: Mapping[str, str],
+) -> ConfigDiff:
+    """Compare the keys that kgitops owns: those it last applied and those now declared."""
+    wanted = desired.configs
+    current = {key: normal_value(key, value) for key, value in found.items()}
+    exact = desired.configs_policy is ConfigsPolicy.EXACT
+    requested: dict[str, str | None] = {}
+    fields = []
+    for key in sorted({*wanted, *last, *current}):
+        undeclared = key not in wanted and key not in last
+        if undeclared and (not exact or is_throttle(key)):
+            continue
+        if wanted.get(key) == current.get(key):
+            continue
+        requested[key] = wanted.get(key)
+        fields.append(_field(key, current.get(key), wanted.get(key), broker_defaults))
+    return ConfigDiff(
+        requested=requested,
+        fields=tuple(fields),
+        drift=tuple(_drift(desired, current, last, set(requested))),
+    )
+
+
+def _field(
+    key: str, before: str | None, after: str | None, broker_defaults: Mapping[str, str]
+) -> FieldChange:
+    default, source = effective_default(key, broker_defaults)
+    removed = after is None
+    return FieldChange(
+        path=f"configs.{key}",
+        before=before,
+        after=after,
+        risk=config_risk(
+            key,
+            default if before is None else before,
+            default if removed else after,
+            removed=removed,
+        ),
+        note=_note(before, after, default, source),
+    )
+
+
+def _note(before: str | None, after: str | None, default: str | None, source: str) -> str | None:
+    # A reviewer needs the value that will apply, not "(unset)".
+    value = "no value" if default is None else default
+    if after is None:
+        return f"{value} will apply ({source})"
+    return f"{value} applied before ({source})" if before is None else None
+
+
+def _drift(
+    desired: DesiredTopic,
+    current: Mapping[str, str],
+    last: Mapping[str, str],
+    requested: set[str],
+) -> list[Drift]:
+    rows = []
+    for key in sorted({*current, *last}):
+        if key in last:
+            if current.get(key) == last[key]:
+                continue
+            rule = "restored" if key in requested else "accepted"
+        elif key in desired.configs or is_throttle(key):
+            continue
+        else:
+            rule = "restored" if key in requested else "undeclared"
+        rows.append(
+            Drift(
+                address=desired.address,
+                path=f"configs.{key}",
+                last_applied=last.get(key),
+                found=current.get(key),
+                rule=rule,
+            )
+        )
+    return rows

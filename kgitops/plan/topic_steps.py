@@ -1,0 +1,160 @@
+"""The requests that take a topic from one state to another, in the order Kafka needs them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kgitops.model.requests import (
+    AlterStep,
+    AlterTopicRequest,
+    CreateTopicRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.plan.normal_form import assignment_text
+from kgitops.plan.plan import PlannedRequest, Precondition
+
+_MIN_ISR = "min.insync.replicas"
+
+
+def create_steps(state: RequestedTopicState, expects: Precondition) -> tuple[PlannedRequest, ...]:
+    """One CreateTopic."""
+    return _chain([CreateTopicRequest(topic=state.name, requested_state=state)], expects)
+
+
+def delete_steps(state: TopicState, expects: Precondition) -> tuple[PlannedRequest, ...]:
+    """One DeleteTopic, bound to the topic id that the plan saw."""
+    request = DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "")
+    return _chain([request], expects)
+
+
+def alter_steps(
+    current: TopicState,
+    *,
+    configs: Mapping[str, str | None],
+    assignment: Assignment,
+    generated: bool,
+    delete_records: Mapping[int, int],
+    expects: Precondition,
+) -> tuple[PlannedRequest, ...]:
+    """One request per step that Kafka executes separately, each building on the one before.
+
+    Configs that must come first, partitions, replicas, remaining configs (contract §6), and
+    records last. ``assignment`` is the whole wanted assignment; ``generated`` says that it was
+    placed for the user.
+    """
+    builder = _Builder(current)
+    first, remaining = _split_configs(current, configs, assignment)
+    builder.configs(first)
+    builder.partitions(assignment, generated=generated)
+    builder.replicas(assignment, generated=generated)
+    builder.configs(remaining)
+    if delete_records:
+        builder.requests.append(
+            DeleteRecordsRequest(
+                topic=current.name,
+                topic_id=current.topic_id or "",
+                deleted_message_offsets=dict(delete_records),
+            )
+        )
+    return _chain(builder.requests, expects)
+
+
+class _Builder:
+    """Gathers requests while the requested state moves on."""
+
+    def __init__(self, current: TopicState) -> None:
+        self.requests: list[Request] = []
+        self._state = RequestedTopicState(
+            name=current.name,
+            topic_id=current.topic_id,
+            assignment=current.assignment,
+            configs=current.configs,
+        )
+
+    def configs(self, requested: Mapping[str, str | None]) -> None:
+        if not requested:
+            return
+        merged = {**self._state.configs, **requested}
+        after = {key: value for key, value in sorted(merged.items()) if value is not None}
+        self._step(
+            AlterStep.CONFIGS,
+            replace(self._state, configs=after, requested_configs=dict(sorted(requested.items()))),
+        )
+
+    def partitions(self, wanted: Assignment, *, generated: bool) -> None:
+        now = self._state.assignment
+        if len(wanted) > len(now):
+            self._step(
+                AlterStep.PARTITIONS,
+                replace(
+                    self._state,
+                    assignment=now + wanted[len(now) :],
+                    generated_replica_assignments=generated,
+                ),
+            )
+
+    def replicas(self, wanted: Assignment, *, generated: bool) -> None:
+        if wanted != self._state.assignment:
+            self._step(
+                AlterStep.REPLICAS,
+                replace(self._state, assignment=wanted, generated_replica_assignments=generated),
+            )
+
+    def _step(self, step: AlterStep, state: RequestedTopicState) -> None:
+        self.requests.append(
+            AlterTopicRequest(
+                topic=state.name,
+                topic_id=state.topic_id or "",
+                step=step,
+                requested_state=state,
+            )
+        )
+        self._state = replace(state, requested_configs={}, generated_replica_assignments=False)
+
+
+def _split_configs(
+    current: TopicState, requested: Mapping[str, str | None], assignment: Assignment
+) -> tuple[dict[str, str | None], dict[str, str | None]]:
+    # With fewer replicas than min.insync.replicas no producer with acks=all gets through, so a
+    # value that goes down with the replication factor goes first; one that goes up goes last.
+    fewer = len(assignment[0]) < current.replication_factor
+    first = {key: value for key, value in requested.items() if fewer and key == _MIN_ISR}
+    return first, {key: value for key, value in requested.items() if key not in first}
+
+
+def _chain(requests: list[Request], expects: Precondition) -> tuple[PlannedRequest, ...]:
+    """Each request depends on the one before and expects what that one leaves behind."""
+    planned = []
+    previous: str | None = None
+    for number, request in enumerate(requests, start=1):
+        name = f"{expects.object}#{number}"
+        planned.append(
+            PlannedRequest(
+                id=name,
+                request=request,
+                depends_on=(previous,) if previous else (),
+                expects=expects,
+            )
+        )
+        expects = _after(request, expects)
+        previous = name
+    return tuple(planned)
+
+
+def _after(request: Request, expects: Precondition) -> Precondition:
+    if not isinstance(request, AlterTopicRequest):
+        return expects
+    state = request.requested_state
+    fields = dict(expects.fields)
+    match request.step:
+        case AlterStep.CONFIGS:
+            fields |= {f"configs.{key}": value for key, value in state.requested_configs.items()}
+        case AlterStep.PARTITIONS | AlterStep.REPLICAS:
+            now = {
+                "partitions": str(state.num_partitions),
+                "assignments": assignment_text(state.assignment),
+            }
+            fields |= {path: text for path, text in now.items() if path in fields}
+    return replace(expects, fields=fields)

@@ -1,0 +1,137 @@
+"""Topics: what is declared against what is there."""
+
+from kgitops.desired.state import DesiredState, DesiredTopic
+from kgitops.model.addresses import topic_address
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.names import collision_key
+from kgitops.model.source import Finding
+from kgitops.model.topics import RequestedTopicState
+from kgitops.plan import risks
+from kgitops.plan.normal_form import topic_view
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.ownership import Ownership
+from kgitops.plan.plan import Action, Change, Kind, Precondition
+from kgitops.plan.planning import Planning
+from kgitops.plan.removal import Fate, Removal, find_removals
+from kgitops.plan.risks import worst_first
+from kgitops.plan.topic_alter import plan_alteration
+from kgitops.plan.topic_impact import topic_impact
+from kgitops.plan.topic_replicas import unreachable_min_isr, wanted_assignment
+from kgitops.plan.topic_steps import create_steps, delete_steps
+
+
+def plan_topics(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
+    """Every difference between the declared topics and the cluster's."""
+    planning = Planning(desired=desired, current=current, ownership=ownership)
+    names = {collision_key(name): name for name in current.topics}
+    for topic in desired.topics:
+        if not planning.may_plan(topic):
+            continue
+        state = current.topics.get(topic.name)
+        if state is not None:
+            plan_alteration(planning, topic, state)
+        elif _creatable(planning, topic, names):
+            _create(planning, topic)
+    declared = frozenset(topic.address for topic in desired.topics)
+    for removal in find_removals("topic/", declared, planning):
+        _remove(planning, removal)
+    found = (state.name for state in current.topics.values() if not state.internal)
+    planning.keep_others(dict.fromkeys(map(topic_address, found)), declared)
+    return planning.outcome
+
+
+def _creatable(planning: Planning, topic: DesiredTopic, names: dict[str, str]) -> bool:
+    """Refuse what CreateTopics would: a colliding name; and what could never be true."""
+    other = names.get(collision_key(topic.name))
+    if other is not None:
+        planning.outcome.findings.append(
+            Finding(
+                source=topic.located.at("metadata", "name"),
+                problem=f"the topic name {topic.name!r} collides with the topic {other!r} on the "
+                "cluster, because Kafka's metrics read '.' and '_' alike",
+                advice="use another name",
+            )
+        )
+        return False
+    if topic.delete_records_before:
+        planning.outcome.findings.append(
+            Finding(
+                source=topic.located.at("spec", "deleteRecordsBefore"),
+                problem=f"the topic {topic.name!r} does not exist, so it has no records to delete",
+                advice="remove deleteRecordsBefore",
+            )
+        )
+        return False
+    return True
+
+
+def _create(planning: Planning, topic: DesiredTopic) -> None:
+    assignment = wanted_assignment(planning, topic, None)
+    if assignment is None:
+        return
+    address = topic.address
+    missing = bool(planning.ownership.last_applied(address))
+    if missing:
+        planning.report_missing(address)
+    state = RequestedTopicState(
+        name=topic.name,
+        topic_id=None,
+        assignment=assignment,
+        configs=topic.configs,
+        requested_configs=topic.configs,
+        generated_replica_assignments=topic.assignment is None,
+    )
+    expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
+    planning.outcome.changes.append(
+        Change(
+            address=address,
+            kind=Kind.TOPIC,
+            actions=(Action.CREATE,),
+            risks=worst_first({risks.TOPIC_CREATE, *unreachable_min_isr(topic)}),
+            because="it was deleted outside of kgitops" if missing else "it is declared",
+            source=topic.located.source,
+            before=None,
+            after=topic_view(state),
+            preconditions=(expects,),
+            requests=create_steps(state, expects),
+            owner_before=planning.ownership.owner(address),
+            owner_after=planning.owner_after(topic, adopted=False),
+            impact={"partitions": len(assignment)},
+        )
+    )
+
+
+def _remove(planning: Planning, removal: Removal) -> None:
+    name = removal.owner.last_applied["name"]
+    state = planning.current.topics.get(name)
+    because = removal.because
+    delete = removal.fate is Fate.DELETE
+    if state is None:
+        delete, because = False, f"{because}; it is already gone from the cluster"
+    elif state.topic_id != removal.owner.topic_id:
+        # Someone made the name anew: that topic is nobody's, so it stays.
+        delete, because = False, f"{because}; the topic of that name is another one now"
+    expects = Precondition(
+        object=removal.address,
+        exists=state is not None,
+        topic_id=state.topic_id if state else None,
+        owner=removal.owner.project,
+    )
+    risk = risks.TOPIC_DELETE if delete else risks.TOPIC_FORGET
+    planning.outcome.changes.append(
+        Change(
+            address=removal.address,
+            kind=Kind.TOPIC,
+            actions=(Action.DELETE if delete else Action.FORGET,),
+            risks=(risk,),
+            because=because,
+            source=removal.source,
+            before=topic_view(state) if state else None,
+            after=None if delete or state is None else topic_view(state),
+            preconditions=(expects,),
+            requests=delete_steps(state, expects) if delete and state else (),
+            owner_before=removal.owner,
+            owner_after=removal.owner_after,
+            impact=topic_impact(state, planning.current.usage.get(name)) if state else {},
+        )
+    )
