@@ -1,0 +1,115 @@
+"""Whether what a request asked for can be seen on the cluster."""
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.results import RequestResult
+from kgitops.model.topic_configs import normal_value
+from kgitops.model.topics import RequestedTopicState, TopicState
+
+
+def is_visible(request: Request, state: ClusterState, reply: RequestResult | None = None) -> bool:
+    """Whether ``state`` shows the result of ``request``.
+
+    Without the broker's ``reply`` the state alone must prove it: then a created topic has to be
+    exactly the requested one, and what can't be seen does not count.
+    """
+    match request:
+        case CreateTopicRequest():
+            topic = state.topics.get(request.topic)
+            return topic is not None and _is_created(topic, request.requested_state, reply)
+        case AlterTopicRequest():
+            topic = _same_topic(request.topic, request.topic_id, state)
+            return topic is not None and _is_altered(topic, request)
+        case DeleteTopicRequest():
+            return _same_topic(request.topic, request.topic_id, state) is None
+        case DeleteRecordsRequest():
+            return _records_are_gone(request, state, confirmed=reply is not None)
+        case CreateAclRequest():
+            return request.binding in state.acls
+        case DeleteAclRequest():
+            return request.binding not in state.acls
+        case AlterClientQuotaRequest():
+            found = state.quotas.get(request.entity)
+            quotas = found.quotas if found else {}
+            return all(quotas.get(key) == value for key, value in request.quotas.items())
+        case _:
+            assert_never(request)
+
+
+def _same_topic(name: str, topic_id: str, state: ClusterState) -> TopicState | None:
+    topic = state.topics.get(name)
+    return topic if topic and topic.topic_id == topic_id else None
+
+
+def _is_created(
+    topic: TopicState, requested: RequestedTopicState, reply: RequestResult | None
+) -> bool:
+    if topic.marked_for_deletion or topic.num_partitions != requested.num_partitions:
+        return False
+    if reply and reply.topic_id and reply.topic_id != topic.topic_id:
+        return False
+    same_place = (
+        topic.replication_factor == requested.replication_factor
+        if requested.generated_replica_assignments
+        else topic.assignment == requested.assignment
+    )
+    exact = reply is not None or topic.configs.keys() == requested.configs.keys()
+    return same_place and exact and _has_configs(topic, requested.configs)
+
+
+def _is_altered(topic: TopicState, request: AlterTopicRequest) -> bool:
+    requested = request.requested_state
+    match request.step:
+        case AlterStep.CONFIGS:
+            return _has_configs(topic, requested.requested_configs)
+        case AlterStep.PARTITIONS:
+            return topic.num_partitions == requested.num_partitions and (
+                requested.generated_replica_assignments or topic.assignment == requested.assignment
+            )
+        case AlterStep.REPLICAS:
+            # While data is copied the state already shows the target (P201-16): the cluster has
+            # taken the order on, which is all that this request asks for.
+            return topic.assignment == requested.assignment
+        case _:
+            assert_never(request.step)
+
+
+def _has_configs(topic: TopicState, wanted: Mapping[str, str | None]) -> bool:
+    return all(
+        topic.configs.get(key) is None
+        if value is None
+        else normal_value(key, topic.configs.get(key, "")) == normal_value(key, value)
+        and key in topic.configs
+        for key, value in wanted.items()
+    )
+
+
+def _records_are_gone(
+    request: DeleteRecordsRequest, state: ClusterState, *, confirmed: bool
+) -> bool:
+    if _same_topic(request.topic, request.topic_id, state) is None:
+        return False
+    usage = state.usage.get(request.topic)
+    starts = usage.log_start_offsets if usage else ()
+    for partition, offset in request.deleted_message_offsets.items():
+        start = starts[partition] if partition < len(starts) else None
+        if start is None:
+            # Not every principal may ask for offsets; the leader's own answer then has to do.
+            if not confirmed:
+                return False
+        elif start < offset:
+            return False
+    return True

@@ -1,0 +1,67 @@
+"""How an apply goes about its work: sizes, patience, and where it takes its time from."""
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from kgitops.model.errors import UsageError
+
+
+class Clock(Protocol):
+    """Where an apply takes its time from."""
+
+    def now(self) -> datetime:
+        """The moment, in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class SystemClock:
+    """This machine's clock."""
+
+    def now(self) -> datetime:
+        """The moment, in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplySettings:
+    """Sizes and patience.
+
+    ``timeout_ms`` bounds one wire request with its retries, and then the wait until its result is
+    visible. The lease outlasts it, so that a lock can't run out under a request on its way.
+    ``batch_records`` is what a controller takes in one go: KRaft limits a request to 10,000.
+    """
+
+    parallelism: int = 10
+    timeout_ms: int = 30_000
+    lease_ms: int = 60_000
+    poll_ms: int = 50
+    retry_ms: int = 100
+    batch_records: int = 10_000
+    batch_requests: int = 500
+
+    def __post_init__(self) -> None:
+        if self.parallelism < 1:
+            raise UsageError("--parallelism must be at least 1; give a positive number")
+        if self.lease_ms <= self.timeout_ms:
+            raise UsageError(
+                f"the lock's lease ({self.lease_ms} ms) must outlast a request's timeout "
+                f"({self.timeout_ms} ms); make it longer"
+            )

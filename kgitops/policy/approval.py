@@ -1,0 +1,64 @@
+"""The one gate between a plan and the cluster: what apply executes was approved here."""
+
+from dataclasses import InitVar, dataclass
+from typing import Final
+
+from kgitops.model.errors import (
+    DeniedError,
+    FindingsError,
+    KgitopsError,
+    LockedError,
+    SafetyError,
+    StaleError,
+    UnreachableError,
+    UntrustedPlanError,
+    UsageError,
+)
+from kgitops.model.verdict import ExitCode, Verdict
+from kgitops.plan.plan import Plan
+from kgitops.plan.plan_file import SealedPlan
+
+_GATE: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovedPlan:
+    """A sealed plan that nothing speaks against; only :func:`approve` makes one."""
+
+    sealed: SealedPlan
+    gate: InitVar[object] = None
+
+    def __post_init__(self, gate: object) -> None:
+        if gate is not _GATE:
+            raise TypeError("an ApprovedPlan comes from approve() only")
+
+
+def approve(sealed: SealedPlan) -> ApprovedPlan:
+    """The plan, ready to be applied.
+
+    Raises:
+        KgitopsError: the plan's own verdict refuses it; the error has the verdict's exit code.
+    """
+    verdict = sealed.plan.verdict
+    if verdict.stops:
+        raise _refusal(sealed.plan, verdict)
+    return ApprovedPlan(sealed, _GATE)
+
+
+def _refusal(plan: Plan, verdict: Verdict) -> KgitopsError:
+    if verdict.exit is ExitCode.ERROR and len(plan.findings) == len(verdict.reasons):
+        return FindingsError(plan.findings)
+    sentences = "\n".join(reason.sentence for reason in verdict.reasons)
+    errors: dict[ExitCode, type[KgitopsError]] = {
+        error.exit: error
+        for error in (
+            DeniedError,
+            LockedError,
+            SafetyError,
+            StaleError,
+            UnreachableError,
+            UntrustedPlanError,
+            UsageError,
+        )
+    }
+    return errors.get(verdict.exit, KgitopsError)(sentences)
