@@ -1,0 +1,83 @@
+"""``kgitops apply``: a saved plan exactly, or plan, ask, execute."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgitops.cli.options import (
+    AllowDeletes,
+    ClusterName,
+    EventFormat,
+    Excludes,
+    Full,
+    NoColor,
+    Principal,
+    Targets,
+)
+
+
+def apply(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PLAN | PATH...]",
+            help="A saved plan, or what to plan and apply. Default: the project here.",
+            show_default=False,
+        ),
+    ] = None,
+    cluster: ClusterName = None,
+    auto_approve: Annotated[
+        bool, typer.Option("--auto-approve", help="Don't ask before executing.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="First go on with this project's unfinished run.")
+    ] = False,
+    expect_digest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sha256:…",
+            help="Apply only the plan with this digest: the one that was reviewed.",
+            show_default=False,
+        ),
+    ] = None,
+    parallelism: Annotated[
+        int, typer.Option(metavar="N", help="How many requests may be under way at once.")
+    ] = 10,
+    format_: Annotated[
+        EventFormat, typer.Option("--format", help="json writes one event a line.")
+    ] = EventFormat.TEXT,
+    target: Targets = None,
+    exclude: Excludes = None,
+    as_: Principal = None,
+    allow_deletes: AllowDeletes = None,
+    full: Full = False,
+    no_color: NoColor = False,
+) -> int:
+    """Execute a saved plan, exactly it or nothing; or plan, ask and execute.
+
+    Example: kgitops apply plan.json --expect-digest sha256:9f2c…
+    """
+    from kgitops.cli.applying import ApplyOptions, run_apply
+    from kgitops.cli.selecting import make_selection
+
+    selection = make_selection(
+        paths,
+        cluster,
+        targets=target,
+        excludes=exclude,
+        principal=as_,
+        allow_deletes=allow_deletes,
+    )
+    return run_apply(
+        selection,
+        ApplyOptions(
+            auto_approve=auto_approve,
+            resume=resume,
+            expect_digest=expect_digest,
+            parallelism=parallelism,
+            format=format_,
+            full=full,
+            no_color=no_color,
+        ),
+    )

@@ -1,0 +1,40 @@
+"""``kgitops drift``: what others changed since the last apply."""
+
+from kgitops.cli.options import (
+    ClusterName,
+    DetailedExitcode,
+    Format,
+    Full,
+    NoColor,
+    Paths,
+    PlanFormat,
+    Principal,
+)
+
+
+def drift(
+    paths: Paths = None,
+    cluster: ClusterName = None,
+    format_: PlanFormat = Format.TEXT,
+    detailed_exitcode: DetailedExitcode = False,
+    as_: Principal = None,
+    full: Full = False,
+    no_color: NoColor = False,
+) -> int:
+    """Show what differs from what this project last applied; reads no manifests.
+
+    Example: kgitops drift --cluster prod --detailed-exitcode
+    """
+    from kgitops.cli.planning import exit_code, show_plan
+    from kgitops.cli.selecting import make_selection
+    from kgitops.workflow.drift import plan_drift
+    from kgitops.workflow.selection import open_workspace
+
+    workspace = open_workspace(make_selection(paths, cluster, principal=as_))
+    far_side = workspace.connect()
+    try:
+        sealed = plan_drift(far_side, workspace)
+    finally:
+        far_side.close()
+    show_plan(sealed, format_, full=full, no_color=no_color)
+    return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)

@@ -1,0 +1,85 @@
+"""The options that several commands share, spelt and explained once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """How a plan is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+class EventFormat(StrEnum):
+    """How an apply tells what it does."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[PATH]...",
+        help="Project folder, or manifest files and folders. Default: the project here.",
+        show_default=False,
+    ),
+]
+ClusterName = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        "-c",
+        metavar="NAME|URL",
+        help="A cluster of the project file, or a URL such as embedded:FILE.",
+        show_default=False,
+    ),
+]
+Principal = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="PRINCIPAL",
+        help="Who the requests are made as, such as User:kgitops.",
+        show_default=False,
+    ),
+]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        metavar="ADDRESS",
+        help="Plan only this object, such as topic/orders. May be repeated.",
+        show_default=False,
+    ),
+]
+Excludes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        metavar="ADDRESS",
+        help="Leave this object out. May be repeated.",
+        show_default=False,
+    ),
+]
+AllowDeletes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-deletes",
+        metavar="KIND=N",
+        help="Let this plan delete up to N objects of a kind, past the safety limits.",
+        show_default=False,
+    ),
+]
+PlanFormat = Annotated[Format, typer.Option("--format", help="How to show the plan.")]
+DetailedExitcode = Annotated[
+    bool,
+    typer.Option("--detailed-exitcode", help="Exit 2 instead of 0 when there are changes."),
+]
+Full = Annotated[bool, typer.Option("--full", help="Show every change and request, fold nothing.")]
+NoColor = Annotated[bool, typer.Option("--no-color", help="No colour, also on a terminal.")]

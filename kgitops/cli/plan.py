@@ -1,0 +1,75 @@
+"""``kgitops plan``: what would happen, and nothing happens."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgitops.cli.options import (
+    AllowDeletes,
+    ClusterName,
+    DetailedExitcode,
+    Excludes,
+    Format,
+    Full,
+    NoColor,
+    Paths,
+    PlanFormat,
+    Principal,
+    Targets,
+)
+
+
+def plan(
+    paths: Paths = None,
+    cluster: ClusterName = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Save the plan.", show_default=False),
+    ] = None,
+    snapshot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Plan offline, against a saved snapshot.", show_default=False
+        ),
+    ] = None,
+    format_: PlanFormat = Format.TEXT,
+    detailed_exitcode: DetailedExitcode = False,
+    target: Targets = None,
+    exclude: Excludes = None,
+    as_: Principal = None,
+    allow_deletes: AllowDeletes = None,
+    full: Full = False,
+    no_color: NoColor = False,
+) -> int:
+    """Compare manifests with the cluster and show exactly what an apply would do.
+
+    Example: kgitops plan examples/quickstart -o plan.json
+    """
+    from kgitops.cli.console import write_file
+    from kgitops.cli.planning import exit_code, show_plan
+    from kgitops.cli.selecting import make_selection
+    from kgitops.plan.plan_file import to_text
+    from kgitops.workflow.offline import read_cluster
+    from kgitops.workflow.pipeline import load_desired, plan_against
+    from kgitops.workflow.selection import open_workspace
+
+    selection = make_selection(
+        paths,
+        cluster,
+        targets=target,
+        excludes=exclude,
+        principal=as_,
+        allow_deletes=allow_deletes,
+    )
+    workspace = open_workspace(selection)
+    desired = load_desired(workspace, selection)
+    far_side = read_cluster(snapshot) if snapshot else workspace.connect()
+    try:
+        sealed = plan_against(far_side, desired, workspace)
+    finally:
+        far_side.close()
+    if out:
+        write_file(out, to_text(sealed))
+    show_plan(sealed, format_, full=full, no_color=no_color, saved_as=out)
+    return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)

@@ -1,0 +1,48 @@
+"""A plan on stdout, and its exit code."""
+
+import sys
+from pathlib import Path
+
+from kgitops.cli.console import print_result, text_width, wants_colour
+from kgitops.cli.options import Format
+from kgitops.model.verdict import ExitCode, Verdict
+from kgitops.plan.plan_file import SealedPlan
+
+
+def show_plan(
+    sealed: SealedPlan,
+    format_: Format,
+    *,
+    full: bool,
+    no_color: bool,
+    saved_as: Path | None = None,
+) -> None:
+    """Print a plan in one of its forms."""
+    match format_:
+        case Format.TEXT:
+            from kgitops.report.render_text import render_text
+
+            text = render_text(
+                sealed.plan,
+                sealed=sealed,
+                full=full,
+                colour=wants_colour(sys.stdout, no_color=no_color),
+                width=text_width(),
+                saved_as=str(saved_as) if saved_as else None,
+            )
+        case Format.JSON:
+            from kgitops.plan.plan_file import to_text
+
+            text = to_text(sealed)
+        case Format.MARKDOWN:
+            from kgitops.report.render_markdown import render_markdown
+
+            text = render_markdown(sealed.plan, sealed=sealed)
+    print_result(text)
+
+
+def exit_code(verdict: Verdict, *, detailed: bool) -> int:
+    """The process's answer: 2 is told only to those who asked for it."""
+    if verdict.exit is ExitCode.CHANGES and not detailed:
+        return int(ExitCode.SUCCESS)
+    return int(verdict.exit)

@@ -1,0 +1,47 @@
+"""From the words of a command line to a selection."""
+
+import os
+from pathlib import Path
+
+from kgitops.model.errors import UsageError
+from kgitops.model.names import is_principal
+from kgitops.plan.plan import Kind
+from kgitops.workflow.selection import Selection
+
+
+def make_selection(
+    paths: list[Path] | None,
+    cluster: str | None,
+    *,
+    targets: list[str] | None = None,
+    excludes: list[str] | None = None,
+    principal: str | None = None,
+    allow_deletes: list[str] | None = None,
+) -> Selection:
+    """What the user means.
+
+    Raises:
+        UsageError: a word that can't be meant.
+    """
+    if principal is not None and not is_principal(principal):
+        raise UsageError(f"--as {principal!r} is no principal; write Type:name, as in User:alice")
+    return Selection(
+        paths=tuple(paths or ()),
+        cluster=cluster,
+        targets=frozenset(targets or ()),
+        excludes=frozenset(excludes or ()),
+        principal=principal,
+        allow_deletes=dict(map(_allowance, allow_deletes or ())),
+        environ=dict(os.environ),
+    )
+
+
+def _allowance(text: str) -> tuple[str, int]:
+    kind, _, number = text.partition("=")
+    kinds = {str(known).lower(): str(known) for known in Kind}
+    if kind.lower() not in kinds or not number.isdigit():
+        raise UsageError(
+            f"--allow-deletes {text!r} can't be read; write KIND=N with one of "
+            f"{', '.join(kinds.values())}, as in Topic=12"
+        )
+    return kinds[kind.lower()], int(number)

@@ -1,0 +1,1 @@
+"""The stages joined; ``pipeline`` is the page to read first."""

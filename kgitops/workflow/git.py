@@ -1,0 +1,32 @@
+"""Which commit the manifests come from, if they lie in a git work tree."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+
+def read_git(folder: Path) -> tuple[str | None, bool]:
+    """The commit of ``folder`` and whether anything in it differs from that commit."""
+    git = shutil.which("git")
+    if git is None:
+        return None, False
+    sha = _ask(git, folder, "rev-parse", "HEAD")
+    if not sha:
+        return None, False
+    status = _ask(git, folder, "status", "--porcelain", "--", ".")
+    return sha, status != ""
+
+
+def _ask(git: str, folder: Path, *words: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603 (git itself, found on the path)
+            [git, *words],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
