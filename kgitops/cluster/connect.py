@@ -1,0 +1,108 @@
+"""Opens the cluster that a URL names; only the adapter that is asked for is imported."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgitops.cluster.port import Cluster
+from kgitops.model.cluster_state import Broker
+from kgitops.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from kgitops.cluster.embedded.options import Options
+
+_PARAMETERS = (
+    "brokers",
+    "compat",
+    "vendorConfigs",
+    "authorizer",
+    "superUsers",
+    "lockTimeoutMs",
+)
+
+
+def connect(url: str, *, brokers: int | Sequence[Broker] | None = None, base: Path) -> Cluster:
+    """Open a cluster; a file in the URL is relative to ``base``.
+
+    ``embedded:FILE`` and ``embedded:`` (in memory) take options after a ``?``: ``brokers=5``,
+    ``compat=seed|kraft``, ``vendorConfigs=true``, ``authorizer=none|acls|disabled``,
+    ``superUsers=User:a;User:b``, ``lockTimeoutMs=5000``. What does not exist yet is created.
+
+    Raises:
+        UsageError: the URL can't be meant.
+        UnreachableError: the cluster can't be reached, its store not be used.
+        LockedError: another process holds the store.
+        SafetyError: a newer kgitops wrote the store.
+    """
+    scheme, colon, rest = url.partition(":")
+    if scheme == "embedded" and colon:
+        return _embedded(url, rest, brokers, base)
+    if scheme == "kafka" and colon:
+        raise UsageError(
+            f"{url}: real Kafka clusters come in a later version of kgitops; "
+            "use an embedded cluster (embedded:FILE)"
+        )
+    raise UsageError(f"{url} is not the URL of a cluster; write embedded:FILE or kafka://HOST:PORT")
+
+
+def _embedded(url: str, rest: str, brokers: int | Sequence[Broker] | None, base: Path) -> Cluster:
+    from kgitops.cluster.embedded.boot import boot
+
+    file, _, query = rest.partition("?")
+    parameters = _parameters(url, query)
+    given = parameters.pop("brokers", None)
+    if given is not None:
+        count = _number(url, "brokers", given)
+        if brokers is not None and _count(brokers) != count:
+            raise UsageError(
+                f"{url} says brokers={count}, but {_count(brokers)} are declared for this cluster; "
+                "leave one of the two out"
+            )
+        brokers = count if brokers is None else brokers
+    path = base / Path(file).expanduser() if file else None
+    return boot(path, brokers=brokers, options=_options(url, parameters))
+
+
+def _parameters(url: str, query: str) -> dict[str, str]:
+    parameters: dict[str, str] = {}
+    for item in query.split("&") if query else ():
+        key, equals, value = item.partition("=")
+        if not equals or key in parameters or key not in _PARAMETERS:
+            raise UsageError(
+                f"{url}: {item!r} is not understood, or given twice; "
+                f"known are {', '.join(f'{name}=…' for name in _PARAMETERS)}"
+            )
+        parameters[key] = value
+    return parameters
+
+
+def _options(url: str, parameters: Mapping[str, str]) -> "Options":
+    from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
+
+    timeout = parameters.get("lockTimeoutMs")
+    return Options(
+        compat=Compat(_choice(url, parameters, "compat", tuple(Compat))),
+        authorizer=AuthorizerKind(_choice(url, parameters, "authorizer", tuple(AuthorizerKind))),
+        vendor_configs=_choice(url, parameters, "vendorConfigs", ("false", "true")) == "true",
+        super_users=frozenset(filter(None, parameters.get("superUsers", "").split(";"))),
+        busy_timeout_ms=_number(url, "lockTimeoutMs", timeout or str(Options().busy_timeout_ms)),
+    )
+
+
+def _choice(url: str, parameters: Mapping[str, str], key: str, choices: tuple[str, ...]) -> str:
+    """One of the choices; the first where the URL says nothing."""
+    value = parameters.get(key, choices[0])
+    if value not in choices:
+        raise UsageError(f"{url}: {key} must be {' or '.join(choices)}, not {value!r}")
+    return value
+
+
+def _number(url: str, key: str, text: str) -> int:
+    if not re.fullmatch("[0-9]{1,6}", text):
+        raise UsageError(f"{url}: {key} must be a whole number below a million, not {text!r}")
+    return int(text)
+
+
+def _count(brokers: int | Sequence[Broker]) -> int:
+    return brokers if isinstance(brokers, int) else len(brokers)

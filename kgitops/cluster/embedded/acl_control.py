@@ -1,0 +1,118 @@
+"""Decides CreateAcls, DeleteAcls, DescribeAcls, and KIP-4's AlterAcls and ListAcls (spec §3.8)."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgitops.cluster.embedded.acl_filter import AclFilter
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.options import AuthorizerKind
+from kgitops.cluster.embedded.records import (
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
+)
+from kgitops.cluster.embedded.refusal import Refusal, attempt
+from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PermissionType, ResourceType
+from kgitops.model.names import is_principal
+from kgitops.model.results import OK, ErrorCode, RequestResult
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedAcls:
+    """The outcome of one filter, and the bindings that it matched."""
+
+    result: RequestResult = OK
+    bindings: tuple[AclBinding, ...] = ()
+
+
+def create_acls(draft: Draft, bindings: Sequence[AclBinding | AclFilter]) -> list[RequestResult]:
+    """One result for each binding, in order; one that exists already is a success (A4-95)."""
+    refused = attempt(_check_may, draft, Operation.ALTER)
+    if not refused.ok:
+        return [refused for _ in bindings]
+    return [attempt(_create, draft, binding) for binding in bindings]
+
+
+def delete_acls(draft: Draft, filters: Sequence[AclFilter]) -> list[DeletedAcls]:
+    """One outcome for each filter, in order; that nothing matches is no error (A4-94)."""
+    refused = attempt(_check_may, draft, Operation.ALTER)
+    if not refused.ok:
+        return [DeletedAcls(result=refused) for _ in filters]
+    return [_delete(draft, wanted) for wanted in filters]
+
+
+def describe_acls(draft: Draft, wanted: AclFilter) -> DeletedAcls:
+    """The bindings that the filter means, in order."""
+    matching = sorted(filter(wanted.matches, draft.image.acls.bindings))
+    refused = attempt(_check_may, draft, Operation.DESCRIBE)
+    if not refused.ok and not _are_own_allows(draft, wanted, matching):
+        return DeletedAcls(result=refused)
+    return DeletedAcls(bindings=tuple(matching))
+
+
+def _check_may(draft: Draft, operation: Operation) -> None:
+    if draft.options.authorizer is AuthorizerKind.DISABLED:
+        raise Refusal(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker.")
+    if draft.faults.authorizer_fails:
+        # It has no words for what went wrong: every ACL of the call gets the general code (A4-90).
+        _log.error("the authorizer failed")
+        raise Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+    # KIP-4 asks for All on the cluster, KRaft for the operation itself (C-11).
+    needed = Operation.ALL if draft.options.seed else operation
+    if not draft.authorizer.cluster(needed):
+        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
+
+def _are_own_allows(draft: Draft, wanted: AclFilter, matching: Sequence[AclBinding]) -> bool:
+    """KIP-4 lets everyone list what allows them something (A4-93)."""
+    return (
+        draft.options.seed
+        and draft.options.authorizer is AuthorizerKind.ACLS
+        and wanted.principal == draft.authorizer.principal
+        and all(binding.permission_type is PermissionType.ALLOW for binding in matching)
+    )
+
+
+def _create(draft: Draft, binding: AclBinding | AclFilter) -> None:
+    if isinstance(binding, AclFilter):
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            "An ACL to create can't have ANY, MATCH or UNKNOWN values.",
+        )
+    if not binding.resource_name:
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Resource name should not be empty")
+    is_cluster = binding.resource_type is ResourceType.CLUSTER
+    if is_cluster and binding.resource_name != CLUSTER_NAME:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}",
+        )
+    if not is_principal(binding.principal):
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            f"Could not parse principal from `{binding.principal}` (no colon is present "
+            "separating the principal type from the principal name)",
+        )
+    if not binding.host:
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Host should not be empty")
+    if binding not in draft.delta.acls:
+        draft.write(AccessControlEntryRecord(binding=binding))
+
+
+def _delete(draft: Draft, wanted: AclFilter) -> DeletedAcls:
+    if wanted.resource_name == "":
+        return DeletedAcls(
+            result=RequestResult(
+                code=ErrorCode.INVALID_REQUEST, message="Resource name should not be empty"
+            )
+        )
+    exact = wanted.binding()
+    if exact is not None:
+        matching = [exact] if exact in draft.delta.acls else []
+    else:
+        matching = sorted(filter(wanted.matches, draft.delta.acls))
+    for binding in matching:
+        draft.write(RemoveAccessControlEntryRecord(binding=binding))
+    return DeletedAcls(bindings=tuple(matching))

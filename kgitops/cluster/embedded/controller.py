@@ -1,0 +1,100 @@
+"""The controller: the one place where a decision becomes records, and records the next image."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from kgitops.cluster.embedded.authorizer import Authorizer
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image import Image
+from kgitops.cluster.embedded.options import Faults, Options, Surroundings
+from kgitops.cluster.embedded.registry_log import EmbeddedRegistryLog
+from kgitops.cluster.embedded.replay import Delta
+from kgitops.cluster.embedded.store import Store
+from kgitops.cluster.embedded.store_errors import damaged
+
+T = TypeVar("T")
+
+BROKER_PRINCIPAL = "User:kafka"
+LOCALHOST = "127.0.0.1"
+
+
+class Controller:
+    """An open store, the image it adds up to, and the way to change both."""
+
+    def __init__(self, store: Store, options: Options, surroundings: Surroundings) -> None:
+        self.options = options
+        self.surroundings = surroundings
+        self.faults = Faults()
+        self._store = store
+        # A connection serves one thread at a time; apply has several.
+        self._turn = threading.RLock()
+        self.registry = EmbeddedRegistryLog(
+            store, self._turn, clock_ms=surroundings.now_ms, new_id=surroundings.new_id
+        )
+        with store.reading():
+            cluster_id = store.meta("cluster_id")
+            if cluster_id is None:
+                raise damaged(store.name, "it has no cluster id")
+            self.cluster_id = cluster_id
+            self._position = store.load()
+
+    def image(self) -> Image:
+        """The cluster now, with what other processes appended."""
+        with self.moment() as image:
+            return image
+
+    @contextmanager
+    def moment(self) -> Iterator[Image]:
+        """The cluster at one moment, in which the registry can be read too."""
+        with self._turn, self._store.reading():
+            self._position = self._store.catch_up(self._position)
+            yield self._position.image
+
+    def decide(
+        self,
+        decide: Callable[[Draft], T],
+        *,
+        principal: str = BROKER_PRINCIPAL,
+        host: str = LOCALHOST,
+        validate_only: bool = False,
+    ) -> T:
+        """Let ``decide`` answer a request, and make true what it wrote unless only validating.
+
+        Raises:
+            ExcessivelyLargeBatchError: it wrote too much; nothing became true.
+            LockedError: another process is writing for too long.
+            UnreachableError: the store can't be read or written.
+        """
+        with self._turn:
+            if validate_only:
+                return decide(self._draft(self.image(), principal, host))
+            with self._store.writing():
+                position = self._store.catch_up(self._position)
+                draft = self._draft(position.image, principal, host)
+                answer = decide(draft)
+                if draft.records:
+                    position = self._store.append(
+                        position,
+                        draft.records,
+                        timestamp_ms=self.surroundings.now_ms(),
+                        principal=principal,
+                    )
+            # Only what is committed is believed.
+            self._position = position
+            return answer
+
+    def close(self) -> None:
+        """Close the store."""
+        with self._turn:
+            self._store.close()
+
+    def _draft(self, image: Image, principal: str, host: str) -> Draft:
+        return Draft(
+            delta=Delta(image),
+            authorizer=Authorizer(self.options, image.acls.bindings, principal, host),
+            options=self.options,
+            new_id=self.surroundings.new_id,
+            faults=self.faults,
+        )

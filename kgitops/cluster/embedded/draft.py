@@ -1,0 +1,50 @@
+"""A decision in the making: controllers read the cluster from it and write records to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kgitops.cluster.embedded.authorizer import Authorizer
+from kgitops.cluster.embedded.image import Image
+from kgitops.cluster.embedded.options import Faults, Options
+from kgitops.cluster.embedded.records import Record, wire_records
+from kgitops.cluster.embedded.replay import Delta
+
+MAX_WIRE_RECORDS = 10_000
+
+
+class ExcessivelyLargeBatchError(Exception):
+    """The batch would write more records than Kafka takes at once; all of it is refused (A4-03)."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """The cluster as this request would leave it so far, who asks, and what has been decided.
+
+    Nothing outside is changed by a draft: its records become true when the store appends them.
+    """
+
+    delta: Delta
+    authorizer: Authorizer
+    options: Options
+    new_id: Callable[[], str]
+    faults: Faults
+    records: list[Record] = field(default_factory=list)
+    wire_records: int = 0
+
+    def write(self, *records: Record) -> None:
+        """Decide that ``records`` become true.
+
+        Raises:
+            ExcessivelyLargeBatchError: the whole batch must be refused.
+        """
+        for record in records:
+            self.wire_records += wire_records(record)
+            if self.wire_records > MAX_WIRE_RECORDS:
+                raise ExcessivelyLargeBatchError
+            self.delta.replay(record)
+            self.records.append(record)
+
+    @property
+    def image(self) -> Image:
+        """The cluster before this request."""
+        return self.delta.image

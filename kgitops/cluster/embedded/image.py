@@ -1,0 +1,92 @@
+"""What the cluster is at one offset of the log: one immutable image per kind of resource."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+from kgitops.model.acls import AclBinding
+from kgitops.model.cluster_state import Broker
+from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.model.topics import Assignment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicImage:
+    """One topic. ``targets`` holds partitions that are on the move, ``offsets`` non-empty ones."""
+
+    name: str
+    topic_id: str
+    assignment: Assignment
+    configs: Mapping[str, str] = field(default_factory=dict)
+    targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    offsets: Mapping[int, tuple[int, int, int]] = field(default_factory=dict)
+    marked_for_deletion: bool = False
+
+    @property
+    def target_assignment(self) -> Assignment:
+        """Where the partitions are, or are going to (P201-16)."""
+        if not self.targets:
+            return self.assignment
+        return tuple(self.targets.get(i, here) for i, here in enumerate(self.assignment))
+
+    def offsets_of(self, partition: int) -> tuple[int, int, int]:
+        """Log start offset, high watermark and size in bytes."""
+        return self.offsets.get(partition, (0, 0, 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsImage:
+    """All topics by name, the names by id, and those whose metric names could collide (A4-11)."""
+
+    by_name: Mapping[str, TopicImage] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    collisions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokersImage:
+    """The registered brokers by id."""
+
+    brokers: Mapping[int, Broker] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigsImage:
+    """Dynamic configs of brokers: broker id as text, or ``""`` for the default of all, to its."""
+
+    brokers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AclsImage:
+    """All ACL bindings."""
+
+    bindings: frozenset[AclBinding] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotasImage:
+    """The quotas of each entity that has any."""
+
+    quotas: Mapping[ClientQuotaEntity, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """The whole cluster."""
+
+    EMPTY: ClassVar[Self]
+
+    brokers: BrokersImage = BrokersImage()
+    topics: TopicsImage = TopicsImage()
+    configs: ConfigsImage = ConfigsImage()
+    acls: AclsImage = AclsImage()
+    quotas: QuotasImage = QuotasImage()
+
+
+Image.EMPTY = Image()
+
+
+def can_collide(name: str) -> bool:
+    """Whether another topic's metric names could be the same as this one's (A4-11)."""
+    return "." in name or "_" in name

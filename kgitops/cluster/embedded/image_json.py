@@ -1,0 +1,82 @@
+"""An image as JSON, for the store's snapshots: replaying the log from its beginning made short."""
+
+from kgitops.cluster.embedded.image import (
+    AclsImage,
+    BrokersImage,
+    ConfigsImage,
+    Image,
+    QuotasImage,
+    TopicImage,
+    TopicsImage,
+    can_collide,
+)
+from kgitops.cluster.embedded.record_json import (
+    Json,
+    assignment_from_json,
+    binding_from_json,
+    binding_to_json,
+    entity_from_json,
+    offsets_from_json,
+)
+from kgitops.model.cluster_state import Broker
+from kgitops.model.names import collision_key
+
+
+def image_to_json(image: Image) -> Json:
+    """Everything the image holds; what can be worked out again is left out."""
+    return {
+        "brokers": [[b.id, b.rack, b.fenced] for b in image.brokers.brokers.values()],
+        "configs": image.configs.brokers,
+        "topics": [
+            [
+                t.name,
+                t.topic_id,
+                t.assignment,
+                t.configs,
+                t.targets,
+                t.offsets,
+                t.marked_for_deletion,
+            ]
+            for t in image.topics.by_name.values()
+        ],
+        "acls": [binding_to_json(binding) for binding in image.acls.bindings],
+        "quotas": list(image.quotas.quotas.items()),
+    }
+
+
+def image_from_json(value: Json) -> Image:
+    """The image that ``image_to_json`` wrote."""
+    topics = [_topic(item) for item in value["topics"]]
+    return Image(
+        brokers=BrokersImage(
+            brokers={
+                id_: Broker(id=id_, rack=rack, fenced=fenced)
+                for id_, rack, fenced in value["brokers"]
+            }
+        ),
+        configs=ConfigsImage(brokers=value["configs"]),
+        topics=TopicsImage(
+            by_name={topic.name: topic for topic in topics},
+            names={topic.topic_id: topic.name for topic in topics},
+            collisions={
+                collision_key(topic.name): topic.name for topic in topics if can_collide(topic.name)
+            },
+        ),
+        acls=AclsImage(bindings=frozenset(map(binding_from_json, value["acls"]))),
+        quotas=QuotasImage(
+            quotas={entity_from_json(entity): quotas for entity, quotas in value["quotas"]}
+        ),
+    )
+
+
+def _topic(value: Json) -> TopicImage:
+    name, topic_id, assignment, configs, targets, offsets, marked = value
+    return TopicImage(
+        name=name,
+        topic_id=topic_id,
+        assignment=assignment_from_json(assignment),
+        configs=configs,
+        targets={int(partition): tuple(target) for partition, target in targets.items()},
+        offsets=offsets_from_json(offsets),
+        marked_for_deletion=marked,
+    )

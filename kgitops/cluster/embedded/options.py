@@ -1,0 +1,87 @@
+"""How an embedded cluster behaves: its brokers' static configuration and the clock it lives by."""
+
+import base64
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+DEFAULT_BUSY_TIMEOUT_MS = 5_000
+
+
+class Compat(StrEnum):
+    """Whose answers to give where they differ: the seed KIPs' or today's KRaft (spec §5)."""
+
+    SEED = "seed"
+    KRAFT = "kraft"
+
+
+class AuthorizerKind(StrEnum):
+    """``none`` keeps ACLs and refuses nobody; ``disabled`` refuses ACLs themselves (A4-95)."""
+
+    NONE = "none"
+    ACLS = "acls"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a connection to an embedded cluster asks for; nothing of it is kept in the store.
+
+    ``vendor_configs`` lets topic configs through that Kafka does not know. ``static_configs`` is
+    the brokers' properties file.
+    """
+
+    compat: Compat = Compat.SEED
+    authorizer: AuthorizerKind = AuthorizerKind.NONE
+    super_users: frozenset[str] = frozenset()
+    vendor_configs: bool = False
+    static_configs: Mapping[str, str] = field(default_factory=dict)
+    busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS
+
+    @property
+    def seed(self) -> bool:
+        """Whether the seed KIPs are followed to the letter."""
+        return self.compat is Compat.SEED
+
+
+@dataclass(slots=True, kw_only=True)
+class Faults:
+    """Delays and failures to simulate, for tests; each names the topics it holds up, or all.
+
+    What is held is finished by ``EmbeddedCluster.release``.
+    """
+
+    hold_reassignments: bool = False
+    hold_deletions: bool = False
+    leaderless_topics: frozenset[str] = frozenset()
+    authorizer_fails: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a cluster takes from the world: time and fresh ids, so that tests can give their own."""
+
+    now: Callable[[], datetime]
+    new_id: Callable[[], str]
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970, as Kafka's timestamps."""
+        return int(self.now().timestamp() * 1000)
+
+
+def utc_now() -> datetime:
+    """The machine's clock."""
+    return datetime.now(UTC)
+
+
+def random_id() -> str:
+    """A random UUID as Kafka writes one: 22 characters of base64url, the first not a dash."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
+
+
+REAL = Surroundings(now=utc_now, new_id=random_id)

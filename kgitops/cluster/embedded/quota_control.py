@@ -1,0 +1,174 @@
+"""Decides AlterClientQuotas and answers DescribeClientQuotas (F590-50…52)."""
+
+import ipaddress
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.records import ClientQuotaRecord
+from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.model.acls import Operation
+from kgitops.model.quotas import (
+    ENTITY_TYPES,
+    INTEGRAL_KEYS,
+    IP,
+    ClientQuotaEntity,
+    make_entity,
+    quota_keys,
+)
+from kgitops.model.results import ErrorCode, RequestResult
+
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
+
+EntityParts = tuple[tuple[str, str | None], ...]
+"""(entity type, name) as on the wire, in any order; a None name is the default entity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaAlteration:
+    """Changes of one entity's quotas: (key, value), None removes the key."""
+
+    entity: EntityParts
+    operations: Sequence[tuple[str, float | None]]
+
+
+class Match(StrEnum):
+    """How a DescribeClientQuotas component picks entities."""
+
+    EXACT = "exact"
+    DEFAULT = "default"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaFilter:
+    """One component: entities that have this type, with this name, the default one, or any."""
+
+    entity_type: str
+    match: Match = Match.ANY
+    name: str | None = None
+
+    def matches(self, entity: ClientQuotaEntity) -> bool:
+        """Whether the entity has such a part."""
+        parts = dict(entity)
+        if self.entity_type not in parts:
+            return False
+        match self.match:
+            case Match.EXACT:
+                return parts[self.entity_type] == self.name and self.name is not None
+            case Match.DEFAULT:
+                return parts[self.entity_type] is None
+            case Match.ANY:
+                return True
+
+
+def alter_client_quotas(
+    draft: Draft, alterations: Sequence[QuotaAlteration]
+) -> dict[ClientQuotaEntity, RequestResult]:
+    """One result for each entity: all of its keys change, or none."""
+    entities = [_canonical(alteration.entity) for alteration in alterations]
+    times = Counter(entities)
+    results: dict[ClientQuotaEntity, RequestResult] = {}
+    for entity, alteration in zip(entities, alterations, strict=True):
+        if times[entity] > 1:
+            results[entity] = duplicate("Duplicate client quota entity.")
+        else:
+            results[entity] = attempt(alter, draft, alteration)
+    return results
+
+
+def alter(draft: Draft, alteration: QuotaAlteration) -> None:
+    """Change the quotas of one entity.
+
+    Raises:
+        Refusal: the entity, a key or a value is not legal.
+    """
+    if not draft.authorizer.cluster(Operation.ALTER_CONFIGS):
+        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    entity = _checked_entity(alteration.entity)
+    keys = [key for key, _ in alteration.operations]
+    if len(set(keys)) < len(keys):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate quota key.")
+    for key, value in alteration.operations:
+        _check_quota(entity, key, value)
+    before = draft.delta.quotas.of(entity)
+    for key, value in alteration.operations:
+        if before.get(key) != value:
+            draft.write(ClientQuotaRecord(entity=entity, key=key, value=value))
+
+
+def describe_client_quotas(
+    draft: Draft, components: Sequence[QuotaFilter], *, strict: bool
+) -> Mapping[ClientQuotaEntity, Mapping[str, float]]:
+    """The quotas of the entities that match every component; strict: and have no other part.
+
+    Raises:
+        Refusal: as a whole.
+    """
+    if not draft.authorizer.cluster(Operation.DESCRIBE_CONFIGS):
+        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    types = [component.entity_type for component in components]
+    unknown = sorted(set(types) - set(ENTITY_TYPES))
+    if unknown:
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Unsupported entity type {unknown[0]}")
+    if len(set(types)) < len(types):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Entity type appears more than once")
+    return {
+        entity: quotas
+        for entity, quotas in draft.image.quotas.quotas.items()
+        if all(component.matches(entity) for component in components)
+        and not (strict and len(entity) != len(components))
+    }
+
+
+def _canonical(parts: EntityParts) -> EntityParts:
+    if _is_well_formed(parts):
+        return make_entity(dict(parts))
+    return tuple(parts)
+
+
+def _is_well_formed(parts: EntityParts) -> bool:
+    types = [kind for kind, _ in parts]
+    return bool(types) and len(set(types)) == len(types) and set(types) <= set(ENTITY_TYPES)
+
+
+def _checked_entity(parts: EntityParts) -> ClientQuotaEntity:
+    if not _is_well_formed(parts):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid client quota entity.")
+    entity = make_entity(dict(parts))
+    if len(entity) > 1 and any(kind == IP for kind, _ in entity):
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST, "Invalid quota entity combination: ip stands alone."
+        )
+    for kind, name in entity:
+        if name == "":
+            raise Refusal(ErrorCode.INVALID_REQUEST, f"Empty {kind} is not supported.")
+        if kind == IP and name is not None and not _is_ip_or_host(name):
+            raise Refusal(
+                ErrorCode.INVALID_REQUEST, f"{name} is not a valid IP or resolvable host."
+            )
+    return entity
+
+
+def _is_ip_or_host(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        # Kafka asks the name service, which the embedded cluster does not have.
+        return bool(_HOST_NAME.fullmatch(name)) and not name.replace(".", "").isdigit()
+    return True
+
+
+def _check_quota(entity: ClientQuotaEntity, key: str, value: float | None) -> None:
+    if key not in quota_keys(entity):
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Invalid configuration key {key}")
+    if value is None:
+        return
+    if not math.isfinite(value) or value <= 0:
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Quota {key} must be greater than 0")
+    if key in INTEGRAL_KEYS and value != math.floor(value):
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Configuration {key} must be a Long value")

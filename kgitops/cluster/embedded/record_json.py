@@ -1,0 +1,57 @@
+"""How the values inside records and snapshots are written as JSON, and read back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.model.topics import Assignment
+
+Json = Any
+
+_RESOURCE_TYPES = {str(item): item for item in ResourceType}
+_PATTERN_TYPES = {str(item): item for item in PatternType}
+_OPERATIONS = {str(item): item for item in Operation}
+_PERMISSIONS = {str(item): item for item in PermissionType}
+
+
+def assignment_from_json(value: Json) -> Assignment:
+    """Broker ids per partition."""
+    return tuple(map(tuple, value))
+
+
+def offsets_from_json(value: Json) -> Mapping[int, tuple[int, int, int]]:
+    """Partition to its three numbers; JSON made the partitions text."""
+    return {int(partition): tuple(numbers) for partition, numbers in value.items()}
+
+
+def entity_from_json(value: Json) -> ClientQuotaEntity:
+    """(entity type, name) pairs."""
+    return tuple((kind, name) for kind, name in value)
+
+
+def binding_to_json(binding: AclBinding) -> list[Json]:
+    """The binding's fields in their order."""
+    return [
+        binding.resource_type,
+        binding.resource_name,
+        binding.pattern_type,
+        binding.principal,
+        binding.host,
+        binding.operation,
+        binding.permission_type,
+    ]
+
+
+def binding_from_json(value: Json) -> AclBinding:
+    """The binding that ``binding_to_json`` wrote."""
+    resource_type, resource_name, pattern_type, principal, host, operation, permission = value
+    return AclBinding(
+        resource_type=_RESOURCE_TYPES[resource_type],
+        resource_name=resource_name,
+        pattern_type=_PATTERN_TYPES[pattern_type],
+        principal=principal,
+        host=host,
+        operation=_OPERATIONS[operation],
+        permission_type=_PERMISSIONS[permission],
+    )

@@ -1,0 +1,31 @@
+"""How a controller says no to one item of a batch: Kafka's code and words."""
+
+from collections.abc import Callable
+from typing import ParamSpec
+
+from kgitops.model.results import OK, ErrorCode, RequestResult
+
+P = ParamSpec("P")
+
+
+class Refusal(Exception):  # noqa: N818 (an answer, not an error of this program)
+    """One item is refused; nothing was written for it."""
+
+    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
+        super().__init__(message)
+        self.result = RequestResult(code=code, message=message)
+
+
+def attempt(
+    decide: Callable[P, RequestResult | None], *args: P.args, **kwargs: P.kwargs
+) -> RequestResult:
+    """What ``decide`` answers, its refusal included; None means success."""
+    try:
+        return decide(*args, **kwargs) or OK
+    except Refusal as refusal:
+        return refusal.result
+
+
+def duplicate(message: str) -> RequestResult:
+    """The answer to something that stands in one request twice."""
+    return RequestResult(code=ErrorCode.INVALID_REQUEST, message=message)

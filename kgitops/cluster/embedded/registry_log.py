@@ -1,0 +1,100 @@
+"""The registry's log in the store: a compacted topic on Kafka, a table with transactions here."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from kgitops.cluster.embedded.store import Store, checksum, dump_json
+from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.registry import build_registry_state, meta_record
+from kgitops.model.errors import SafetyError
+from kgitops.model.registry import META_KEY, Json, RegistryState
+
+_TOPIC_ID = "registry_topic_id"
+_NEXT_OFFSET = "registry_next_offset"
+_LAST_TIMESTAMP = "registry_last_timestamp_ms"
+
+
+class EmbeddedRegistryLog:
+    """Implements :class:`kgitops.cluster.port.RegistryLog` on a store.
+
+    Compaction is immediate: of each key only the newest entry is left, at its own offset, a
+    deletion included.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        turn: threading.RLock,
+        *,
+        clock_ms: Callable[[], int],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._store = store
+        self._turn = turn
+        self._clock_ms = clock_ms
+        self._new_id = new_id
+        self._state: RegistryState | None = None
+
+    def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
+        """Every entry at or after ``since``; None when nothing was ever appended."""
+        with self._turn, self._store.reading():
+            if self._store.meta(_TOPIC_ID) is None:
+                return None
+            return tuple(self._entries(since))
+
+    def append(self, entries: Sequence[tuple[str, Mapping[str, Json] | None]]) -> int:
+        """Append all entries or none, in one transaction; the offset of the last."""
+        with self._turn, self._store.writing():
+            offset = self._last_offset()
+            timestamp_ms = self._now_ms()
+            if self._store.meta(_TOPIC_ID) is None:
+                self._store.set_meta(_TOPIC_ID, self._new_id())
+                if all(key != META_KEY for key, _ in entries):
+                    entries = (meta_record(), *entries)
+            for key, value in entries:
+                offset += 1
+                text = None if value is None else dump_json(value)
+                self._store.connection.execute(
+                    "INSERT OR REPLACE INTO registry VALUES (?, ?, ?, ?, ?)",
+                    (offset, key, text, timestamp_ms, checksum(text or "")),
+                )
+            self._store.set_meta(_NEXT_OFFSET, str(offset + 1))
+            self._store.set_meta(_LAST_TIMESTAMP, str(timestamp_ms))
+        return offset
+
+    def now_ms(self) -> int:
+        """Log append time: never behind an entry that is already there."""
+        with self._turn, self._store.reading():
+            return self._now_ms()
+
+    def read_state(self) -> RegistryState | None:
+        """What the entries add up to; the caller holds a transaction."""
+        topic_id = self._store.meta(_TOPIC_ID)
+        if topic_id is None:
+            return None
+        last = self._last_offset()
+        if self._state is None or (self._state.topic_id, self._state.offset) != (topic_id, last):
+            self._state = build_registry_state(self._entries(0), topic_id)
+        return self._state
+
+    def _last_offset(self) -> int:
+        return int(self._store.meta(_NEXT_OFFSET) or 0) - 1
+
+    def _now_ms(self) -> int:
+        return max(int(self._store.meta(_LAST_TIMESTAMP) or 0), self._clock_ms())
+
+    def _entries(self, since: int) -> Iterator[RegistryEntry]:
+        rows = self._store.connection.execute(
+            "SELECT log_offset, key, value, timestamp_ms, crc FROM registry"
+            " WHERE log_offset >= ? ORDER BY log_offset",
+            (since,),
+        )
+        for offset, key, text, timestamp_ms, crc in rows:
+            if crc != checksum(text or ""):
+                raise SafetyError(
+                    f"the registry record {key} in the store {self._store.name} is damaged, so who "
+                    "owns what can't be known; restore the store from a copy"
+                )
+            value = None if text is None else json.loads(text)
+            yield RegistryEntry(offset=offset, key=key, value=value, timestamp_ms=timestamp_ms)

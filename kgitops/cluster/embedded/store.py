@@ -1,0 +1,330 @@
+"""The store: one SQLite file with the log of metadata records, snapshots, and the registry's log.
+
+The log is the truth and is kept whole. A snapshot only shortens the way to the newest image: one
+that is missing or damaged costs time, not data. Everything is written in transactions that are on
+the disk before they count (WAL, ``synchronous=FULL``), so a kill at any instant leaves either all
+of a batch or nothing of it.
+"""
+
+import contextlib
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgitops.cluster.embedded.image import Image
+from kgitops.cluster.embedded.image_json import image_from_json, image_to_json
+from kgitops.cluster.embedded.options import DEFAULT_BUSY_TIMEOUT_MS
+from kgitops.cluster.embedded.record_json import Json
+from kgitops.cluster.embedded.records import Record, record_from_json, record_to_json
+from kgitops.cluster.embedded.replay import replay
+from kgitops.cluster.embedded.store_errors import (
+    damaged,
+    explained,
+    newer_version,
+    not_a_store,
+    unusable,
+)
+
+FORMAT_VERSION = 1
+APPLICATION_ID = 0x6B676974  # "kgit": tells a store from any other SQLite file
+
+# A snapshot is due when the log after the last one has outgrown both of these.
+_SNAPSHOT_MIN_CHARS = 1 << 18
+_SNAPSHOT_SHARE = 2
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE log (
+    log_offset INTEGER PRIMARY KEY, timestamp_ms INTEGER NOT NULL, principal TEXT NOT NULL,
+    records TEXT NOT NULL, crc INTEGER NOT NULL) STRICT;
+CREATE TABLE snapshot (
+    log_offset INTEGER PRIMARY KEY, image TEXT NOT NULL, crc INTEGER NOT NULL) STRICT;
+CREATE TABLE registry (
+    log_offset INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value TEXT,
+    timestamp_ms INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT;
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """An image, the offset of the last batch in it, and how much log there is after a snapshot."""
+
+    image: Image
+    offset: int
+    log_chars: int = 0
+    snapshot_chars: int = 0
+
+
+START = Position(image=Image.EMPTY, offset=-1)
+
+
+class Store:
+    """One open store. Not for several threads at once: the caller takes turns."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str, busy_timeout_ms: int) -> None:
+        self.connection = connection
+        self.name = name
+        self._busy_timeout_ms = busy_timeout_ms
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See one moment of the store, whatever others write meanwhile."""
+        with self._transaction("BEGIN"):
+            yield
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the only writer; all that was written is kept, or nothing if there is an error."""
+        with self._transaction("BEGIN IMMEDIATE"):
+            yield
+
+    def load(self) -> Position:
+        """The newest snapshot and what the log has after it."""
+        row = self.connection.execute(
+            "SELECT log_offset, image, crc FROM snapshot ORDER BY log_offset DESC LIMIT 1"
+        ).fetchone()
+        position = START
+        if row is not None and row[2] == checksum(row[1]):
+            image = image_from_json(json.loads(row[1]))
+            position = Position(image=image, offset=row[0], snapshot_chars=len(row[1]))
+        return self.catch_up(position)
+
+    def catch_up(self, position: Position) -> Position:
+        """What ``position`` becomes with the batches that were appended after it."""
+        batches = self.connection.execute(
+            "SELECT log_offset, records, crc FROM log WHERE log_offset > ? ORDER BY log_offset",
+            (position.offset,),
+        ).fetchall()
+        records: list[Record] = []
+        offset, chars = position.offset, position.log_chars
+        for found, text, crc in batches:
+            offset += 1
+            chars += len(text)
+            if found != offset or crc != checksum(text):
+                raise damaged(self.name, f"the log's batch {offset} can't be read")
+            records.extend(self._records(text, offset))
+        return Position(
+            image=self._replay(position.image, records, offset) if records else position.image,
+            offset=offset,
+            log_chars=chars,
+            snapshot_chars=position.snapshot_chars,
+        )
+
+    def append(
+        self, position: Position, records: Sequence[Record], *, timestamp_ms: int, principal: str
+    ) -> Position:
+        """Append one batch after ``position``, and a snapshot when one is due."""
+        text = dump_json([record_to_json(record) for record in records])
+        offset = position.offset + 1
+        self.connection.execute(
+            "INSERT INTO log VALUES (?, ?, ?, ?, ?)",
+            (offset, timestamp_ms, principal, text, checksum(text)),
+        )
+        image = replay(position.image, records)
+        chars = position.log_chars + len(text)
+        if chars < max(_SNAPSHOT_MIN_CHARS, position.snapshot_chars // _SNAPSHOT_SHARE):
+            return Position(
+                image=image,
+                offset=offset,
+                log_chars=chars,
+                snapshot_chars=position.snapshot_chars,
+            )
+        return self._append_snapshot(image, offset)
+
+    def meta(self, key: str) -> str | None:
+        """A value that belongs to the store as a whole."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a value that belongs to the store as a whole."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def close(self) -> None:
+        """Close the file; the last one to do so folds the WAL into it."""
+        self.connection.close()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        with explained(self.name, self._busy_timeout_ms):
+            self.connection.execute(begin)
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def _append_snapshot(self, image: Image, offset: int) -> Position:
+        text = dump_json(image_to_json(image))
+        self.connection.execute("DELETE FROM snapshot")
+        self.connection.execute(
+            "INSERT INTO snapshot VALUES (?, ?, ?)", (offset, text, checksum(text))
+        )
+        return Position(image=image, offset=offset, snapshot_chars=len(text))
+
+    def _records(self, text: str, offset: int) -> Iterator[Record]:
+        try:
+            yield from map(record_from_json, json.loads(text))
+        except (ValueError, TypeError, KeyError) as error:
+            raise damaged(self.name, f"the log's batch {offset}: {error}") from error
+
+    def _replay(self, image: Image, records: Sequence[Record], offset: int) -> Image:
+        try:
+            return replay(image, records)
+        except (ValueError, KeyError) as error:
+            raise damaged(self.name, f"the log up to batch {offset}: {error}") from error
+
+
+def open_store(path: Path, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) -> Store:
+    """Open an existing store.
+
+    Raises:
+        UnreachableError: it can't be read, or is no store.
+        LockedError: another process holds it.
+        SafetyError: a newer kgitops wrote it.
+    """
+    name = str(path)
+    _check_file(path)
+    with explained(name, busy_timeout_ms):
+        connection = _connect(path, busy_timeout_ms)
+        try:
+            _check_format(connection, name)
+        except BaseException:
+            connection.close()
+            raise
+    return Store(connection, name, busy_timeout_ms)
+
+
+def create_store(path: Path, records: Sequence[Record], *, cluster_id: str, now_ms: int) -> None:
+    """Create a store whole, or not at all; one that appeared meanwhile is left as it is.
+
+    It is made under another name and then given its own, so that a file of that name is always a
+    complete store: one that is empty has lost its content and is never taken for a new one.
+    """
+    with explained(str(path), 0):
+        draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.unlink(missing_ok=True)
+            connection = sqlite3.connect(draft, isolation_level=None)
+            with contextlib.closing(connection):
+                connection.execute("PRAGMA synchronous = FULL")
+                _initialize(Store(connection, str(path), 0), records, cluster_id, now_ms)
+                connection.execute("PRAGMA journal_mode = WAL")
+            _publish(draft, path)
+        except OSError as error:
+            raise unusable(str(path), _os_reason(error)) from error
+
+
+def memory_store(records: Sequence[Record], *, cluster_id: str, now_ms: int) -> Store:
+    """A store that lives as long as it is open."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    store = Store(connection, "in memory", 0)
+    _initialize(store, records, cluster_id, now_ms)
+    return store
+
+
+def _initialize(store: Store, records: Sequence[Record], cluster_id: str, now_ms: int) -> None:
+    with store.writing():
+        for statement in _SCHEMA.strip().split(";\n"):
+            store.connection.execute(statement)
+        store.connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        store.connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+        store.set_meta("cluster_id", cluster_id)
+        store.append(START, records, timestamp_ms=now_ms, principal="")
+
+
+def _publish(draft: Path, path: Path) -> None:
+    try:
+        os.link(draft, path)
+        draft.unlink()
+    except FileExistsError:
+        draft.unlink()
+    except OSError:
+        # A file system without hard links: replacing is all it offers.
+        if path.exists():
+            draft.unlink()
+        else:
+            draft.rename(path)
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _check_file(path: Path) -> None:
+    """Say plainly what SQLite would only call "unable to open" or take for an empty database."""
+    try:
+        if path.is_dir():
+            raise unusable(str(path), "it is a folder; name a file")
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise damaged(str(path), "the file is empty")
+    except OSError as error:
+        raise unusable(str(path), _os_reason(error)) from error
+
+
+def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
+    connection = _connect_to(path, "rw", busy_timeout_ms)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        if os.access(path, os.W_OK) or Path(f"{path}-wal").exists():
+            raise
+        # Nobody may write the file or beside it, and no WAL waits: it can be read as it stands.
+        return _connect_to(path, "ro&immutable=1", busy_timeout_ms)
+    return connection
+
+
+def _connect_to(path: Path, mode: str, busy_timeout_ms: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=busy_timeout_ms / 1000,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _check_format(connection: sqlite3.Connection, name: str) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise not_a_store(name)
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != FORMAT_VERSION:
+        raise newer_version(name, version, FORMAT_VERSION)
+    problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise damaged(name, problem.replace("\n", " "))
+
+
+def _os_reason(error: OSError) -> str:
+    return f"{(error.strerror or str(error)).lower()}; check the file and its folder"
+
+
+def dump_json(value: Json) -> str:
+    """The text that rows hold."""
+    # Plain ASCII: SQLite's text can't hold everything that a Python string can.
+    return json.dumps(value, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r} can't be kept in a store")
+
+
+def checksum(text: str) -> int:
+    """What tells a row that rotted on the disk."""
+    return zlib.crc32(text.encode())

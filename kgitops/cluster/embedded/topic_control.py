@@ -1,0 +1,210 @@
+"""Decides CreateTopics and DeleteTopics (spec §3.4, §3.5)."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kgitops.cluster.embedded.assignments import (
+    ManualAssignment,
+    check_assignment,
+    place_replicas,
+)
+from kgitops.cluster.embedded.config_control import check_topic_configs
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image import TopicImage
+from kgitops.cluster.embedded.records import MarkTopicRecord, RemoveTopicRecord, TopicRecord
+from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.model.acls import Operation
+from kgitops.model.names import REGISTRY_TOPIC, topic_name_problem
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.topics import Assignment
+
+UNSET = -1
+_UNCREATABLE = frozenset({"__cluster_metadata", REGISTRY_TOPIC})
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopic:
+    """A topic as CreateTopics asks for it: with an assignment, or with the two counts."""
+
+    name: str
+    num_partitions: int = UNSET
+    replication_factor: int = UNSET
+    assignments: ManualAssignment = ()
+    configs: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def create_topics(draft: Draft, topics: Sequence[NewTopic]) -> dict[str, RequestResult]:
+    """One result for each name; a topic sees those created before it (P201-41)."""
+    times = Counter(topic.name for topic in topics)
+    results: dict[str, RequestResult] = {}
+    for topic in topics:
+        if times[topic.name] == 1:
+            results[topic.name] = attempt(_create, draft, topic)
+        elif topic.name not in results:
+            _log.info("topic %r is in one CreateTopics request more than once", topic.name)
+            results[topic.name] = duplicate("Duplicate topic name.")
+    return results
+
+
+def delete_topics(draft: Draft, names: Sequence[str]) -> dict[str, RequestResult]:
+    """Delete by name; one result for each name."""
+    return _each_once(draft, names, "Duplicate topic name.", _delete_by_name)
+
+
+def delete_topic_ids(draft: Draft, topic_ids: Sequence[str]) -> dict[str, RequestResult]:
+    """Delete by topic id; one result for each id."""
+    return _each_once(draft, topic_ids, "Duplicate topic id.", _delete_by_id)
+
+
+def finish_deletions(draft: Draft) -> None:
+    """Remove the topics whose deletion was held up."""
+    for topic in draft.image.topics.by_name.values():
+        if topic.marked_for_deletion:
+            draft.write(RemoveTopicRecord(topic_id=topic.topic_id))
+
+
+# The checks stand in KRaft's order, so that a request that breaks two rules is told the same one
+# (A4-48).
+def _create(draft: Draft, topic: NewTopic) -> RequestResult:
+    _check_may_create(draft, topic.name)
+    if topic.name in _UNCREATABLE:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            f"Creation of internal topic {topic.name} is prohibited.",
+        )
+    _check_name(draft, topic.name)
+    configs = {key: value for key, value in topic.configs.items() if value is not None}
+    if len(configs) < len(topic.configs):
+        nulls = sorted(topic.configs.keys() - configs.keys())
+        raise Refusal(
+            ErrorCode.INVALID_CONFIG,
+            f"Null value not supported for topic configs: {', '.join(nulls)}",
+        )
+    check_topic_configs(draft, configs, before={})
+    assignment = _assignment(draft, topic)
+    topic_id = draft.new_id()
+    draft.write(
+        TopicRecord(name=topic.name, topic_id=topic_id, assignment=assignment, configs=configs)
+    )
+    return RequestResult(topic_id=topic_id)
+
+
+def _check_may_create(draft: Draft, name: str) -> None:
+    if draft.authorizer.cluster(Operation.CREATE):
+        return
+    if draft.options.seed:
+        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+    if not draft.authorizer.topic(Operation.CREATE, name):
+        raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+
+
+def _check_name(draft: Draft, name: str) -> None:
+    problem = topic_name_problem(name)
+    if problem:
+        raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    other = draft.delta.topics.colliding(name)
+    if other is not None:
+        raise Refusal(
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            f"Topic '{name}' collides with existing topic: {other}",
+        )
+    # One whose deletion is not finished is still there (A4-69c).
+    if draft.delta.topics.get(name) is not None:
+        raise Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+
+
+def _assignment(draft: Draft, topic: NewTopic) -> Assignment:
+    partitions, replication_factor = topic.num_partitions, topic.replication_factor
+    if topic.assignments:
+        if replication_factor != UNSET:
+            raise Refusal(
+                ErrorCode.INVALID_REQUEST,
+                "A manual partition assignment was specified, but replication factor was not set "
+                "to -1.",
+            )
+        if partitions != UNSET:
+            raise Refusal(
+                ErrorCode.INVALID_REQUEST,
+                "A manual partition assignment was specified, but numPartitions was not set to -1.",
+            )
+        return check_assignment(draft, topic.assignments)
+    if UNSET in (partitions, replication_factor) and draft.options.seed:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            "Either an assignment or both the number of partitions and the replication factor "
+            "must be given.",
+        )
+    defaults = draft.options.static_configs
+    if replication_factor == UNSET:
+        replication_factor = int(defaults.get("default.replication.factor", "1"))
+    if partitions == UNSET:
+        partitions = int(defaults.get("num.partitions", "1"))
+    if replication_factor < 1:
+        raise Refusal(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    if partitions < 1:
+        raise Refusal(
+            ErrorCode.INVALID_PARTITIONS,
+            "Number of partitions was set to an invalid non-positive value.",
+        )
+    return place_replicas(
+        draft, topic.name, partitions=partitions, replication_factor=replication_factor
+    )
+
+
+def _each_once(
+    draft: Draft, keys: Sequence[str], twice: str, delete: Callable[[Draft, str], None]
+) -> dict[str, RequestResult]:
+    results: dict[str, RequestResult] = {}
+    for key, times in Counter(keys).items():
+        # KIP-4 reads a repeated name as a set would; KRaft refuses it (C-02).
+        if times > 1 and not draft.options.seed:
+            results[key] = duplicate(twice)
+        else:
+            results[key] = attempt(delete, draft, key)
+    return results
+
+
+def _delete_by_name(draft: Draft, name: str) -> None:
+    topic = draft.delta.topics.get(name)
+    may_delete = draft.authorizer.topic(Operation.DELETE, name)
+    if not may_delete:
+        hidden = not draft.authorizer.topic(Operation.DESCRIBE, name)
+        if hidden and draft.options.seed:
+            topic = None
+        else:
+            raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+    if topic is None:
+        code = (
+            ErrorCode.INVALID_TOPIC_EXCEPTION
+            if draft.options.seed
+            else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        )
+        raise Refusal(code, "This server does not host this topic-partition.")
+    _delete(draft, topic)
+
+
+def _delete_by_id(draft: Draft, topic_id: str) -> None:
+    topic = draft.delta.topics.by_id(topic_id)
+    if topic is None or not draft.authorizer.topic(Operation.DESCRIBE, topic.name):
+        raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+    if not draft.authorizer.topic(Operation.DELETE, topic.name):
+        raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+    _delete(draft, topic)
+
+
+def _delete(draft: Draft, topic: TopicImage) -> None:
+    if draft.options.static_configs.get("delete.topic.enable", "true") == "false":
+        raise Refusal(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
+    if topic.marked_for_deletion:
+        return
+    # KRaft removes at once; only the seed has deletions that were accepted and are not done (C-09).
+    if draft.faults.hold_deletions and draft.options.seed:
+        draft.write(MarkTopicRecord(topic_id=topic.topic_id))
+    else:
+        draft.write(RemoveTopicRecord(topic_id=topic.topic_id))
