@@ -1,6 +1,6 @@
 """Evens out loads by exchanging, in single choices, a chosen broker for a spare one."""
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class Choice:
 Allowed = Callable[[int, int, int], bool]
 """Whether in the choice of this index the first broker may be exchanged for the second."""
 
-_Path = tuple[tuple[int, int, int], ...]
+_Chain = tuple[tuple[int, int, int], ...]
 
 
 def even_out(
@@ -26,46 +26,49 @@ def even_out(
 
     Each chain takes one load from a broker and gives it to one that has at least two fewer.
     """
-    blocked: set[int] = set()
-    while candidates := [id_ for id_ in sorted(brokers) if id_ not in blocked]:
-        fullest = max(candidates, key=lambda id_: loads[id_])
+    chosen_in: defaultdict[int, dict[int, None]] = defaultdict(dict)
+    for index, choice in enumerate(choices):
+        for id_ in choice.chosen:
+            chosen_in[id_][index] = None
+    candidates = set(brokers)
+    while candidates:
+        fullest = max(sorted(candidates), key=lambda id_: loads[id_])
         if loads[fullest] - min(loads[id_] for id_ in brokers) <= 1:
             return
-        path = _path(loads, choices, brokers, allowed, fullest)
-        if path is None:
-            blocked.add(fullest)
+        before: dict[int, _Chain] = {fullest: ()}
+        chain = _chain(loads, choices, chosen_in, before, allowed)
+        if chain is None:
+            # None of the brokers that were passed is fuller, so none of them gets further.
+            candidates -= before.keys()
             continue
-        for index, old, new in path:
+        for index, old, new in chain:
             choice = choices[index]
             choice.chosen[choice.chosen.index(old)] = new
             choice.spare[choice.spare.index(new)] = old
+            del chosen_in[old][index]
+            chosen_in[new][index] = None
         loads[fullest] -= 1
-        loads[path[-1][2]] += 1
+        loads[chain[-1][2]] += 1
 
 
-def _path(
+def _chain(
     loads: Counter[int],
     choices: Sequence[Choice],
-    brokers: Collection[int],
+    chosen_in: dict[int, dict[int, None]],
+    chains: dict[int, _Chain],
     allowed: Allowed,
-    start: int,
-) -> _Path | None:
-    chosen_by: dict[int, list[int]] = {}
-    for index, choice in enumerate(choices):
-        for id_ in choice.chosen:
-            chosen_by.setdefault(id_, []).append(index)
-    seen = {start}
-    queue: deque[tuple[int, _Path]] = deque([(start, ())])
+) -> _Chain | None:
+    """The shortest chain that helps; ``chains`` has the start, and takes up all that was passed."""
+    (start,) = chains
+    queue = deque([start])
     while queue:
-        old, path = queue.popleft()
-        used = {index for index, _, _ in path}
-        for index in chosen_by.get(old, ()):
+        old = queue.popleft()
+        used = {index for index, _, _ in chains[old]}
+        for index in chosen_in.get(old, ()):
             for new in choices[index].spare if index not in used else ():
-                if new in seen or new not in brokers or not allowed(index, old, new):
-                    continue
-                longer = (*path, (index, old, new))
-                if loads[start] - loads[new] > 1:
-                    return longer
-                seen.add(new)
-                queue.append((new, longer))
+                if new not in chains and allowed(index, old, new):
+                    chains[new] = (*chains[old], (index, old, new))
+                    if loads[start] - loads[new] > 1:
+                        return chains[new]
+                    queue.append(new)
     return None

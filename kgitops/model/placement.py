@@ -74,22 +74,17 @@ def reassign(
     for replicas in kept:
         loads.count(replicas)
     resized = [_resize(loads, replicas, replication_factor) for replicas in kept]
-    fixed = [_fixed(before, after) for before, after in zip(kept, resized, strict=True)]
+    stays = [_staying(before, after) for before, after in zip(kept, resized, strict=True)]
     choices = [
-        Choice(
-            chosen=list(after[len(stays) :]),
-            spare=[
-                id_ for id_ in (loads.rack_of if stays == before else before) if id_ not in after
-            ],
-        )
-        for before, after, stays in zip(kept, resized, fixed, strict=True)
+        _choice(loads, before, after, len(fixed))
+        for before, after, fixed in zip(kept, resized, stays, strict=True)
     ]
 
     def allowed(index: int, old: int, new: int) -> bool:
-        return loads.as_spread((*fixed[index], *choices[index].chosen), old, new)
+        return loads.as_spread((*stays[index], *choices[index].chosen), old, new)
 
     even_out(loads.replicas, choices, loads.rack_of, allowed)
-    return tuple((*stays, *choice.chosen) for stays, choice in zip(fixed, choices, strict=True))
+    return tuple((*fixed, *choice.chosen) for fixed, choice in zip(stays, choices, strict=True))
 
 
 class _Loads:
@@ -136,8 +131,8 @@ class _Loads:
         """Whether ``new`` in place of ``old`` leaves the partition no worse spread over racks."""
         if self.rack_of[old] == self.rack_of[new]:
             return True
-        beside = Counter(self.rack_of[id_] for id_ in replicas if id_ in self.rack_of)
-        return beside[self.rack_of[new]] < beside[self.rack_of[old]]
+        racks = [self.rack_of[id_] for id_ in replicas if id_ in self.rack_of]
+        return racks.count(self.rack_of[new]) < racks.count(self.rack_of[old])
 
     def most_dispensable(self, replicas: Sequence[int]) -> int:
         """The replica to drop first: on a fenced broker, in a crowded rack, on a full broker."""
@@ -215,6 +210,13 @@ def _resize(loads: _Loads, kept: Sequence[int], replication_factor: int) -> tupl
     return tuple(replicas)
 
 
-def _fixed(before: Sequence[int], after: tuple[int, ...]) -> tuple[int, ...]:
-    """What no other choice could improve: of a partition that shrank, only the leader."""
+def _staying(before: Sequence[int], after: tuple[int, ...]) -> tuple[int, ...]:
+    """The replicas that have no alternative: all that there were, or where some go the leader."""
     return after[: len(before)] if len(after) >= len(before) else after[:1]
+
+
+def _choice(loads: _Loads, before: Sequence[int], after: tuple[int, ...], staying: int) -> Choice:
+    """What else could replace the rest: any other broker if it is new, else what was dropped."""
+    others = before if len(after) < len(before) else loads.rack_of
+    spare = [id_ for id_ in others if id_ in loads.rack_of and id_ not in after]
+    return Choice(chosen=list(after[staying:]), spare=spare)
