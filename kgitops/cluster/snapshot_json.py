@@ -1,0 +1,295 @@
+"""The shape of a snapshot file: a ClusterState as JSON and back, every part of it required."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from kgitops.cluster.registry import owner_record, read_owner
+from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
+from kgitops.model.quotas import (
+    ENTITY_TYPES,
+    ClientQuotaEntity,
+    ClientQuotaState,
+    make_entity,
+    quota_text,
+)
+from kgitops.model.registry import SCHEMA_VERSION, Json, Owner, RegistryState
+from kgitops.model.strict_json import (
+    ShapeError,
+    array,
+    boolean,
+    choice,
+    integer,
+    integer_text,
+    mapping,
+    members,
+    text,
+    text_or_none,
+)
+from kgitops.model.topics import TopicState
+
+KIND = "kgitops.snapshot"
+FORMAT_VERSION = "1.0"
+
+SNAPSHOT_KEYS = (
+    "kind",
+    "format_version",
+    "cluster_id",
+    "backend",
+    "captured_at",
+    "controller_id",
+    "brokers",
+    "topics",
+    "usage",
+    "acls",
+    "quotas",
+    "broker_defaults",
+    "registry",
+)
+_TOPIC_KEYS = ("name", "topic_id", "assignment", "configs", "marked_for_deletion", "reassigning")
+_USAGE_KEYS = ("log_start_offsets", "high_watermarks", "size_bytes", "active_groups")
+_BINDING_KEYS = (
+    "resource_type",
+    "resource_name",
+    "pattern_type",
+    "principal",
+    "host",
+    "operation",
+    "permission_type",
+)
+_OWNER_KEYS = ("schema_version", "project", "topic_id", "adopted", "spent", "last_applied")
+
+
+def state_to_json(state: ClusterState) -> dict[str, Json]:
+    """Everything that the state holds; 64-bit integers and quotas as text."""
+    return {
+        "kind": KIND,
+        "format_version": FORMAT_VERSION,
+        "cluster_id": state.cluster_id,
+        "backend": state.backend,
+        "captured_at": state.captured_at,
+        "controller_id": state.controller_id,
+        "brokers": [
+            {"id": broker.id, "rack": broker.rack, "fenced": broker.fenced}
+            for broker in state.brokers
+        ],
+        "topics": [_topic_to_json(state.topics[name]) for name in sorted(state.topics)],
+        "usage": {name: _usage_to_json(usage) for name, usage in state.usage.items()},
+        "acls": [
+            {key: getattr(binding, key) for key in _BINDING_KEYS} for binding in sorted(state.acls)
+        ],
+        "quotas": [
+            {"entity": dict(entity), "quotas": {k: quota_text(v) for k, v in quota.quotas.items()}}
+            for entity, quota in sorted(state.quotas.items(), key=_entity_order)
+        ],
+        "broker_defaults": dict(state.broker_defaults),
+        "registry": _registry_to_json(state.registry),
+    }
+
+
+def parse_json(source: str) -> Json:
+    """The JSON value of ``source``.
+
+    Raises:
+        ValueError: it is no JSON, or has a key twice in one object.
+    """
+    return json.loads(source, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+
+
+def state_from_json(value: Json) -> ClusterState:
+    """The state that ``state_to_json`` wrote.
+
+    Raises:
+        ShapeError: a part is missing, unknown, or not of its type.
+    """
+    given = members(value, "the snapshot", SNAPSHOT_KEYS)
+    topics = _by_name(array(given["topics"], "topics", _topic))
+    return ClusterState(
+        cluster_id=text(given["cluster_id"], "cluster_id"),
+        backend=text(given["backend"], "backend"),
+        captured_at=text(given["captured_at"], "captured_at"),
+        controller_id=integer(given["controller_id"], "controller_id"),
+        brokers=array(given["brokers"], "brokers", _broker),
+        topics=topics,
+        usage={
+            name: _usage(usage, f"usage.{name}")
+            for name, usage in mapping(given["usage"], "usage").items()
+        },
+        acls=frozenset(array(given["acls"], "acls", _binding)),
+        quotas={quota.entity: quota for quota in array(given["quotas"], "quotas", _quota)},
+        broker_defaults=_texts(given["broker_defaults"], "broker_defaults"),
+        registry=_registry(given["registry"], "registry"),
+    )
+
+
+def _unique(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} is there twice")
+    return result
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _topic_to_json(topic: TopicState) -> dict[str, Json]:
+    return {
+        "name": topic.name,
+        "topic_id": topic.topic_id,
+        "assignment": topic.assignment,
+        "configs": dict(topic.configs),
+        "marked_for_deletion": topic.marked_for_deletion,
+        "reassigning": topic.reassigning,
+    }
+
+
+def _usage_to_json(usage: TopicUsage) -> dict[str, Json]:
+    return {
+        "log_start_offsets": [*map(_number_to_json, usage.log_start_offsets)],
+        "high_watermarks": [*map(_number_to_json, usage.high_watermarks)],
+        "size_bytes": [*map(_number_to_json, usage.size_bytes)],
+        "active_groups": usage.active_groups,
+    }
+
+
+def _number_to_json(number: int | None) -> str | None:
+    return None if number is None else str(number)
+
+
+def _entity_order(item: tuple[ClientQuotaEntity, ClientQuotaState]) -> Json:
+    return [(kind, name is not None, name or "") for kind, name in item[0]]
+
+
+def _registry_to_json(registry: RegistryState | None) -> Json:
+    if registry is None:
+        return None
+    return {
+        "topic_id": registry.topic_id,
+        "offset": str(registry.offset),
+        "projects": dict(registry.projects),
+        "owners": {
+            address: owner_record(address, owner)[1] for address, owner in registry.owners.items()
+        },
+    }
+
+
+def _broker(value: Json, path: str) -> Broker:
+    given = members(value, path, ("id", "rack", "fenced"))
+    return Broker(
+        id=integer(given["id"], f"{path}.id"),
+        rack=text_or_none(given["rack"], f"{path}.rack"),
+        fenced=boolean(given["fenced"], f"{path}.fenced"),
+    )
+
+
+def _topic(value: Json, path: str) -> TopicState:
+    given = members(value, path, _TOPIC_KEYS)
+    return TopicState(
+        name=text(given["name"], f"{path}.name"),
+        topic_id=text_or_none(given["topic_id"], f"{path}.topic_id"),
+        assignment=array(given["assignment"], f"{path}.assignment", _replicas),
+        configs=_texts(given["configs"], f"{path}.configs"),
+        marked_for_deletion=boolean(given["marked_for_deletion"], f"{path}.marked_for_deletion"),
+        reassigning=boolean(given["reassigning"], f"{path}.reassigning"),
+    )
+
+
+def _by_name(topics: Sequence[TopicState]) -> Mapping[str, TopicState]:
+    by_name = {topic.name: topic for topic in topics}
+    if len(by_name) < len(topics):
+        names = [topic.name for topic in topics]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ShapeError(f"topics has {twice!r} twice")
+    return by_name
+
+
+def _replicas(value: Json, path: str) -> tuple[int, ...]:
+    return array(value, path, integer)
+
+
+def _usage(value: Json, path: str) -> TopicUsage:
+    given = members(value, path, _USAGE_KEYS)
+    groups = given["active_groups"]
+    return TopicUsage(
+        log_start_offsets=array(given["log_start_offsets"], f"{path}.log_start_offsets", _number),
+        high_watermarks=array(given["high_watermarks"], f"{path}.high_watermarks", _number),
+        size_bytes=array(given["size_bytes"], f"{path}.size_bytes", _number),
+        active_groups=None if groups is None else array(groups, f"{path}.active_groups", text),
+    )
+
+
+def _number(value: Json, path: str) -> int | None:
+    return None if value is None else integer_text(value, path)
+
+
+def _texts(value: Json, path: str) -> dict[str, str]:
+    return {key: text(item, f"{path}.{key}") for key, item in mapping(value, path).items()}
+
+
+def _binding(value: Json, path: str) -> AclBinding:
+    given = members(value, path, _BINDING_KEYS)
+    return AclBinding(
+        resource_type=choice(ResourceType, given["resource_type"], f"{path}.resource_type"),
+        resource_name=text(given["resource_name"], f"{path}.resource_name"),
+        pattern_type=choice(PatternType, given["pattern_type"], f"{path}.pattern_type"),
+        principal=text(given["principal"], f"{path}.principal"),
+        host=text(given["host"], f"{path}.host"),
+        operation=choice(Operation, given["operation"], f"{path}.operation"),
+        permission_type=choice(PermissionType, given["permission_type"], f"{path}.permission_type"),
+    )
+
+
+def _quota(value: Json, path: str) -> ClientQuotaState:
+    given = members(value, path, ("entity", "quotas"))
+    entity = mapping(given["entity"], f"{path}.entity")
+    if not entity or not entity.keys() <= set(ENTITY_TYPES):
+        raise ShapeError(f"{path}.entity is not an entity of {', '.join(ENTITY_TYPES)}")
+    return ClientQuotaState(
+        entity=make_entity({k: text_or_none(v, f"{path}.entity.{k}") for k, v in entity.items()}),
+        quotas={
+            key: _quota_value(item, f"{path}.quotas.{key}")
+            for key, item in mapping(given["quotas"], f"{path}.quotas").items()
+        },
+    )
+
+
+def _quota_value(value: Json, path: str) -> float:
+    try:
+        number = float(text(value, path))
+        if quota_text(number) == value:
+            return number
+    except (ValueError, OverflowError):
+        pass
+    raise ShapeError(f"{path} is not a quota in its shortest decimals")
+
+
+def _registry(value: Json, path: str) -> RegistryState | None:
+    if value is None:
+        return None
+    given = members(value, path, ("topic_id", "offset", "projects", "owners"))
+    return RegistryState(
+        topic_id=text(given["topic_id"], f"{path}.topic_id"),
+        offset=integer_text(given["offset"], f"{path}.offset"),
+        projects=_texts(given["projects"], f"{path}.projects"),
+        owners={
+            address: _owner(owner, f"{path}.owners.{address}")
+            for address, owner in mapping(given["owners"], f"{path}.owners").items()
+        },
+    )
+
+
+def _owner(value: Json, path: str) -> Owner:
+    given = members(value, path, _OWNER_KEYS)
+    if given["schema_version"] != SCHEMA_VERSION:
+        raise ShapeError(
+            f"{path} has schema version {given['schema_version']}, not {SCHEMA_VERSION}"
+        )
+    text(given["project"], f"{path}.project")
+    text_or_none(given["topic_id"], f"{path}.topic_id")
+    boolean(given["adopted"], f"{path}.adopted")
+    boolean(given["spent"], f"{path}.spent")
+    mapping(given["last_applied"], f"{path}.last_applied")
+    return read_owner(given)
