@@ -77,7 +77,7 @@ class Change:
 
     ``risks`` is never empty and its first is the worst. ``owner_before`` and ``owner_after`` are
     the registry's record before and after; None where nobody manages the object.
-    ``impact`` holds what is known of the blast radius: partitions, bytes, records.
+    ``impact`` holds what is known of the blast radius: partitions, and as text bytes and records.
     """
 
     address: str

@@ -88,7 +88,6 @@ _CHANGE_KEYS = (
     "policies",
 )
 _REQUEST_KEYS = ("id", "api", "depends_on", "body", "expects", "validated")
-_IMPACT_INT64 = frozenset({"bytes", "records"})
 
 
 def plan_to_json(plan: Plan) -> dict[str, Json]:
@@ -218,10 +217,7 @@ def _change_to_json(change: Change) -> dict[str, Json]:
             }
             for field in change.fields
         ],
-        "impact": {
-            key: _int64_to_json(item) if key in _IMPACT_INT64 else plain_json(item)
-            for key, item in change.impact.items()
-        },
+        "impact": plain_json(change.impact),
         "ownership": {
             "before": _owner_to_json(change.owner_before),
             "after": _owner_to_json(change.owner_after),
@@ -236,10 +232,6 @@ def _source_to_json(source: Source | None) -> dict[str, Json] | None:
     if source is None:
         return None
     return {"file": source.file, "line": source.line, "column": source.column}
-
-
-def _int64_to_json(value: Json) -> Json:
-    return str(value) if isinstance(value, int) else plain_json(value)
 
 
 def _owner_to_json(owner: Owner | None) -> dict[str, Json] | None:
@@ -330,10 +322,7 @@ def _change(value: Json, path: str) -> Change:
         before=_mapping_or_none(given["before"], f"{path}.before"),
         after=_mapping_or_none(given["after"], f"{path}.after"),
         fields=array(given["fields"], f"{path}.fields", _field),
-        impact={
-            key: _int64(item, f"{path}.impact.{key}") if key in _IMPACT_INT64 else plain_json(item)
-            for key, item in mapping(given["impact"], f"{path}.impact").items()
-        },
+        impact=mapping(plain_json(given["impact"]), f"{path}.impact"),
         owner_before=_owner(ownership["before"], f"{path}.ownership.before"),
         owner_after=_owner(ownership["after"], f"{path}.ownership.after"),
         preconditions=array(given["preconditions"], f"{path}.preconditions", _precondition),
@@ -370,10 +359,6 @@ def _source(value: Json, path: str) -> Source | None:
 
 def _mapping_or_none(value: Json, path: str) -> Mapping[str, Json] | None:
     return None if value is None else mapping(plain_json(value), path)
-
-
-def _int64(value: Json, path: str) -> int | None:
-    return None if value is None else integer_text(value, path)
 
 
 def _field(value: Json, path: str) -> FieldChange:

@@ -97,7 +97,7 @@ def delete_topic(name: str, *, topic_id: str = TOPIC_ID) -> Change:
         source=Source("tombstones.yaml", 12, 3),
         requests=[DeleteTopicRequest(topic=name, topic_id=topic_id)],
         before={"name": name, "topic_id": topic_id, "partitions": 12},
-        impact={"partitions": 12, "bytes": 51754355917, "records": 18_200_345},
+        impact={"partitions": 12, "bytes": "51754355917", "records": "18200345"},
         owner_before=_owner({"kind": "Topic", "name": name}, topic_id),
         topic_id=topic_id,
     )
@@ -148,7 +148,7 @@ def shrink_topic(name: str) -> Change:
             ),
             FieldChange(path="partitions", before="12", after="24", risk=risks.PARTITIONS_UP),
         ),
-        impact={"partitions": 12, "bytes": 1610612736, "records": 120_000},
+        impact={"partitions": 12, "bytes": "1610612736", "records": "120000"},
         owner_before=_owner({"kind": "Topic", "name": name}, TOPIC_ID),
         owner_after=_owner({"kind": "Topic", "name": name}, TOPIC_ID),
         topic_id=TOPIC_ID,
@@ -439,8 +439,8 @@ changes = st.builds(
         {},
         optional={
             "partitions": st.integers(0, 9),
-            "bytes": st.integers(0, 2**63),
-            "records": st.integers(0, 2**63),
+            "bytes": st.integers(0, 2**63).map(str),
+            "records": st.integers(0, 2**63).map(str),
         },
     ),
 )
