@@ -255,14 +255,31 @@ def test_another_replication_factor_is_as_rack_aware_as_a_new_topic(cluster, par
         assert max(used.values()) - min(used.values()) <= 1
 
 
-@given(st.integers(2, 8), st.integers(1, 20), st.integers(1, 4), st.integers(1, 4), st.booleans())
-def test_another_replication_factor_loads_brokers_evenly(size, partitions, factor, target, racked):
-    """Where racks leave the choice: one broker in each, or no racks at all."""
-    brokers = _brokers(size, 1) if racked else _brokers(1, size)
-    factor, target = min(factor, size), min(target, size)
-    current = place(brokers, partitions=partitions, replication_factor=factor)
-    resized = reassign(brokers, current, replication_factor=target)
+@given(_equal_racks(), st.integers(1, 20))
+def test_replicas_added_to_a_topic_without_any_load_brokers_evenly(cluster, partitions):
+    brokers, factor = cluster
+    current = place(brokers, partitions=partitions, replication_factor=1)
+    resized = reassign(brokers, current, replication_factor=factor)
     assert _spread(_replicas(resized), brokers) <= 1
+
+
+@given(_any_topic())
+def test_no_other_choice_would_load_brokers_more_evenly(topic):
+    """Among equally rack-aware ones that move as little and leave the leaders alone."""
+    brokers, current, factor = topic
+    rack_of = {broker.id: broker.rack for broker in brokers if not broker.fenced}
+    resized = reassign(brokers, current, replication_factor=factor)
+    loads = _replicas(resized)
+    for before, after in zip(current, resized, strict=True):
+        gained = set(after) - set(before)
+        chosen = gained or (set(after[1:]) if len(before) > factor else set())
+        spare = set(rack_of) - set(after) if gained else set(before) - set(after)
+        for old in chosen & set(rack_of):
+            for new in spare & set(rack_of):
+                racks = [rack_of.get(id_, object()) for id_ in after]
+                crowds = racks.count(rack_of[new]) + 1 - racks.count(rack_of[old])
+                if rack_of[new] == rack_of[old] or crowds <= 0:
+                    assert loads[old] - loads[new] <= 1
 
 
 def test_the_same_replication_factor_moves_nothing():
