@@ -15,7 +15,6 @@ from kgitops.model.errors import (
     UsageError,
 )
 from kgitops.model.verdict import ExitCode, Verdict
-from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan
 
 _GATE: Final = object()
@@ -39,16 +38,17 @@ def approve(sealed: SealedPlan) -> ApprovedPlan:
     Raises:
         KgitopsError: the plan's own verdict refuses it; the error has the verdict's exit code.
     """
-    verdict = sealed.plan.verdict
+    plan = sealed.plan
+    verdict = plan.verdict
+    if verdict.stops and len(verdict.reasons) == len(plan.findings):
+        raise FindingsError(plan.findings)
     if verdict.stops:
-        raise _refusal(sealed.plan, verdict)
+        raise refusal(verdict)
     return ApprovedPlan(sealed, _GATE)
 
 
-def _refusal(plan: Plan, verdict: Verdict) -> KgitopsError:
-    if verdict.exit is ExitCode.ERROR and len(plan.findings) == len(verdict.reasons):
-        return FindingsError(plan.findings)
-    sentences = "\n".join(reason.sentence for reason in verdict.reasons)
+def refusal(verdict: Verdict) -> KgitopsError:
+    """The error that stands for a verdict that stops: its exit code, and all its sentences."""
     errors: dict[ExitCode, type[KgitopsError]] = {
         error.exit: error
         for error in (
@@ -61,4 +61,5 @@ def _refusal(plan: Plan, verdict: Verdict) -> KgitopsError:
             UsageError,
         )
     }
+    sentences = "\n".join(reason.sentence for reason in verdict.reasons)
     return errors.get(verdict.exit, KgitopsError)(sentences)

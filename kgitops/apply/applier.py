@@ -1,0 +1,88 @@
+"""Applying an approved plan: exactly it, or nothing."""
+
+from collections.abc import Callable, Mapping
+
+from kgitops.apply.checks import Recheck, check_envelope, check_plan, check_steps
+from kgitops.apply.events import ApplyStarted, Event
+from kgitops.apply.journal import Journal
+from kgitops.apply.lock import acquire
+from kgitops.apply.result import ApplyResult, judge
+from kgitops.apply.resume import superseding_records
+from kgitops.apply.run_records import Latest, latest_values, new_run, old_nonces, opening_records
+from kgitops.apply.runner import Runner
+from kgitops.apply.settings import ApplySettings, Clock
+from kgitops.apply.steps import Step, build_steps, topics_of
+from kgitops.apply.surroundings import Surroundings
+from kgitops.cluster.port import Cluster
+from kgitops.plan.plan_file import SealedPlan
+from kgitops.policy.approval import ApprovedPlan
+
+
+def apply_plan(
+    approved: ApprovedPlan,
+    cluster: Cluster,
+    *,
+    settings: ApplySettings,
+    clock: Clock,
+    holder: str,
+    run_id: str,
+    on_event: Callable[[Event], None],
+    interrupted: Callable[[], int | None],
+    recheck: Recheck | None = None,
+) -> ApplyResult:
+    """Execute the plan, and say what became of each of its steps.
+
+    Everything is checked before the lock is asked for, and again once it is held.
+
+    Raises:
+        KgitopsError: the plan is refused, and no change request was sent.
+    """
+    sealed = approved.sealed
+    steps = build_steps(sealed.plan)
+    around = Surroundings(
+        cluster=cluster, settings=settings, clock=clock, on_event=on_event, interrupted=interrupted
+    )
+    _check(around, sealed, steps, recheck)
+    if not steps:
+        return _nothing_done(run_id, steps, None)
+    lock = acquire(around, holder=holder)
+    if lock is None:
+        return _nothing_done(run_id, steps, interrupted())
+    try:
+        latest = _check(around, sealed, steps, recheck)
+        run = new_run(sealed, run_id=run_id, holder=holder, started=clock.now())
+        opening = [
+            *superseding_records(around, latest, sealed.plan),
+            *old_nonces(latest, clock.now()),
+            *opening_records(run, sealed),
+        ]
+        runner = Runner(
+            around,
+            lock=lock,
+            journal=Journal(lock, run, opening),
+            steps=steps,
+            principal=sealed.plan.principal,
+        )
+        project = sealed.plan.desired.project
+        on_event(ApplyStarted(run_id=run_id, project=project, planned=len(steps)))
+        runner.run()
+        return runner.finish()
+    finally:
+        lock.release()
+
+
+def _check(
+    around: Surroundings, sealed: SealedPlan, steps: Mapping[str, Step], recheck: Recheck | None
+) -> Latest:
+    """Everything that must hold before the first change; what the registry holds."""
+    latest = latest_values(around.cluster.registry.read() or ())
+    check_envelope(sealed, latest, now=around.clock.now())
+    check_steps(steps, around.cluster)
+    state = around.cluster.read_state(topics_of(steps.values()))
+    check_plan(sealed.plan, sealed.plan.changes, state, recheck)
+    return latest
+
+
+def _nothing_done(run_id: str, steps: Mapping[str, Step], signal: int | None) -> ApplyResult:
+    verdict = judge(done=0, planned=len(steps), sent=False, signal=signal, failures=(), reasons=())
+    return ApplyResult(run_id=run_id, not_attempted=tuple(steps), verdict=verdict)

@@ -1,0 +1,85 @@
+"""What must be true of a plan, the cluster and the registry before anything changes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from kgitops.apply.preconditions import check_preconditions
+from kgitops.apply.run_records import Latest, is_spent
+from kgitops.apply.steps import Step
+from kgitops.cluster.port import Cluster
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UntrustedPlanError
+from kgitops.model.requests import DeleteAclRequest, DeleteTopicRequest
+from kgitops.model.verdict import Reason, decide
+from kgitops.plan.plan import Change, Plan
+from kgitops.plan.plan_file import SealedPlan, check_usable
+from kgitops.policy.approval import refusal
+
+Recheck = Callable[[Plan, ClusterState], tuple[Reason, ...]]
+"""Judges a plan anew on the cluster as it is; of the topics only the plan's own are read."""
+
+
+def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None:
+    """The plan's time is not over, and it was not applied before.
+
+    Raises:
+        UntrustedPlanError: one of these is not so.
+    """
+    check_usable(sealed, now=now)
+    if is_spent(latest, sealed.nonce):
+        raise UntrustedPlanError(
+            "this plan was already applied; make a new plan (a run that did not finish goes on "
+            "with `kgitops apply --resume`)"
+        )
+
+
+def check_steps(steps: Mapping[str, Step], cluster: Cluster) -> None:
+    """The cluster can do all that is planned, and nothing unmanaged is deleted.
+
+    Raises:
+        KgitopsError: the cluster can't do it.
+        SafetyError: something that nobody manages would be deleted.
+    """
+    for step in steps.values():
+        if step.planned is None:
+            continue
+        if not cluster.capabilities.supports(step.api):
+            raise KgitopsError(
+                f"{step.address}: this cluster can't carry out {step.api}; make a new plan for it"
+            )
+        deletes = isinstance(step.planned.request, DeleteTopicRequest | DeleteAclRequest)
+        if deletes and any(expected.owner is None for expected in step.expects):
+            raise SafetyError(
+                f"{step.address} is managed by nobody, so it is not deleted; make a new plan"
+            )
+
+
+def check_plan(
+    plan: Plan, changes: Sequence[Change], state: ClusterState, recheck: Recheck | None
+) -> None:
+    """The cluster is the plan's, what ``changes`` are about is as planned, nothing else objects.
+
+    Raises:
+        UntrustedPlanError: it is another cluster.
+        StaleError: something differs; object and field are named.
+        KgitopsError: what ``recheck`` found.
+    """
+    if plan.target.cluster_id != state.cluster_id:
+        raise UntrustedPlanError(
+            f"the plan was made for the cluster {plan.target.cluster_id}, this is "
+            f"{state.cluster_id}; make a new plan for this cluster"
+        )
+    base = plan.base.registry_topic_id
+    if base is not None and base != (state.registry.topic_id if state.registry else None):
+        raise StaleError(
+            "the registry is not the one that the plan was made from; find out who replaced it, "
+            "then make a new plan"
+        )
+    preconditions = [expected for change in changes for expected in change.preconditions]
+    mismatches = check_preconditions(preconditions, state)
+    if mismatches:
+        others = f" (and {len(mismatches) - 1} more differ)" if len(mismatches) > 1 else ""
+        raise StaleError(f"{mismatches[0]}{others}; make a new plan")
+    verdict = decide(recheck(plan, state) if recheck else (), changes=True)
+    if verdict.stops:
+        raise refusal(verdict)

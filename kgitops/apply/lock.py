@@ -1,0 +1,230 @@
+"""The cluster's one lock: won by the order of claims in the registry's log, kept by a lease.
+
+Every reader of the log judges alike, because only what stands in the log counts: a claim's place,
+the log's own timestamps, and that a renewal which came after its lease had ended is void.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kgitops.apply.events import Waiting, WaitReason
+from kgitops.apply.settings import ApplySettings
+from kgitops.apply.surroundings import Surroundings
+from kgitops.cluster.port import RegistryEntry, RegistryLog
+from kgitops.cluster.registry import Record, check_version, meta_record
+from kgitops.model import clock as moments
+from kgitops.model.errors import KgitopsError, LockedError, SafetyError
+from kgitops.model.registry import SCHEMA_VERSION, Json
+
+PREFIX = "lock/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One contender; ``order`` is the offset of its first record, which renewals carry on."""
+
+    key: str
+    holder: str
+    since: str
+    lease_until_ms: int
+    order: int
+    written_ms: int
+
+
+def acquire(around: Surroundings, *, holder: str) -> "Lock | None":
+    """The lock, once no one else can still act under it; None when interrupted while waiting.
+
+    A claim whose lease has ended does not block, but its holder may have sent one request before
+    it died: one timeout must pass before anyone looks at what became of that.
+
+    Raises:
+        LockedError: someone holds it; the sentence says who and since when.
+    """
+    registry, clock = around.cluster.registry, around.clock
+    lock = Lock(registry, holder=holder, settings=around.settings)
+    lock.claim(moments.to_text(clock.now()))
+    try:
+        safe_ms = lock.safe_from_ms()
+        if registry.now_ms() < safe_ms:
+            sentence = "the lock's last holder died; waiting until nothing of it is on its way"
+            around.on_event(Waiting(reason=WaitReason.LOCK, sentence=sentence))
+        while registry.now_ms() < safe_ms:
+            if around.interrupted() is not None:
+                lock.release()
+                return None
+            clock.sleep(around.settings.poll_ms / 1000)
+            lock.heartbeat()
+    except BaseException:
+        lock.release()
+        raise
+    return lock
+
+
+class Lock:
+    """A claim on the lock, and the only way to write the registry while holding it."""
+
+    def __init__(self, registry: RegistryLog, *, holder: str, settings: ApplySettings) -> None:
+        self._registry = registry
+        self._holder = holder
+        self._key = f"{PREFIX}{uuid.uuid4()}"
+        self._lease_ms = settings.lease_ms
+        self._timeout_ms = settings.timeout_ms
+        self._claims: dict[str, Claim] = {}
+        self._position = 0
+        self._since = ""
+        self._dead: tuple[str, ...] = ()
+        self._released = False
+
+    def claim(self, since: str) -> None:
+        """Append a claim; whether it wins is decided by what stands before it."""
+        self._since = since
+        entries = self._registry.read()
+        first = [meta_record()] if entries is None else []
+        self._take_in(entries or ())
+        lease = self._registry.now_ms() + self._lease_ms
+        self._registry.append([*first, self._record(lease, order=None, renews=None)])
+        self._catch_up()
+
+    def safe_from_ms(self) -> int:
+        """When nothing that an earlier, dead holder sent can be on its way any more.
+
+        Raises:
+            LockedError: an earlier claim is still alive.
+        """
+        mine = self._mine()
+        earlier = sorted(
+            (claim for claim in self._claims.values() if claim.order < mine.order),
+            key=lambda claim: claim.order,
+        )
+        for claim in earlier:
+            if claim.lease_until_ms > mine.written_ms:
+                raise LockedError(
+                    f"the cluster is locked by {claim.holder} since {claim.since}; wait until "
+                    "they are done, then try again (the lock of a run that died ends by itself)"
+                )
+        self._dead = tuple(claim.key for claim in earlier)
+        ends = [claim.lease_until_ms + self._timeout_ms for claim in earlier]
+        return max(ends, default=0)
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write ``records`` and renew the lease, all or nothing; then see that it still holds.
+
+        Raises:
+            LockedError: the lease had ended, so someone else may hold the lock. What was
+                written after a takeover is the reader's to ignore; nothing may be sent.
+        """
+        mine = self._alive()
+        lease = self._registry.now_ms() + self._lease_ms
+        renewal = self._record(lease, order=mine.order, renews=mine.lease_until_ms)
+        dead: list[Record] = [(key, None) for key in self._dead]
+        self._registry.append([renewal, *dead, *records])
+        self._dead = ()
+        self._catch_up()
+        self._alive()
+
+    def heartbeat(self) -> None:
+        """Renew the lease where it is half over or shorter than a request may take.
+
+        Raises:
+            LockedError: it does not.
+        """
+        self._catch_up()
+        mine = self._alive()
+        left_ms = mine.lease_until_ms - self._registry.now_ms()
+        if left_ms <= max(self._timeout_ms, self._lease_ms // 2):
+            self.append([])
+
+    def close(self, records: Sequence[Record]) -> None:
+        """Write the last records and release the lock in the same append.
+
+        Raises:
+            LockedError: the lease had ended.
+        """
+        self._catch_up()
+        self._alive()
+        self._registry.append([*records, (self._key, None)])
+        self._released = True
+
+    def release(self) -> None:
+        """Give the lock back. Where that fails the lease ends by itself, so nobody need know."""
+        if not self._released:
+            self._released = True
+            with suppress(KgitopsError):
+                self._registry.append([(self._key, None)])
+
+    def _record(self, lease_until_ms: int, *, order: int | None, renews: int | None) -> Record:
+        return self._key, {
+            "schema_version": SCHEMA_VERSION,
+            "holder": self._holder,
+            "since": self._since,
+            "lease_until_ms": lease_until_ms,
+            "claim_offset": order,
+            "renews_until_ms": renews,
+        }
+
+    def _catch_up(self) -> None:
+        entries = self._registry.read(self._position)
+        if entries is None:
+            raise SafetyError(
+                "the registry vanished while the lock was held; find out who removed it, then "
+                "make a new plan"
+            )
+        self._take_in(entries)
+
+    def _take_in(self, entries: Sequence[RegistryEntry]) -> None:
+        for entry in entries:
+            self._position = entry.offset + 1
+            if not entry.key.startswith(PREFIX):
+                continue
+            if entry.value is None:
+                self._claims.pop(entry.key, None)
+            else:
+                check_version(entry.key, entry.value)
+                self._claims[entry.key] = _read_claim(entry, entry.value)
+
+    def _mine(self) -> Claim:
+        claim = self._claims.get(self._key)
+        if claim is None:
+            raise self._lost()
+        return claim
+
+    def _alive(self) -> Claim:
+        mine = self._mine()
+        if self._registry.now_ms() >= mine.lease_until_ms:
+            raise self._lost()
+        return mine
+
+    def _lost(self) -> LockedError:
+        others = [claim for claim in self._claims.values() if claim.key != self._key]
+        if others:
+            winner = min(others, key=lambda claim: claim.order)
+            return LockedError(
+                f"{winner.holder} took the lock over at {winner.since}, because this run had not "
+                "renewed it in time; wait until they are done"
+            )
+        return LockedError(
+            f"the lock that {self._holder} held since {self._since} was not renewed in time; "
+            "try again"
+        )
+
+
+def _read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:
+    try:
+        renews = value["renews_until_ms"]
+        order = value["claim_offset"]
+        void = renews is not None and entry.timestamp_ms >= renews
+        return Claim(
+            key=entry.key,
+            holder=value["holder"],
+            since=value["since"],
+            lease_until_ms=renews if void else value["lease_until_ms"],
+            order=entry.offset if order is None else order,
+            written_ms=entry.timestamp_ms,
+        )
+    except (KeyError, TypeError):
+        raise SafetyError(
+            f"the registry record {entry.key} is damaged, so nobody knows who holds the lock; "
+            "make sure that no kgitops runs, then delete the record"
+        ) from None

@@ -1,0 +1,141 @@
+"""Going on with a run that did not finish, or closing it because a new plan takes its place."""
+
+from collections.abc import Callable, Mapping
+
+from kgitops.apply.checks import Recheck, check_plan, check_steps
+from kgitops.apply.events import ApplyStarted, Event
+from kgitops.apply.journal import Journal
+from kgitops.apply.lock import Lock, acquire
+from kgitops.apply.result import ApplyResult, judge
+from kgitops.apply.run_records import (
+    Latest,
+    closing_records,
+    latest_values,
+    read_sealed,
+    unfinished_runs,
+)
+from kgitops.apply.runner import Runner, owners_of_completed
+from kgitops.apply.runs import Outcome, Run, RunStatus
+from kgitops.apply.sending import look_up
+from kgitops.apply.settings import ApplySettings, Clock
+from kgitops.apply.steps import Step, build_steps, topics_of
+from kgitops.apply.surroundings import Surroundings
+from kgitops.cluster.port import Cluster
+from kgitops.cluster.registry import Record
+from kgitops.model.errors import KgitopsError
+from kgitops.plan.plan import Plan
+from kgitops.plan.plan_file import SealedPlan
+
+
+def resume(
+    cluster: Cluster,
+    *,
+    project_identity: str,
+    settings: ApplySettings,
+    clock: Clock,
+    holder: str,
+    on_event: Callable[[Event], None],
+    interrupted: Callable[[], int | None],
+    recheck: Recheck | None = None,
+) -> ApplyResult | None:
+    """Go on with the project's unfinished run from the journal alone; None when there is none.
+
+    The plan's expiry and nonce no longer matter: it was begun in time. What has not begun must
+    still be as the plan saw it, and open requests are resolved by looking.
+
+    Raises:
+        KgitopsError: it can't be gone on with, and no change request was sent now.
+    """
+    around = Surroundings(
+        cluster=cluster, settings=settings, clock=clock, on_event=on_event, interrupted=interrupted
+    )
+    found = _unfinished(around, project_identity)
+    if found is None:
+        return None
+    lock = acquire(around, holder=holder)
+    if lock is None:
+        run, sealed = found
+        return _interrupted(run, build_steps(sealed.plan), interrupted())
+    try:
+        found = _unfinished(around, project_identity)
+        return None if found is None else _go_on(around, lock, *found, recheck)
+    finally:
+        lock.release()
+
+
+def superseding_records(around: Surroundings, latest: Latest, plan: Plan) -> list[Record]:
+    """What closes the project's unfinished runs when ``plan`` takes their place.
+
+    Their open requests are looked up first. What they completed is remembered as owned, but where
+    ``plan`` itself decides about an object its preconditions were made without that.
+    """
+    touched = {change.address for change in plan.changes}
+    records: list[Record] = []
+    for run in unfinished_runs(latest, plan.desired.identity):
+        steps = build_steps(read_sealed(run, latest).plan)
+        begun = [step for step in steps if step in run.steps]
+        open_steps = [steps[step] for step in begun if run.steps[step].outcome is Outcome.OPEN]
+        state = around.cluster.read_state(topics_of(open_steps))
+        found = {step.id: known for step in open_steps if (known := look_up(step, state))}
+        done = {step: known.known for step, known in found.items()}
+        owners = owners_of_completed(steps, done, {**run.steps, **done})
+        records += [record for address, record in owners.items() if address not in touched]
+        records += closing_records(run, RunStatus.SUPERSEDED)
+    return records
+
+
+def _unfinished(around: Surroundings, identity: str) -> tuple[Run, SealedPlan] | None:
+    latest = latest_values(around.cluster.registry.read() or ())
+    runs = unfinished_runs(latest, identity)
+    if not runs:
+        return None
+    run = runs[-1]
+    return run, read_sealed(run, latest)
+
+
+def _go_on(
+    around: Surroundings, lock: Lock, run: Run, sealed: SealedPlan, recheck: Recheck | None
+) -> ApplyResult:
+    plan = sealed.plan
+    steps = build_steps(plan)
+    check_steps(steps, around.cluster)
+    runner = Runner(
+        around, lock=lock, journal=Journal(lock, run), steps=steps, principal=plan.principal
+    )
+    around.on_event(
+        ApplyStarted(
+            run_id=run.id,
+            project=plan.desired.project,
+            planned=len(steps),
+            earlier=len(_done(run, steps)),
+            resumed=True,
+        )
+    )
+    runner.resolve()
+    state = around.cluster.read_state(topics_of(steps.values()))
+    try:
+        check_plan(plan, runner.not_begun, state, recheck)
+    except KgitopsError as error:
+        # The run did begin, so this is no refusal of the whole: it is partly applied.
+        runner.refuse(error.reasons)
+    else:
+        runner.run()
+    return runner.finish()
+
+
+def _done(run: Run, steps: Mapping[str, Step]) -> tuple[str, ...]:
+    known = run.steps
+    return tuple(step for step in steps if step in known and known[step].outcome is Outcome.DONE)
+
+
+def _interrupted(run: Run, steps: Mapping[str, Step], signal: int | None) -> ApplyResult:
+    done = _done(run, steps)
+    return ApplyResult(
+        run_id=run.id,
+        done=done,
+        not_attempted=tuple(step for step in steps if step not in set(done)),
+        earlier=done,
+        verdict=judge(
+            done=len(done), planned=len(steps), sent=True, signal=signal, failures=(), reasons=()
+        ),
+    )

@@ -1,0 +1,235 @@
+"""The journal's records in the registry: written from runs and read back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from kgitops.apply.runs import Batch, Outcome, Run, RunStatus, StepRecord
+from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.registry import Record, check_version, project_record
+from kgitops.model import clock as moments
+from kgitops.model.errors import SafetyError
+from kgitops.model.registry import SCHEMA_VERSION, Json
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.plan.plan_file import SealedPlan, read_plan, to_text
+
+RUN_PREFIX = "run/"
+NONCE_PREFIX = "nonce/"
+
+# A piece must stay within 512 KiB as JSON text, where a quote counts twice and a character may
+# take four bytes.
+_PIECE = 120 * 1024
+_NONCE_KEPT = timedelta(days=30)
+
+Latest = Mapping[str, Mapping[str, Json]]
+"""The latest value of every key in the registry."""
+
+
+def latest_values(entries: Iterable[RegistryEntry]) -> Latest:
+    """What the log's entries add up to."""
+    latest: dict[str, Mapping[str, Json]] = {}
+    for entry in entries:
+        if entry.value is None:
+            latest.pop(entry.key, None)
+        else:
+            latest[entry.key] = entry.value
+    return latest
+
+
+def is_spent(latest: Latest, nonce: str) -> bool:
+    """Whether a plan with this nonce was begun before."""
+    return f"{NONCE_PREFIX}{nonce}" in latest
+
+
+def unfinished_runs(latest: Latest, project: str) -> tuple[Run, ...]:
+    """The project's runs that are neither done nor superseded, the oldest first.
+
+    Raises:
+        SafetyError: a record of one can't be read.
+    """
+    runs = [
+        _read_run(key.removeprefix(RUN_PREFIX), latest)
+        for key, value in latest.items()
+        if _is_header(key) and value.get("project") == project
+    ]
+    return tuple(sorted((run for run in runs if run.unfinished), key=lambda run: run.started))
+
+
+def read_sealed(run: Run, latest: Latest) -> SealedPlan:
+    """The plan that ``run`` executes, its digests checked.
+
+    Raises:
+        SafetyError: a piece is missing, or it is another plan than the run's.
+        UntrustedPlanError: the pieces are not the plan that was sealed.
+    """
+    keys = [f"{RUN_PREFIX}{run.id}/plan/{piece}" for piece in range(run.pieces)]
+    try:
+        text = "".join(latest[key]["text"] for key in keys)
+    except (KeyError, TypeError):
+        raise _damaged(run.id) from None
+    sealed = read_plan(text, f"the plan in the journal of run {run.id}")
+    planned = {request.id for request in sealed.plan.requests}
+    planned |= {change.address for change in sealed.plan.changes if not change.requests}
+    if sealed.plan_digest != run.plan_digest or not planned.issuperset(run.steps):
+        raise _damaged(run.id)
+    return sealed
+
+
+def new_run(sealed: SealedPlan, *, run_id: str, holder: str, started: datetime) -> Run:
+    """The run that ``sealed`` begins."""
+    return Run(
+        id=run_id,
+        status=RunStatus.OPEN,
+        project=sealed.plan.desired.identity,
+        plan_digest=sealed.plan_digest,
+        nonce=sealed.nonce,
+        pieces=len(_pieces(sealed)),
+        started=moments.to_text(started),
+        holder=holder,
+    )
+
+
+def opening_records(run: Run, sealed: SealedPlan) -> list[Record]:
+    """The header, the plan in pieces, and the spent nonce: all before the first request."""
+    expires = moments.to_text(sealed.expires)
+    return [
+        project_record(run.project, sealed.plan.desired.project),
+        header_record(run),
+        *(
+            (
+                f"{RUN_PREFIX}{run.id}/plan/{number}",
+                {"schema_version": SCHEMA_VERSION, "text": piece},
+            )
+            for number, piece in enumerate(_pieces(sealed))
+        ),
+        (
+            f"{NONCE_PREFIX}{run.nonce}",
+            {"schema_version": SCHEMA_VERSION, "run": run.id, "expires": expires},
+        ),
+    ]
+
+
+def header_record(run: Run) -> Record:
+    """``run/<id>``."""
+    return f"{RUN_PREFIX}{run.id}", {
+        "schema_version": SCHEMA_VERSION,
+        "status": run.status.value,
+        "project": run.project,
+        "plan_digest": run.plan_digest,
+        "nonce": run.nonce,
+        "pieces": run.pieces,
+        "started": run.started,
+        "holder": run.holder,
+    }
+
+
+def batch_record(run: Run, batch: Batch) -> Record:
+    """``run/<id>/<n>``."""
+    return f"{RUN_PREFIX}{run.id}/{batch.number}", {
+        "schema_version": SCHEMA_VERSION,
+        "status": batch.status,
+        "api": batch.api,
+        "requests": list(batch.requests),
+        "results": {
+            step: {
+                "outcome": known.outcome.value,
+                "code": None if known.reply is None else int(known.reply.code),
+                "message": known.reply.message if known.reply else None,
+                "topic_id": known.reply.topic_id if known.reply else None,
+            }
+            for step, known in sorted(batch.results.items())
+        },
+        "lookups": {
+            step: known.lookup for step, known in sorted(batch.results.items()) if known.lookup
+        },
+    }
+
+
+def closing_records(run: Run, status: RunStatus) -> list[Record]:
+    """A finished run keeps its header; nobody needs its plan and batches any more."""
+    closed = replace(run, status=status, pieces=0)
+    return [
+        header_record(closed),
+        *((f"{RUN_PREFIX}{run.id}/plan/{piece}", None) for piece in range(run.pieces)),
+        *((f"{RUN_PREFIX}{run.id}/{batch.number}", None) for batch in run.batches),
+    ]
+
+
+def old_nonces(latest: Latest, now: datetime) -> list[Record]:
+    """Spent nonces of plans that expired long ago: they would be refused for that alone."""
+    before = moments.to_text(now - _NONCE_KEPT)
+    return [
+        (key, None)
+        for key, value in latest.items()
+        if key.startswith(NONCE_PREFIX) and value.get("expires", before) < before
+    ]
+
+
+def _pieces(sealed: SealedPlan) -> Sequence[str]:
+    text = to_text(sealed)
+    return [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+
+
+def _is_header(key: str) -> bool:
+    return key.startswith(RUN_PREFIX) and "/" not in key.removeprefix(RUN_PREFIX)
+
+
+def _read_run(run_id: str, latest: Latest) -> Run:
+    key = f"{RUN_PREFIX}{run_id}"
+    header = latest[key]
+    check_version(key, header)
+    try:
+        return Run(
+            id=run_id,
+            status=RunStatus(header["status"]),
+            project=header["project"],
+            plan_digest=header["plan_digest"],
+            nonce=header["nonce"],
+            pieces=header["pieces"],
+            started=header["started"],
+            holder=header["holder"],
+            batches=_read_batches(f"{key}/", latest),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise _damaged(run_id) from None
+
+
+def _read_batches(prefix: str, latest: Latest) -> tuple[Batch, ...]:
+    batches = []
+    for key, value in latest.items():
+        number = key.removeprefix(prefix)
+        if not key.startswith(prefix) or not number.isdecimal():
+            continue
+        check_version(key, value)
+        batches.append(
+            Batch(
+                number=int(number),
+                api=value["api"],
+                requests=tuple(value["requests"]),
+                results={
+                    step: _read_step(known, value["lookups"].get(step))
+                    for step, known in value["results"].items()
+                },
+            )
+        )
+    return tuple(sorted(batches, key=lambda batch: batch.number))
+
+
+def _read_step(value: Mapping[str, Json], lookup: str | None) -> StepRecord:
+    code = value["code"]
+    return StepRecord(
+        outcome=Outcome(value["outcome"]),
+        reply=None
+        if code is None
+        else RequestResult(
+            code=ErrorCode(code), message=value["message"], topic_id=value["topic_id"]
+        ),
+        lookup=lookup,
+    )
+
+
+def _damaged(run_id: str) -> SafetyError:
+    return SafetyError(
+        f"the journal of run {run_id} is damaged, so what it did can't be known; compare the "
+        "cluster with a new plan, and delete the run's records once you know"
+    )

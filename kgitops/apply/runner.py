@@ -1,0 +1,280 @@
+"""Running a plan's steps wave by wave, and saying in the end what became of each."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from kgitops.apply.events import ApplyFinished, StepDone, StepFailed
+from kgitops.apply.journal import Journal
+from kgitops.apply.lock import Lock
+from kgitops.apply.preconditions import check_preconditions
+from kgitops.apply.result import ApplyResult, Failure, judge
+from kgitops.apply.runs import Outcome, RunStatus, StepRecord
+from kgitops.apply.sending import Sending, Settled, left_open, look_up
+from kgitops.apply.settings import ApplySettings
+from kgitops.apply.steps import Step, batches, topics_of
+from kgitops.apply.surroundings import Surroundings
+from kgitops.cluster.registry import Record, owner_record
+from kgitops.model.errors import KgitopsError, StaleError
+from kgitops.model.results import RequestResult
+from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.plan import Change
+
+
+class Runner:
+    """One run of a plan, from its first step or from where an earlier process left it."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        *,
+        lock: Lock,
+        journal: Journal,
+        steps: Mapping[str, Step],
+        principal: str,
+    ) -> None:
+        self._around = around
+        self._lock = lock
+        self._journal = journal
+        self._steps = steps
+        self._principal = principal
+        self._known: dict[str, StepRecord] = dict(journal.run.steps)
+        self._failures: dict[str, Settled] = {}
+        self._reasons: list[Reason] = []
+        self._stuck = False
+        # What an earlier process began may have been sent.
+        self._sent = bool(self._known)
+        self._doubtful = frozenset(self._with(Outcome.OPEN))
+        self._earlier = self._with(Outcome.DONE)
+
+    @property
+    def not_begun(self) -> tuple[Change, ...]:
+        """The changes of which no step was ever begun."""
+        begun = {self._steps[step].address for step in self._known}
+        changes = {step.address: step.change for step in self._steps.values()}
+        return tuple(change for address, change in changes.items() if address not in begun)
+
+    def resolve(self) -> None:
+        """Find out by looking what became of the requests that an earlier process left open.
+
+        What is there is done; what is as before may be sent again; anything else is a conflict,
+        and nobody overwrites it.
+        """
+        steps = [self._steps[step] for step in self._with(Outcome.OPEN)]
+        if not steps:
+            return
+        state = self._around.cluster.read_state(topics_of(steps))
+        self._settle({step.id: found for step in steps if (found := look_up(step, state))})
+
+    def run(self) -> None:
+        """Carry out every step whose time comes; stops early when interrupted or stuck.
+
+        Raises:
+            KgitopsError: it can't be done, and nothing was sent.
+        """
+        while ready := self._ready():
+            for chunk in self._chunks([step for step in ready if step.planned]):
+                if self._stops():
+                    return
+                self._carry_out(chunk)
+            for batch in batches((step for step in ready if not step.planned), self._settings):
+                if self._stops():
+                    return
+                self._record(batch)
+
+    def refuse(self, reasons: Sequence[Reason]) -> None:
+        """Go no further, for these reasons."""
+        self._reasons.extend(reasons)
+
+    def finish(self) -> ApplyResult:
+        """Close the journal, release the lock, and say what became of every step."""
+        complete = len(self._with(Outcome.DONE)) == len(self._steps)
+        signal = None if complete else self._around.interrupted()
+        failed = self._failures or self._reasons
+        status = RunStatus.FAILED if failed else RunStatus.OPEN
+        try:
+            self._journal.close(RunStatus.DONE if complete else status)
+        except KgitopsError as error:
+            sentence = f"the journal could not be closed: {error}; `kgitops apply --resume` does it"
+            self._reasons.append(Reason(exit=ExitCode.PARTIAL, sentence=sentence))
+        result = self._result(signal)
+        self._around.on_event(
+            ApplyFinished(
+                run_id=result.run_id,
+                done=len(result.done),
+                failed=len(result.failed),
+                not_attempted=len(result.not_attempted),
+                verdict=result.verdict,
+            )
+        )
+        return result
+
+    @property
+    def _settings(self) -> ApplySettings:
+        return self._around.settings
+
+    def _with(self, outcome: Outcome) -> tuple[str, ...]:
+        known = self._known
+        return tuple(
+            step for step in self._steps if step in known and known[step].outcome is outcome
+        )
+
+    def _ready(self) -> list[Step]:
+        """Steps that are neither done nor given up, and all of whose dependencies are done."""
+        done = frozenset(self._with(Outcome.DONE))
+        return [
+            step
+            for step in self._steps.values()
+            if step.id not in done
+            and step.id not in self._failures
+            and done.issuperset(step.depends_on)
+        ]
+
+    def _chunks(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
+        """As many batches as may be on their way together."""
+        left = batches(steps, self._settings)
+        while chunk := list(islice(left, self._settings.parallelism)):
+            yield [step for batch in chunk for step in batch]
+
+    def _carry_out(self, steps: Sequence[Step]) -> None:
+        sending = Sending(
+            self._around,
+            lock=self._lock,
+            journal=self._journal,
+            principal=self._principal,
+            first=not self._sent,
+        )
+        problem = None
+        try:
+            sending.carry_out(steps, self._doubtful)
+        except KgitopsError as error:
+            problem = error
+        self._sent = self._sent or sending.sent
+        settled = dict(sending.settled)
+        if problem and sending.intended:
+            for step in steps:
+                settled.setdefault(step.id, left_open(step, f"no outcome is known ({problem})"))
+        self._settle(settled)
+        if problem:
+            self._stick(problem)
+
+    def _record(self, steps: Sequence[Step]) -> None:
+        """Commit changes that only the registry records."""
+        state = self._around.cluster.read_state(topics_of(steps))
+        good = []
+        for step in steps:
+            mismatches = check_preconditions(step.expects, state)
+            if not mismatches:
+                good.append(step)
+            elif self._sent:
+                sentence = f"{mismatches[0]}, so nothing was recorded of it; make a new plan"
+                known = StepRecord(outcome=Outcome.FAILED)
+                self._fail(step, Settled(known=known, sentence=sentence, exit=ExitCode.STALE))
+            else:
+                raise StaleError(f"{mismatches[0]}; make a new plan")
+        if not good:
+            return
+        try:
+            self._journal.record(good, [_owner(step.change, ()) for step in good])
+        except KgitopsError as error:
+            self._stick(error)
+            return
+        self._sent = True
+        for step in good:
+            self._complete(step, StepRecord(outcome=Outcome.DONE))
+
+    def _settle(self, settled: Mapping[str, Settled]) -> None:
+        """Write outcomes, and the owners of the changes that they complete, in one append."""
+        if not settled:
+            return
+        known = {step: outcome.known for step, outcome in settled.items()}
+        after = {**self._known, **known}
+        try:
+            owners = owners_of_completed(self._steps, known, after)
+            self._journal.settle(known, list(owners.values()))
+        except KgitopsError as error:
+            self._stick(error)
+            problem = f"what became of it could not be written down ({error})"
+            settled = {step: left_open(self._steps[step], problem) for step in settled}
+        for step_id, outcome in settled.items():
+            if outcome.known.outcome is Outcome.DONE:
+                self._complete(self._steps[step_id], outcome.known)
+            else:
+                self._known[step_id] = outcome.known
+                self._fail(self._steps[step_id], outcome)
+
+    def _stick(self, error: KgitopsError) -> None:
+        """The run can't go on; where nothing was sent the error keeps its own exit code."""
+        if not self._sent:
+            raise error
+        self._stuck = True
+        self._reasons.extend(error.reasons)
+
+    def _stops(self) -> bool:
+        return self._stuck or self._around.interrupted() is not None
+
+    def _complete(self, step: Step, known: StepRecord) -> None:
+        self._known[step.id] = known
+        self._around.on_event(StepDone(step=step.id, address=step.address, api=step.api))
+
+    def _fail(self, step: Step, outcome: Settled) -> None:
+        self._failures[step.id] = outcome
+        self._around.on_event(
+            StepFailed(step=step.id, address=step.address, api=step.api, sentence=outcome.sentence)
+        )
+
+    def _result(self, signal: int | None) -> ApplyResult:
+        done = self._with(Outcome.DONE)
+        failed = tuple(step for step in self._steps if step in self._failures)
+        given_up = {*done, *failed}
+        return ApplyResult(
+            run_id=self._journal.run.id,
+            done=done,
+            failed=tuple(
+                Failure(
+                    step=step,
+                    address=self._steps[step].address,
+                    sentence=self._failures[step].sentence,
+                )
+                for step in failed
+            ),
+            not_attempted=tuple(step for step in self._steps if step not in given_up),
+            earlier=self._earlier,
+            verdict=judge(
+                done=len(done),
+                planned=len(self._steps),
+                sent=self._sent,
+                signal=signal,
+                failures=[
+                    Reason(exit=self._failures[step].exit, sentence=self._failures[step].sentence)
+                    for step in failed
+                ],
+                reasons=self._reasons,
+            ),
+        )
+
+
+def owners_of_completed(
+    steps: Mapping[str, Step], news: Mapping[str, StepRecord], known: Mapping[str, StepRecord]
+) -> Mapping[str, Record]:
+    """The ownership records, by address, of the changes that ``news`` completes.
+
+    ``known`` is everything known of all steps, the news included.
+    """
+    done = [steps[step] for step, record in news.items() if record.outcome is Outcome.DONE]
+    changes = {step.address: step.change for step in done}
+    owners = {}
+    for address, change in changes.items():
+        records = [known.get(planned.id) for planned in change.requests]
+        if all(record and record.outcome is Outcome.DONE for record in records):
+            owners[address] = _owner(change, [record.reply for record in records if record])
+    return owners
+
+
+def _owner(change: Change, replies: Iterable[RequestResult | None]) -> Record:
+    """Who owns the object now; a topic's id is known only once a broker minted it."""
+    owner = change.owner_after
+    if owner is not None and owner.topic_id is None:
+        minted = [reply.topic_id for reply in replies if reply and reply.topic_id]
+        owner = replace(owner, topic_id=minted[0] if minted else None)
+    return owner_record(change.address, owner)

@@ -1,0 +1,93 @@
+"""One apply as the journal knows it: its header, its batches, and what is known of each step."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kgitops.model.results import RequestResult
+
+REGISTRY_API = "Registry"
+"""The ``api`` of a batch that changes the registry only."""
+
+
+class RunStatus(StrEnum):
+    """Where a run stands; the first two are unfinished."""
+
+    OPEN = "open"
+    FAILED = "failed"
+    DONE = "done"
+    SUPERSEDED = "superseded"
+
+
+class Outcome(StrEnum):
+    """What is known of a step: ``open`` means that its intent is written and no more is known."""
+
+    OPEN = "open"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """One step in the journal; ``lookup`` says what a look at the cluster found, where one did."""
+
+    outcome: Outcome
+    reply: RequestResult | None = None
+    lookup: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """One wire batch: an intent while ``results`` is empty."""
+
+    number: int
+    api: str
+    requests: tuple[str, ...]
+    results: Mapping[str, StepRecord] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """``intent`` until every step's outcome is known, then ``done`` or ``failed``."""
+        outcomes = {self.outcome(step) for step in self.requests}
+        if Outcome.OPEN in outcomes:
+            return "intent"
+        return "failed" if Outcome.FAILED in outcomes else "done"
+
+    def outcome(self, step: str) -> Outcome:
+        """What is known of ``step``."""
+        known = self.results.get(step)
+        return known.outcome if known else Outcome.OPEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One apply: its header, and its batches in order."""
+
+    id: str
+    status: RunStatus
+    project: str
+    plan_digest: str
+    nonce: str
+    pieces: int
+    started: str
+    holder: str
+    batches: tuple[Batch, ...] = ()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a resume has something to go on with."""
+        return self.status in (RunStatus.OPEN, RunStatus.FAILED)
+
+    @property
+    def steps(self) -> Mapping[str, StepRecord]:
+        """The latest that is known of every step that was begun."""
+        return {
+            step: batch.results.get(step, StepRecord(outcome=Outcome.OPEN))
+            for batch in self.batches
+            for step in batch.requests
+        }
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next batch."""
+        return self.batches[-1].number + 1 if self.batches else 1

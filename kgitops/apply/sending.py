@@ -1,0 +1,308 @@
+"""Carrying out a few wire batches: check, write the intent, send, look, until all is settled."""
+
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from kgitops.apply.events import StepStarted, Waiting, WaitReason
+from kgitops.apply.journal import Journal
+from kgitops.apply.lock import Lock
+from kgitops.apply.outcomes import is_visible
+from kgitops.apply.preconditions import Mismatch, check_preconditions
+from kgitops.apply.runs import Outcome, StepRecord
+from kgitops.apply.steps import Step, batches, topics_of
+from kgitops.apply.surroundings import Surroundings
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import KgitopsError, StaleError, UnreachableError
+from kgitops.model.requests import CreateTopicRequest, DeleteTopicRequest, Request
+from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
+from kgitops.model.verdict import ExitCode
+
+RESUME = "remove the cause and run `kgitops apply --resume`, or make a new plan"
+LOOK = "`kgitops apply --resume` looks before it sends anything again"
+
+_BEFORE = "its request was on its way when an earlier run ended"
+# After these nobody knows whether the request took effect (A4-42, A4-102).
+_UNKNOWN = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION})
+# What a deletion answers when there is nothing left to delete.
+_GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+_LONGEST_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What became of a step; a step that is not done has a sentence and the exit it stands for."""
+
+    known: StepRecord
+    sentence: str = ""
+    exit: ExitCode = ExitCode.PARTIAL
+
+
+class _Next(Enum):
+    """What to do with a step after a look at the cluster."""
+
+    SEND = auto()
+    LOOK_AGAIN = auto()
+    NOTHING = auto()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Attempt:
+    """One step on its way.
+
+    ``doubtful``: something that was sent earlier may have taken effect, here or before a crash;
+    ``doubts`` counts how often that happened here.
+    """
+
+    step: Step
+    request: Request
+    doubtful: bool
+    doubts: int = 0
+    sends: int = 0
+    deadline: float = 0.0
+    refusal: RequestResult | None = None
+    problem: str = _BEFORE
+
+
+class Sending:
+    """One go at a few batches; ``settled`` fills as outcomes become known.
+
+    ``first`` says that the run has sent nothing yet, so that it can still be refused whole.
+    """
+
+    def __init__(
+        self, around: Surroundings, *, lock: Lock, journal: Journal, principal: str, first: bool
+    ) -> None:
+        self.settled: dict[str, Settled] = {}
+        self.intended = False
+        self.sent = False
+        self._around = around
+        self._lock = lock
+        self._journal = journal
+        self._principal = principal
+        self._first = first
+
+    def carry_out(self, steps: Sequence[Step], doubtful: Collection[str]) -> None:
+        """Send what is still as expected, and wait until it is visible.
+
+        Raises:
+            StaleError: nothing of the whole run was sent yet, and something is not as expected.
+            KgitopsError: the run can't go on; what is not in ``settled`` is not known.
+        """
+        todo = [
+            _Attempt(step=step, request=step.planned.request, doubtful=step.id in doubtful)
+            for step in steps
+            if step.planned
+        ]
+        confirmed: list[tuple[_Attempt, RequestResult]] = []
+        pause = self._around.settings.retry_ms / 1000
+        while todo:
+            state = self._read(todo)
+            looked = [(attempt, self._look(attempt, state)) for attempt in todo]
+            todo = [attempt for attempt, what in looked if what is _Next.LOOK_AGAIN]
+            ready = [attempt for attempt, what in looked if what is _Next.SEND]
+            for attempt, reply in self._send(ready):
+                if reply and reply.ok:
+                    confirmed.append((attempt, reply))
+                elif self._has_more_to_do(attempt, reply):
+                    todo.append(attempt)
+            if todo:
+                self._tell_waiting(WaitReason.RETRY, todo, todo[0].problem)
+                self._around.clock.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE_S)
+        self._await_visible(confirmed)
+
+    def _look(self, attempt: _Attempt, state: ClusterState) -> _Next:
+        """What to do next, given the cluster as it is; settles the step where it tells enough."""
+        step = attempt.step
+        if (attempt.doubtful or attempt.refusal) and is_visible(attempt.request, state):
+            self.settled[step.id] = _visible(step, OK, state, lookup="done")
+            return _Next.NOTHING
+        if attempt.refusal:
+            self._refused(step, attempt.refusal)
+            return _Next.NOTHING
+        mismatches = check_preconditions(step.expects, state)
+        if mismatches:
+            self._changed(attempt, mismatches[0])
+            return _Next.NOTHING
+        if attempt.doubts > 1 or (attempt.sends and self._stopped()):
+            if attempt.doubts > 1 and not self._is_late(attempt) and not self._stopped():
+                return _Next.LOOK_AGAIN
+            self._unknown(step, f"{attempt.problem}, and its result can't be seen", "start")
+            return _Next.NOTHING
+        return _Next.SEND
+
+    def _changed(self, attempt: _Attempt, mismatch: Mismatch) -> None:
+        if attempt.doubtful:
+            self.settled[attempt.step.id] = _conflict(attempt.step, attempt.problem, mismatch)
+        elif self._first and not self.intended:
+            raise StaleError(f"{mismatch}; make a new plan")
+        else:
+            self.settled[attempt.step.id] = Settled(
+                known=StepRecord(outcome=Outcome.FAILED),
+                sentence=f"{mismatch}, so {attempt.step.api} was not sent; make a new plan",
+                exit=ExitCode.STALE,
+            )
+
+    def _send(
+        self, attempts: Sequence[_Attempt]
+    ) -> Iterable[tuple[_Attempt, RequestResult | None]]:
+        if not attempts:
+            return ()
+        by_id = {attempt.step.id: attempt for attempt in attempts}
+        settings = self._around.settings
+        chunk = list(batches((attempt.step for attempt in attempts), settings))
+        if self.intended:
+            self._lock.heartbeat()
+        else:
+            self._journal.intend(chunk)
+            self.intended = True
+            for step in (step for batch in chunk for step in batch):
+                self._around.on_event(StepStarted(step=step.id, address=step.address, api=step.api))
+        self.sent = True
+        deadline = self._around.clock.monotonic() + settings.timeout_ms / 1000
+        for attempt in attempts:
+            attempt.sends += 1
+            if attempt.sends == 1 or attempt.doubts:
+                attempt.deadline = deadline
+        sent = [[by_id[step.id] for step in batch] for batch in chunk]
+        if len(sent) == 1 or settings.parallelism == 1:
+            answers = [self._execute(batch) for batch in sent]
+        else:
+            with ThreadPoolExecutor(max_workers=settings.parallelism) as pool:
+                answers = list(pool.map(self._execute, sent))
+        return [pair for answer in answers for pair in answer]
+
+    def _execute(
+        self, batch: Sequence[_Attempt]
+    ) -> Sequence[tuple[_Attempt, RequestResult | None]]:
+        requests = [attempt.request for attempt in batch]
+        try:
+            replies = self._around.cluster.execute(
+                requests, validate_only=False, principal=self._principal
+            )
+            return list(zip(batch, replies, strict=True))
+        except KgitopsError as error:
+            # Whatever went wrong, the requests may have taken effect before it did.
+            for attempt in batch:
+                attempt.problem = f"no answer came ({error})"
+            return [(attempt, None) for attempt in batch]
+
+    def _has_more_to_do(self, attempt: _Attempt, reply: RequestResult | None) -> bool:
+        """Whether a step that was not confirmed is worth another look or another send."""
+        if reply is None or reply.code in _UNKNOWN:
+            attempt.doubtful = True
+            attempt.doubts += 1
+            attempt.problem = f"the broker answered {reply}" if reply else attempt.problem
+            return True
+        nothing_left = isinstance(attempt.request, DeleteTopicRequest) and reply.code in _GONE
+        if reply.code in RETRIABLE and not self._is_late(attempt) and not self._stopped():
+            attempt.problem = f"the broker answered {reply}"
+            return True
+        # An authorizer that failed may have done its work (A4-90).
+        if attempt.doubtful or nothing_left or reply.code is ErrorCode.UNKNOWN_SERVER_ERROR:
+            attempt.refusal = reply
+            return True
+        self._refused(attempt.step, reply)
+        return False
+
+    def _await_visible(self, confirmed: Sequence[tuple[_Attempt, RequestResult]]) -> None:
+        clock, settings = self._around.clock, self._around.settings
+        deadline = clock.monotonic() + settings.timeout_ms / 1000
+        pause = settings.poll_ms / 1000
+        left = list(confirmed)
+        while left:
+            state = self._read([attempt for attempt, _ in left], deadline)
+            later = []
+            for attempt, reply in left:
+                if is_visible(attempt.request, state, reply):
+                    self.settled[attempt.step.id] = _visible(attempt.step, reply, state)
+                else:
+                    later.append((attempt, reply))
+            left = later
+            if not left:
+                return
+            if clock.monotonic() >= deadline:
+                break
+            self._tell_waiting(
+                WaitReason.VISIBLE,
+                [attempt for attempt, _ in left],
+                "the broker confirmed; waiting until it is visible",
+            )
+            clock.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE_S)
+            self._lock.heartbeat()
+        for attempt, _ in left:
+            self._unknown(
+                attempt.step,
+                f"the broker confirmed, but nothing is to be seen of it after "
+                f"{settings.timeout_ms / 1000:g} s",
+            )
+
+    def _read(self, attempts: Sequence[_Attempt], deadline: float = 0.0) -> ClusterState:
+        """The objects of these steps as they are; patient once something was sent."""
+        topics = topics_of(attempt.step for attempt in attempts)
+        deadline = max([deadline, *(attempt.deadline for attempt in attempts)])
+        while True:
+            try:
+                return self._around.cluster.read_state(topics)
+            except UnreachableError:
+                late = self._around.clock.monotonic() >= deadline
+                if not self.sent or late or self._stopped():
+                    raise
+            self._around.clock.sleep(self._around.settings.retry_ms / 1000)
+
+    def _refused(self, step: Step, reply: RequestResult) -> None:
+        self.settled[step.id] = Settled(
+            known=StepRecord(outcome=Outcome.FAILED, reply=reply),
+            sentence=f"{step.address}: the broker answered {step.api} with {reply}; {RESUME}",
+        )
+
+    def _unknown(self, step: Step, problem: str, lookup: str | None = None) -> None:
+        self.settled[step.id] = left_open(step, problem, lookup)
+
+    def _is_late(self, attempt: _Attempt) -> bool:
+        return self._around.clock.monotonic() >= attempt.deadline
+
+    def _stopped(self) -> bool:
+        return self._around.interrupted() is not None
+
+    def _tell_waiting(
+        self, reason: WaitReason, attempts: Sequence[_Attempt], sentence: str
+    ) -> None:
+        steps = tuple(attempt.step.id for attempt in attempts)
+        self._around.on_event(Waiting(reason=reason, sentence=sentence, steps=steps))
+
+
+def look_up(step: Step, state: ClusterState) -> Settled | None:
+    """What became of a request that an earlier process left open; None when all is as before it."""
+    if step.planned is None or is_visible(step.planned.request, state):
+        return _visible(step, OK, state, lookup="done")
+    mismatches = check_preconditions(step.expects, state)
+    return _conflict(step, _BEFORE, mismatches[0]) if mismatches else None
+
+
+def left_open(step: Step, problem: str, lookup: str | None = None) -> Settled:
+    """A step of which nobody knows yet what became of it."""
+    return Settled(
+        known=StepRecord(outcome=Outcome.OPEN, lookup=lookup),
+        sentence=f"{step.address}: {step.api}: {problem}; {LOOK}",
+    )
+
+
+def _conflict(step: Step, problem: str, mismatch: Mismatch) -> Settled:
+    return Settled(
+        known=StepRecord(outcome=Outcome.OPEN, lookup="conflict"),
+        sentence=f"{step.address}: {step.api}: {problem}, and the object is neither as before nor "
+        f"as asked for ({mismatch}); nothing was overwritten: make a new plan",
+    )
+
+
+def _visible(
+    step: Step, reply: RequestResult, state: ClusterState, lookup: str | None = None
+) -> Settled:
+    if step.planned and isinstance(step.planned.request, CreateTopicRequest):
+        topic = state.topics[step.planned.request.topic]
+        reply = replace(reply, topic_id=topic.topic_id)
+    return Settled(known=StepRecord(outcome=Outcome.DONE, reply=reply, lookup=lookup))

@@ -1,0 +1,145 @@
+"""A plan as steps that are done or not, in waves that respect what depends on what."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgitops.apply.objects import request_address, topic_name
+from kgitops.apply.runs import REGISTRY_API
+from kgitops.apply.settings import ApplySettings
+from kgitops.model.errors import UntrustedPlanError
+from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest, api_name
+from kgitops.plan.plan import Change, Plan, PlannedRequest, Precondition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One request of a change, or a change that only the registry records (``planned`` None)."""
+
+    id: str
+    change: Change
+    planned: PlannedRequest | None
+
+    @property
+    def address(self) -> str:
+        """The object that changes."""
+        return self.change.address
+
+    @property
+    def api(self) -> str:
+        """The request's api, or that it is none."""
+        return api_name(self.planned.request) if self.planned else REGISTRY_API
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """The steps that must be done before."""
+        return self.planned.depends_on if self.planned else ()
+
+    @property
+    def expects(self) -> tuple[Precondition, ...]:
+        """What must hold right before this step."""
+        return (self.planned.expects,) if self.planned else self.change.preconditions
+
+
+def build_steps(plan: Plan) -> Mapping[str, Step]:
+    """Every step by its id, in the plan's order.
+
+    Raises:
+        UntrustedPlanError: ids are used twice, unknown, or depend on each other in a circle; or a
+            request is for another object than its change or than it expects.
+    """
+    steps: dict[str, Step] = {}
+    for change in plan.changes:
+        for step in _steps_of(change):
+            if step.id in steps:
+                raise UntrustedPlanError(f"the plan has two steps named {step.id}; make a new plan")
+            steps[step.id] = step
+    for step in steps.values():
+        _check_objects(step)
+        unknown = [name for name in step.depends_on if name not in steps]
+        if unknown:
+            raise UntrustedPlanError(
+                f"the plan's step {step.id} depends on {unknown[0]}, which is not in the plan; "
+                "make a new plan"
+            )
+    _check_no_circle(steps)
+    return steps
+
+
+def batches(steps: Iterable[Step], settings: ApplySettings) -> Iterator[tuple[Step, ...]]:
+    """The steps as wire batches: one api and kind of alteration each, never an object twice.
+
+    What deletes comes last, so that what is made stands before what is broken goes.
+    """
+    groups: dict[tuple[str, ...], list[Step]] = {}
+    for step in steps:
+        groups.setdefault(_wire_kind(step), []).append(step)
+    for kind in sorted(groups, key=lambda kind: kind[0].startswith("Delete")):
+        yield from _cut(groups[kind], settings)
+
+
+def topics_of(steps: Iterable[Step]) -> frozenset[str]:
+    """The topics that must be read to judge these steps."""
+    addresses = (precondition.object for step in steps for precondition in step.expects)
+    names = (topic_name(address) for address in addresses)
+    return frozenset(name for name in names if name is not None)
+
+
+def _steps_of(change: Change) -> Sequence[Step]:
+    if not change.requests:
+        return [Step(id=change.address, change=change, planned=None)]
+    return [Step(id=planned.id, change=change, planned=planned) for planned in change.requests]
+
+
+def _check_objects(step: Step) -> None:
+    """A change must check and change the object it names: a review sees only that name."""
+    changed = request_address(step.planned.request) if step.planned else step.address
+    checked = {precondition.object for precondition in step.expects}
+    if changed != step.address or step.address not in checked:
+        raise UntrustedPlanError(
+            f"the plan's step {step.id} is about {step.address} but checks or changes something "
+            "else; make a new plan"
+        )
+
+
+def _check_no_circle(steps: Mapping[str, Step]) -> None:
+    done: set[str] = set()
+    left = list(steps.values())
+    while left:
+        later = [step for step in left if not done.issuperset(step.depends_on)]
+        if len(later) == len(left):
+            raise UntrustedPlanError(
+                f"the plan's step {left[0].id} depends on itself in a circle; make a new plan"
+            )
+        done |= {step.id for step in left} - {step.id for step in later}
+        left = later
+
+
+def _wire_kind(step: Step) -> tuple[str, ...]:
+    request = step.planned.request if step.planned else None
+    if isinstance(request, AlterTopicRequest):
+        return step.api, request.step.value
+    return (step.api,)
+
+
+def _cut(steps: Sequence[Step], settings: ApplySettings) -> Iterator[tuple[Step, ...]]:
+    batch: dict[str, Step] = {}
+    capacity = settings.batch_records * settings.batch_requests
+    size = 0
+    for step in steps:
+        weight = _weight(step, settings)
+        if batch and (size + weight > capacity or step.address in batch):
+            yield tuple(batch.values())
+            batch, size = {}, 0
+        batch[step.address] = step
+        size += weight
+    if batch:
+        yield tuple(batch.values())
+
+
+def _weight(step: Step, settings: ApplySettings) -> int:
+    """What the step takes of a batch's capacity: a new topic counts by the records it makes."""
+    request = step.planned.request if step.planned else None
+    if isinstance(request, CreateTopicRequest):
+        state = request.requested_state
+        return (2 + state.num_partitions + len(state.configs)) * settings.batch_requests
+    return settings.batch_records
