@@ -162,19 +162,20 @@ def _double_text(value: float) -> str:
 
 def _list_of(valid_values: tuple[str, ...]) -> Callable[[str], tuple[str, ...] | None]:
     def read(text: str) -> tuple[str, ...] | None:
-        items = _items(text)
-        return tuple(sorted(items)) if items <= frozenset(valid_values) else None
+        items = set(_items(text))
+        return tuple(sorted(items)) if items <= set(valid_values) else None
 
     return read
 
 
 def _throttled_replicas(text: str) -> tuple[str, ...] | None:
-    items = _items(text) - {""}
-    if items == {"*"} or all(map(_THROTTLED.fullmatch, items)):
-        return tuple(sorted(items))
+    # As ThrottledReplicaListValidator does, and no more strictly: "0:1,," passes.
+    items = [trimmed for item in _items(text) if (trimmed := trim(item))]
+    if items == ["*"] or all(map(_THROTTLED.fullmatch, items)):
+        return tuple(sorted(set(items)))
     return None
 
 
-def _items(text: str) -> frozenset[str]:
+def _items(text: str) -> list[str]:
     trimmed = trim(text)
-    return frozenset(_COMMA.split(trimmed)) if trimmed else frozenset()
+    return _COMMA.split(trimmed) if trimmed else []

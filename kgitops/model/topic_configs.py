@@ -143,7 +143,7 @@ def effective_default(key: str, broker_defaults: Mapping[str, str]) -> tuple[str
 
 def is_throttle(key: str) -> bool:
     """Whether the key throttles replication: operators set it for a while, nobody declares it."""
-    return key.endswith(".replication.throttled.replicas")
+    return ".replication.throttled." in key
 
 
 _LONGEST_SHOWN = 80
