@@ -1,0 +1,140 @@
+"""``kind: Acl`` → its ACL bindings, checked against Kafka's rules."""
+
+import ipaddress
+from collections.abc import Iterator
+
+from kgitops.desired.findings import Findings, Path
+from kgitops.desired.state import DeletionPolicy, DesiredAcl
+from kgitops.manifests.acl import Acl, AclSpec
+from kgitops.manifests.document import Document
+from kgitops.manifests.text import shown
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    OPERATIONS,
+    AclBinding,
+    Operation,
+    PatternType,
+    ResourceType,
+)
+from kgitops.model.addresses import acl_address
+from kgitops.model.names import REGISTRY_TOPIC, is_principal, topic_name_problem
+
+_DELETION = {policy.value: policy for policy in DeletionPolicy}
+_ANY = "*"
+_RESOURCE: Path = ("spec", "resource")
+
+
+def build_acls(acl: Acl, document: Document, findings: Findings) -> list[DesiredAcl]:
+    """One binding for each principal and operation; what is wrong is added to ``findings``."""
+    spec = acl.spec
+    _check_resource(spec, document, findings)
+    _check_operations(spec, document, findings)
+    if spec.host != _ANY:
+        _check_host(spec.host, document, findings)
+    deletion_policy = _DELETION[spec.deletion_policy or "Delete"]
+    built = []
+    for principal, path in _principals(spec, document, findings):
+        if not is_principal(principal):
+            advice = "write it as Type:name, such as User:billing"
+            problem = f"{shown(principal)} is not a principal"
+            findings.error(document, path, problem, advice)
+        for operation in spec.operations:
+            binding = AclBinding(
+                resource_type=spec.resource.type,
+                resource_name=spec.resource.name,
+                pattern_type=spec.resource.pattern_type,
+                principal=principal,
+                host=spec.host,
+                operation=operation,
+                permission_type=spec.permission,
+            )
+            built.append(
+                DesiredAcl(
+                    address=acl_address(binding),
+                    binding=binding,
+                    deletion_policy=deletion_policy,
+                    deletion_policy_written=spec.deletion_policy is not None,
+                    labels=acl.metadata.labels,
+                    located=document,
+                )
+            )
+    return built
+
+
+def _principals(
+    spec: AclSpec, document: Document, findings: Findings
+) -> Iterator[tuple[str, Path]]:
+    if spec.principal is not None and spec.principals is not None:
+        findings.error(
+            document,
+            ("spec", "principal"),
+            "spec.principal and spec.principals stand side by side",
+            "write one of them",
+            key=True,
+        )
+    if spec.principal is not None:
+        yield spec.principal, ("spec", "principal")
+    elif spec.principals is not None:
+        for index, principal in enumerate(spec.principals):
+            yield principal, ("spec", "principals", index)
+    else:
+        findings.error(
+            document,
+            ("spec",),
+            "the ACL names no principal",
+            "add spec.principal, such as User:billing",
+        )
+
+
+def _check_operations(spec: AclSpec, document: Document, findings: Findings) -> None:
+    legal = OPERATIONS[spec.resource.type]
+    for index, operation in enumerate(spec.operations):
+        if operation not in legal and operation is not Operation.ALL:
+            names = ", ".join(sorted({*legal, Operation.ALL}))
+            findings.error(
+                document,
+                ("spec", "operations", index),
+                f"{operation} is no operation on a {spec.resource.type}",
+                f"write one of {names}",
+            )
+
+
+def _check_resource(spec: AclSpec, document: Document, findings: Findings) -> None:
+    resource = spec.resource
+    name, literal = resource.name, resource.pattern_type is PatternType.LITERAL
+    path = (*_RESOURCE, "name")
+    if resource.type is ResourceType.CLUSTER:
+        if name != CLUSTER_NAME:
+            problem = f"the cluster resource has the name {CLUSTER_NAME}, not {shown(name)}"
+            findings.error(document, path, problem, f"write {CLUSTER_NAME}")
+        elif not literal:
+            problem = "the cluster resource can only be named literally"
+            findings.error(document, (*_RESOURCE, "patternType"), problem, "write literal")
+    elif resource.type is ResourceType.TOPIC and name == REGISTRY_TOPIC:
+        problem = f"ACLs on {REGISTRY_TOPIC} can't be declared: kgitops keeps its registry in it"
+        findings.error(document, path, problem, "remove the document")
+    elif name == _ANY and not literal:
+        problem = 'with patternType prefixed "*" is the prefix "*" itself, not every resource'
+        findings.warning(
+            document, path, problem, 'write patternType literal, which reads "*" as all'
+        )
+    elif name != _ANY and name.endswith(_ANY):
+        problem = f"the '*' at the end of {shown(name)} is no wildcard to Kafka"
+        findings.warning(
+            document, path, problem, "write the prefix alone, with patternType prefixed"
+        )
+    elif resource.type is ResourceType.TOPIC and name != _ANY and topic_name_problem(name):
+        problem = f"no topic can have a name like {shown(name)}, so this matches nothing"
+        findings.warning(document, path, problem, "correct the name")
+
+
+def _check_host(host: str, document: Document, findings: Findings) -> None:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        findings.warning(
+            document,
+            ("spec", "host"),
+            f"Kafka compares the host with the client's address, so {shown(host)} never matches",
+            'write an IP address, or "*" for any',
+        )

@@ -1,0 +1,112 @@
+"""Checked manifests → DesiredState: what is asked for, in normal form, and the managed scope."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import assert_never
+
+from kgitops.desired.acls import build_acls
+from kgitops.desired.configs import ConfigReader
+from kgitops.desired.digest import digest
+from kgitops.desired.findings import Findings, without_env_values
+from kgitops.desired.quotas import build_quota
+from kgitops.desired.references import DeclaredIn, StoneIn, check_references
+from kgitops.desired.state import (
+    DesiredAcl,
+    DesiredQuota,
+    DesiredState,
+    DesiredTopic,
+    Project,
+    Safety,
+    Scope,
+)
+from kgitops.desired.tombstones import build_tombstone
+from kgitops.desired.topics import build_topic
+from kgitops.manifests.acl import Acl
+from kgitops.manifests.load import Manifest, ManifestSet
+from kgitops.manifests.quota import ClientQuota
+from kgitops.manifests.tombstone import Tombstone
+from kgitops.manifests.topic import Topic
+from kgitops.model.errors import FindingsError
+from kgitops.model.source import Severity
+
+_BY_ADDRESS = attrgetter("address")
+
+
+def build_desired(
+    manifests: ManifestSet,
+    *,
+    project: Project,
+    whole: bool,
+    targets: frozenset[str],
+    excludes: frozenset[str],
+    safety: Safety,
+    principal: str,
+    allow_configs: Sequence[str],
+) -> DesiredState:
+    """What the manifests ask for.
+
+    Raises:
+        FindingsError: something is wrong; it holds every finding, those of loading too.
+    """
+    here = _build(manifests.manifests, allow_configs)
+    check_references(here.objects, here.tombstones, here.findings)
+    found = without_env_values((*manifests.findings, *here.findings.found), manifests.env_values)
+    if any(finding.severity is Severity.ERROR for finding in found):
+        raise FindingsError(found)
+    elsewhere = _build(manifests.other_clusters, allow_configs)
+    declared = {desired.address for desired, _ in here.objects}
+    other_clusters = {desired.address for desired, _ in elsewhere.objects} - declared
+    objects = sorted((desired for desired, _ in here.objects), key=_BY_ADDRESS)
+    topics = tuple(desired for desired in objects if isinstance(desired, DesiredTopic))
+    acls = tuple(desired for desired in objects if isinstance(desired, DesiredAcl))
+    quotas = tuple(desired for desired in objects if isinstance(desired, DesiredQuota))
+    tombstones = tuple(sorted((stone for stone, _ in here.tombstones), key=_BY_ADDRESS))
+    return DesiredState(
+        project=project,
+        scope=Scope(
+            whole=whole,
+            other_clusters=frozenset(other_clusters),
+            targets=targets,
+            excludes=excludes,
+        ),
+        safety=safety,
+        principal=principal,
+        topics=topics,
+        acls=acls,
+        quotas=quotas,
+        tombstones=tombstones,
+        warnings=tuple(sorted(found, key=lambda finding: finding.sort_key)),
+        digest=digest(topics, acls, quotas, tombstones),
+    )
+
+
+@dataclass(slots=True)
+class _Built:
+    objects: list[DeclaredIn] = field(default_factory=list)
+    tombstones: list[StoneIn] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
+
+
+def _build(manifests: Iterable[Manifest], allow_configs: Sequence[str]) -> _Built:
+    built = _Built()
+    findings = built.findings
+    configs = ConfigReader(allow_configs, findings)
+    for manifest in manifests:
+        document = manifest.document
+        match manifest.declares:
+            case Topic() as topic:
+                built.objects.append((build_topic(topic, document, configs, findings), document))
+            case Acl() as acl:
+                built.objects.extend(
+                    (binding, document) for binding in build_acls(acl, document, findings)
+                )
+            case ClientQuota() as declared:
+                if (quota := build_quota(declared, document, findings)) is not None:
+                    built.objects.append((quota, document))
+            case Tombstone() as declared:
+                if (stone := build_tombstone(declared, document, findings)) is not None:
+                    built.tombstones.append((stone, document))
+            case other:
+                assert_never(other)
+    return built

@@ -1,0 +1,100 @@
+"""Declared topic configs → Kafka's normal form, with what Kafka would refuse."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from kgitops.desired.findings import Findings
+from kgitops.manifests.document import Document
+from kgitops.manifests.scalars import scalar_text
+from kgitops.manifests.text import shown
+from kgitops.manifests.topic import ConfigValue
+from kgitops.model.topic_configs import (
+    ConfigType,
+    config_problem,
+    configs_problems,
+    nearest_config,
+    normal_value,
+    removed_config,
+    topic_configs,
+)
+
+_PATH = ("spec", "configs")
+_EXACT_FLOAT = 2**53
+_WHOLE = (ConfigType.INT, ConfigType.LONG)
+_DOTTED_NAME = re.compile(r"[a-z]+(?:\.[a-z]+)+")
+
+
+@dataclass(slots=True)
+class ConfigReader:
+    """Reads the configs of many topics: the same key and value is judged once."""
+
+    allowed: Sequence[str]
+    findings: Findings
+    _known: dict[tuple[str, type, object], str] = field(default_factory=dict)
+
+    def read(self, configs: Mapping[str, ConfigValue], document: Document) -> dict[str, str]:
+        """The configs in Kafka's normal form; a value that is wrong is left out."""
+        result = {}
+        for key, value in configs.items():
+            identity = (key, value.__class__, str(value) if isinstance(value, list) else value)
+            text = self._known.get(identity)
+            if text is None:
+                text = self._normal(key, value, document)
+                if text is None:
+                    continue
+                self._known[identity] = text
+            result[key] = text
+        return result
+
+    def check_together(self, configs: Mapping[str, str], document: Document) -> None:
+        """Report what does not fit together."""
+        for key, problem in configs_problems(configs):
+            named = {name for name in _DOTTED_NAME.findall(problem) if name in topic_configs()}
+            if named <= configs.keys():
+                self.findings.error(document, (*_PATH, key), problem, "change one of them")
+            else:
+                advice = "declare both, unless the cluster's defaults make it right"
+                self.findings.warning(
+                    document, (*_PATH, key), f"with Kafka's defaults {problem}", advice
+                )
+
+    def _normal(self, key: str, value: ConfigValue, document: Document) -> str | None:
+        path = (*_PATH, key)
+        known = topic_configs().get(key)
+        if known is None and not any(fnmatchcase(key, pattern) for pattern in self.allowed):
+            self.findings.error(document, path, *_unknown(key), key=True)
+            return None
+        if isinstance(value, list) and known is not None and known.type is not ConfigType.LIST:
+            self.findings.error(
+                document, path, f"{key} takes one value, not a list", "write the value alone"
+            )
+            return None
+        text = _text(value, whole=known is not None and known.type in _WHOLE)
+        if problem := config_problem(key, text):
+            self.findings.error(document, path, problem, "correct the value")
+            return None
+        return normal_value(key, text)
+
+
+def _text(value: ConfigValue, *, whole: bool) -> str:
+    match value:
+        case list():
+            return ",".join(_text(item, whole=whole) for item in value)
+        case float() if whole and value.is_integer() and abs(value) < _EXACT_FLOAT:
+            return str(int(value))
+        case _:
+            return scalar_text(value)
+
+
+def _unknown(key: str) -> tuple[str, str]:
+    if (instead := removed_config(key)) is not None:
+        return f"Kafka 4 has no topic config {key} any more", instead
+    nearest = nearest_config(key)
+    return (
+        f"Kafka has no topic config {shown(key)}",
+        f"did you mean {nearest}?"
+        if nearest
+        else "remove it, or let it through with spec.allowConfigs in the project file",
+    )

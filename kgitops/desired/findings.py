@@ -1,0 +1,59 @@
+"""Collects what is wrong with the declarations, and hides what came from the environment."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from kgitops.manifests.document import Document
+from kgitops.model.source import Finding, Severity
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(slots=True)
+class Findings:
+    """All findings of one build; problems stop it, warnings do not."""
+
+    found: list[Finding] = field(default_factory=list)
+
+    def error(
+        self, document: Document, path: Path, problem: str, advice: str, *, key: bool = False
+    ) -> None:
+        """Add a problem with the value under ``path``, or with its key."""
+        place = document.key_at(*path) if key else document.at(*path)
+        self.found.append(Finding(source=place, problem=problem, advice=advice))
+
+    def warning(self, document: Document, path: Path, problem: str, advice: str) -> None:
+        """Add something that the user should know about the value under ``path``."""
+        self.found.append(
+            Finding(
+                source=document.at(*path),
+                problem=problem,
+                advice=advice,
+                severity=Severity.WARNING,
+            )
+        )
+
+
+def without_env_values(
+    findings: Iterable[Finding], env_values: Mapping[str, str]
+) -> tuple[Finding, ...]:
+    """The findings with every value that came from the environment replaced by its name."""
+    if not env_values:
+        return tuple(findings)
+    # As it is and as a quoted text shows it; the longest first, as one may be part of another.
+    spellings = {
+        spelling: f"${{env:{name}}}"
+        for value, name in env_values.items()
+        for spelling in (value, repr(value)[1:-1])
+    }
+    longest_first = sorted(spellings, key=len, reverse=True)
+    secret = re.compile("|".join(rf"(?<!\w){re.escape(text)}(?!\w)" for text in longest_first))
+
+    def hide(text: str) -> str:
+        return secret.sub(lambda found: spellings[found[0]], text)
+
+    return tuple(
+        replace(finding, problem=hide(finding.problem), advice=hide(finding.advice))
+        for finding in findings
+    )

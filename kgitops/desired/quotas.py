@@ -1,0 +1,127 @@
+"""``kind: ClientQuota`` → the quotas of one entity, checked against Kafka's rules."""
+
+import ipaddress
+import math
+
+from kgitops.desired.findings import Findings, Path
+from kgitops.desired.state import DeletionPolicy, DesiredQuota
+from kgitops.manifests.document import Document
+from kgitops.manifests.problems import suggestion
+from kgitops.manifests.quota import ClientQuota, EntityName, QuotaEntity
+from kgitops.manifests.text import shown
+from kgitops.model.addresses import quota_address
+from kgitops.model.quotas import (
+    CLIENT_ID,
+    INTEGRAL_KEYS,
+    IP,
+    IP_KEYS,
+    USER,
+    ClientQuotaEntity,
+    make_entity,
+    quota_keys,
+)
+
+_DELETION = {policy.value: policy for policy in DeletionPolicy}
+_ENTITY: Path = ("spec", "entity")
+_DEFAULT = "<default>"
+_EXACT_IN_A_DOUBLE = 2**53
+_MAX_CONNECTION_RATE = 2**31 - 1
+
+
+def build_quota(quota: ClientQuota, document: Document, findings: Findings) -> DesiredQuota | None:
+    """The quotas in normal form; None where the entity can't be told."""
+    spec = quota.spec
+    entity = _entity(spec.entity, document, findings)
+    if entity is None:
+        return None
+    quotas = {
+        key: value
+        for key in spec.quotas
+        if (value := _value(key, spec.quotas[key], entity, document, findings)) is not None
+    }
+    return DesiredQuota(
+        address=quota_address(entity),
+        entity=entity,
+        quotas=quotas,
+        deletion_policy=_DELETION[spec.deletion_policy or "Delete"],
+        deletion_policy_written=spec.deletion_policy is not None,
+        labels=quota.metadata.labels,
+        located=document,
+    )
+
+
+def _entity(
+    entity: QuotaEntity, document: Document, findings: Findings
+) -> ClientQuotaEntity | None:
+    named = {USER: entity.user, CLIENT_ID: entity.client_id, IP: entity.ip}
+    parts = {kind: _name(name) for kind, name in named.items() if name is not None}
+    if not parts:
+        findings.error(
+            document,
+            _ENTITY,
+            "the quota names no entity",
+            "add user, clientId or ip to spec.entity",
+        )
+        return None
+    if IP in parts and len(parts) > 1:
+        findings.error(
+            document,
+            (*_ENTITY, "ip"),
+            "an ip can't be combined with a user or client id",
+            "declare its quotas in a document of their own",
+            key=True,
+        )
+        return None
+    _check_names(parts, document, findings)
+    return make_entity(parts)
+
+
+def _name(name: EntityName) -> str | None:
+    return name if isinstance(name, str) and name != _DEFAULT else None
+
+
+def _check_names(parts: dict[str, str | None], document: Document, findings: Findings) -> None:
+    user, address = parts.get(USER), parts.get(IP)
+    if user is not None and user.startswith("User:"):
+        findings.warning(
+            document,
+            (*_ENTITY, "user"),
+            f"a quota's user is a name, so {shown(user)} is a user whose name begins with 'User:'",
+            f"write {user.removeprefix('User:')}",
+        )
+    if address is not None:
+        try:
+            ipaddress.ip_address(address)
+        except ValueError:
+            problem = f"{shown(address)} is not an IP address"
+            findings.error(document, (*_ENTITY, "ip"), problem, "write an address such as 10.0.0.1")
+
+
+def _value(
+    key: str, value: float, entity: ClientQuotaEntity, document: Document, findings: Findings
+) -> float | None:
+    path = ("spec", "quotas", key)
+    known = quota_keys(entity)
+    if key not in known:
+        near = suggestion(key, sorted(known))
+        names = ", ".join(sorted(known))
+        whom = "an ip" if known == IP_KEYS else "a user or client id"
+        advice = f"did you mean {near}?" if near else f"write one of {names}"
+        findings.error(document, path, f"{shown(key)} is no quota of {whom}", advice, key=True)
+        return None
+    if problem := _value_problem(key, value):
+        findings.error(document, path, f"{key} {problem}, not {shown(value)}", "correct the value")
+        return None
+    return float(value)
+
+
+def _value_problem(key: str, value: float) -> str | None:
+    if not math.isfinite(value) or value <= 0:
+        return "must be a number above 0"
+    if key in INTEGRAL_KEYS and value != math.floor(value):
+        return "must be a whole number"
+    if key in IP_KEYS and value > _MAX_CONNECTION_RATE:
+        return f"must be at most {_MAX_CONNECTION_RATE}"
+    if value > _EXACT_IN_A_DOUBLE:
+        return f"must be at most {_EXACT_IN_A_DOUBLE}, up to which a quota is exact"
+    return None

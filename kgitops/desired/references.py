@@ -1,0 +1,105 @@
+"""What must hold between documents: nothing declared twice, no clash, no tombstone beside it."""
+
+from collections.abc import Sequence
+
+from kgitops.desired.findings import Findings, Path
+from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredTopic, Tombstone
+from kgitops.manifests.document import Document
+from kgitops.model.names import collision_key
+
+DeclaredIn = tuple[DesiredObject, Document]
+StoneIn = tuple[Tombstone, Document]
+
+
+def check_references(
+    objects: Sequence[DeclaredIn], tombstones: Sequence[StoneIn], findings: Findings
+) -> None:
+    """Report what does not hold; ``objects`` come in the order of their files."""
+    declared: dict[str, Document] = {}
+    metric_names: dict[str, tuple[str, Document]] = {}
+    for desired, document in objects:
+        first = declared.setdefault(desired.address, document)
+        if first is not document:
+            _report_twice(desired, document, first, findings)
+        elif isinstance(desired, DesiredTopic) and ("." in desired.name or "_" in desired.name):
+            key = collision_key(desired.name)
+            other, where = metric_names.setdefault(key, (desired.name, document))
+            if other != desired.name:
+                _report_collision(desired.name, document, other, where, findings)
+    _check_repeated_bindings(objects, findings)
+    _check_tombstones(declared, tombstones, findings)
+
+
+def _report_twice(
+    desired: DesiredObject, document: Document, first: Document, findings: Findings
+) -> None:
+    findings.error(
+        document,
+        _place_of_name(desired),
+        f"{desired.address} is declared already at {first.source}",
+        "keep one of the two documents, or take this object out of one of them",
+    )
+
+
+def _report_collision(
+    name: str, document: Document, other: str, where: Document, findings: Findings
+) -> None:
+    findings.error(
+        document,
+        ("metadata", "name"),
+        f"the topics {name} and {other} ({where.source}) collide: "
+        "'.' and '_' are the same in Kafka's metric names",
+        "rename one of them",
+    )
+
+
+def _check_repeated_bindings(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+    """A document that lists a principal or an operation twice declares one binding twice."""
+    seen: set[tuple[str, Document]] = set()
+    reported: set[Document] = set()
+    for desired, document in objects:
+        if not isinstance(desired, DesiredAcl):
+            continue
+        binding = (desired.address, document)
+        if binding in seen and document not in reported:
+            reported.add(document)
+            findings.error(
+                document,
+                ("spec",),
+                f"the document declares {desired.address} twice",
+                "list each principal and operation once",
+            )
+        seen.add(binding)
+
+
+def _check_tombstones(
+    declared: dict[str, Document], tombstones: Sequence[StoneIn], findings: Findings
+) -> None:
+    stones: dict[str, Document] = {}
+    for tombstone, document in tombstones:
+        first = stones.setdefault(tombstone.address, document)
+        if first is not document:
+            findings.error(
+                document,
+                ("spec", "target"),
+                f"{tombstone.address} has a Tombstone already at {first.source}",
+                "keep one of the two",
+            )
+        elif tombstone.address in declared:
+            findings.error(
+                document,
+                ("spec", "target"),
+                f"{tombstone.address} has a Tombstone and is declared at "
+                f"{declared[tombstone.address].source}",
+                "remove one of the two documents",
+            )
+
+
+def _place_of_name(desired: DesiredObject) -> Path:
+    match desired:
+        case DesiredTopic():
+            return ("metadata", "name")
+        case DesiredAcl():
+            return ("spec", "resource")
+        case _:
+            return ("spec", "entity")

@@ -1,0 +1,83 @@
+"""``kind: Tombstone`` → the address of the object that is to be deleted."""
+
+import re
+
+from kgitops.desired.findings import Findings, Path
+from kgitops.desired.state import Tombstone
+from kgitops.manifests import tombstone
+from kgitops.manifests.document import Document
+from kgitops.manifests.text import shown
+from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.addresses import topic_address
+from kgitops.model.names import is_internal
+
+_TARGET: Path = ("spec", "target")
+_PART = r"(?:[^%/@,=\x00-\x1f\x7f-\x9f]|%[0-9A-F]{2})+"
+_ADDRESS = re.compile(
+    rf"topic/(?P<topic>{_PART})"
+    rf"|acl/{_PART}/(?:{'|'.join(PermissionType)})/(?:{'|'.join(Operation)})"
+    rf"/(?:{'|'.join(ResourceType)})/(?:{'|'.join(PatternType)})/{_PART}@{_PART}"
+    rf"|quota/(?:user={_PART}(?:,client-id={_PART})?|client-id={_PART}|ip={_PART})"
+)
+
+
+def build_tombstone(
+    declared: tombstone.Tombstone, document: Document, findings: Findings
+) -> Tombstone | None:
+    """The tombstone; None where it does not say which object it means."""
+    target = declared.spec.target
+    address = _address(target, document, findings)
+    if address is None:
+        return None
+    if target.topic_id is not None and not address.startswith("topic/"):
+        problem = "only a topic has a topicId"
+        findings.error(document, (*_TARGET, "topicId"), problem, "remove it", key=True)
+    return Tombstone(
+        name=declared.metadata.name,
+        address=address,
+        reason=declared.spec.reason,
+        topic_id=target.topic_id,
+        located=document,
+    )
+
+
+def _address(
+    target: tombstone.TombstoneTarget, document: Document, findings: Findings
+) -> str | None:
+    if target.address is not None:
+        if target.kind is not None or target.name is not None:
+            problem = "the target has an address beside its kind or name"
+            findings.error(document, _TARGET, problem, "write the address alone, or kind and name")
+            return None
+        return _checked(target.address, document, (*_TARGET, "address"), findings)
+    if target.kind is None or target.name is None:
+        advice = "write its address, or kind: Topic and name"
+        findings.error(document, _TARGET, "the target names no object", advice)
+        return None
+    if target.kind != "Topic":
+        problem = f"only a Topic can be named by kind and name, not {shown(target.kind)}"
+        advice = "write the object's address, as a plan shows it"
+        findings.error(document, (*_TARGET, "kind"), problem, advice)
+        return None
+    return _checked(topic_address(target.name), document, (*_TARGET, "name"), findings)
+
+
+def _checked(address: str, document: Document, path: Path, findings: Findings) -> str | None:
+    if address.startswith("vc/"):
+        problem = "virtual clusters are not in this version yet"
+        findings.error(document, path, problem, "remove the document or wait for it")
+        return None
+    form = _ADDRESS.fullmatch(address)
+    if form is None:
+        findings.error(
+            document,
+            path,
+            f"{shown(address)} is not an address",
+            "copy it from a plan: topic/NAME, acl/… or quota/…",
+        )
+        return None
+    if form["topic"] and is_internal(form["topic"]):
+        problem = f"the topic {form['topic']} can't be deleted: it is internal"
+        findings.error(document, path, problem, "remove the document")
+        return None
+    return address

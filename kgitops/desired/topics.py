@@ -1,0 +1,169 @@
+"""``kind: Topic`` → the topic that is asked for, checked against Kafka's rules."""
+
+from kgitops.desired.configs import ConfigReader
+from kgitops.desired.findings import Findings
+from kgitops.desired.state import ConfigsPolicy, DeletionPolicy, DesiredTopic
+from kgitops.manifests.document import Document
+from kgitops.manifests.topic import Topic, TopicSpec
+from kgitops.model.addresses import topic_address
+from kgitops.model.names import REGISTRY_TOPIC, is_internal, topic_name_problem
+from kgitops.model.topics import Assignment
+
+_DELETION = {policy.value: policy for policy in DeletionPolicy}
+_CONFIGS = {policy.value: policy for policy in ConfigsPolicy}
+
+
+def build_topic(
+    topic: Topic, document: Document, configs: ConfigReader, findings: Findings
+) -> DesiredTopic:
+    """The topic in normal form; what Kafka would refuse is added to ``findings``."""
+    spec = topic.spec
+    name = topic.metadata.name
+    _check_name(name, document, findings)
+    _check_size(spec, document, findings)
+    assignment = _assignment(spec, document, findings)
+    if assignment is None:
+        partitions, replication_factor = spec.partitions or 1, spec.replication_factor or 1
+    else:
+        partitions, replication_factor = len(assignment), len(assignment[0])
+    desired = DesiredTopic(
+        address=topic_address(name),
+        name=name,
+        partitions=partitions,
+        replication_factor=replication_factor,
+        assignment=assignment,
+        configs=configs.read(spec.configs, document) if spec.configs else {},
+        delete_records_before=spec.delete_records_before,
+        deletion_policy=_DELETION[spec.deletion_policy or "Protect"],
+        deletion_policy_written=spec.deletion_policy is not None,
+        configs_policy=_CONFIGS[spec.configs_policy],
+        labels=topic.metadata.labels,
+        located=document,
+    )
+    if desired.configs:
+        configs.check_together(desired.configs, document)
+        _check_min_insync_replicas(desired, document, findings)
+    if desired.delete_records_before:
+        _check_delete_records(desired, document, findings)
+    return desired
+
+
+def _check_name(name: str, document: Document, findings: Findings) -> None:
+    if problem := topic_name_problem(name):
+        advice = "use up to 249 letters, digits, '.', '_' and '-'"
+        findings.error(document, ("metadata", "name"), problem, advice)
+    elif is_internal(name):
+        owner = "kgitops keeps its registry in it" if name == REGISTRY_TOPIC else "brokers own it"
+        findings.error(
+            document,
+            ("metadata", "name"),
+            f"the topic {name} can't be declared: {owner}",
+            "remove the document",
+        )
+
+
+def _check_size(spec: TopicSpec, document: Document, findings: Findings) -> None:
+    counts = (spec.partitions, spec.replication_factor)
+    names = ("partitions", "replicationFactor")
+    if spec.assignments is not None:
+        for name, count in zip(names, counts, strict=True):
+            if count is not None:
+                findings.error(
+                    document,
+                    ("spec", name),
+                    f"spec.{name} can't stand beside spec.assignments, which decides it",
+                    "remove one of them",
+                    key=True,
+                )
+    elif counts == (None, None):
+        findings.error(
+            document,
+            ("spec",),
+            "the topic has no size",
+            "write spec.partitions and spec.replicationFactor, or spec.assignments",
+        )
+    elif None in counts:
+        there, missing = names if counts[1] is None else reversed(names)
+        findings.error(
+            document,
+            ("spec", there),
+            f"spec.{there} needs spec.{missing} beside it",
+            f"add spec.{missing}",
+            key=True,
+        )
+
+
+def _assignment(spec: TopicSpec, document: Document, findings: Findings) -> Assignment | None:
+    """The assignment if one is declared and legal (A4-45)."""
+    assignments = spec.assignments
+    if assignments is None:
+        return None
+    if not assignments:
+        findings.error(
+            document, ("spec", "assignments"), "spec.assignments is empty", "assign partition 0"
+        )
+        return None
+    before = len(findings.found)
+    missing = next(number for number in range(len(assignments) + 1) if number not in assignments)
+    if missing < len(assignments):
+        findings.error(
+            document,
+            ("spec", "assignments"),
+            f"spec.assignments has {len(assignments)} partitions but none with the id {missing}",
+            "number the partitions from 0 without a gap",
+        )
+    size = len(next(iter(assignments.values())))
+    for partition, replicas in assignments.items():
+        problem = _replicas_problem(partition, replicas, size)
+        if problem:
+            findings.error(document, ("spec", "assignments", partition), *problem)
+    if len(findings.found) > before:
+        return None
+    return tuple(tuple(assignments[partition]) for partition in range(len(assignments)))
+
+
+def _replicas_problem(partition: int, replicas: list[int], size: int) -> tuple[str, str] | None:
+    if not replicas:
+        return f"partition {partition} has no replicas", "name at least one broker"
+    twice = next((broker for broker in replicas if replicas.count(broker) > 1), None)
+    if twice is not None:
+        return f"partition {partition} names broker {twice} twice", "name each broker once"
+    if len(replicas) != size:
+        return (
+            f"partition {partition} has {len(replicas)} replicas, another has {size}",
+            "give every partition the same number of replicas",
+        )
+    return None
+
+
+def _check_min_insync_replicas(topic: DesiredTopic, document: Document, findings: Findings) -> None:
+    least = topic.configs.get("min.insync.replicas")
+    if least is not None and int(least) > topic.replication_factor:
+        findings.warning(
+            document,
+            ("spec", "configs", "min.insync.replicas"),
+            f"min.insync.replicas is {least} but each partition has {topic.replication_factor} "
+            "replicas, so no producer with acks=all can write",
+            "lower it, or raise replicationFactor",
+        )
+
+
+def _check_delete_records(topic: DesiredTopic, document: Document, findings: Findings) -> None:
+    for partition in topic.delete_records_before:
+        if partition >= topic.partitions:
+            findings.error(
+                document,
+                ("spec", "deleteRecordsBefore", partition),
+                f"the topic has no partition {partition}: it has {topic.partitions}",
+                "remove the line",
+                key=True,
+            )
+    policy = topic.configs.get("cleanup.policy", "delete")
+    if "delete" not in policy.split(","):
+        findings.error(
+            document,
+            ("spec", "deleteRecordsBefore"),
+            f"Kafka deletes no records of a topic whose cleanup.policy is {policy}",
+            "remove deleteRecordsBefore, or add delete to cleanup.policy",
+            key=True,
+        )

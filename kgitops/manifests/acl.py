@@ -1,0 +1,78 @@
+"""``kind: Acl``: one or more ACL bindings on one resource."""
+
+from typing import Annotated, Literal
+
+from annotated_types import MinLen
+
+from kgitops.manifests.fields import EnumName, NotNull, Says, Text, manifest
+from kgitops.manifests.metadata import Metadata
+from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
+
+
+@manifest
+class AclResource:
+    """What the bindings are about."""
+
+    type: Annotated[ResourceType, EnumName(ResourceType)]
+    """The type of the resource."""
+    name: Text
+    """The name of the resource, its prefix, or "*" for all; of the cluster: kafka-cluster."""
+    pattern_type: Annotated[PatternType, EnumName(PatternType)] = PatternType.LITERAL
+    """How the name is read: as it stands, or as a prefix."""
+
+
+@manifest
+class AclSpec:
+    """One binding for every principal and operation."""
+
+    principal: Annotated[str | None, MinLen(1), Says("a principal", "write Type:name")] = None
+    """Who, as Type:name; User:* is everyone. Either this or principals."""
+    principals: Annotated[
+        list[Text] | None,
+        MinLen(1),
+        Says("a list of principals", "write for example [User:billing, User:audit]"),
+    ] = None
+    """Several principals, instead of principal."""
+    host: Text = "*"
+    """The address that the client connects from, or "*" for any."""
+    permission: Annotated[PermissionType, EnumName(PermissionType)]
+    """Allow or Deny; a Deny wins over every Allow."""
+    operations: Annotated[
+        list[Annotated[Operation, EnumName(Operation)]],
+        MinLen(1),
+    ]
+    """What may, or may not, be done."""
+    resource: AclResource
+    """What the bindings are about."""
+    deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
+    """What removing this document means: Delete (the default), Protect or Orphan."""
+    virtual_cluster: Annotated[str | None, NotNull()] = None
+    """The virtual cluster that the resource lies in; comes in a later version."""
+    virtual_cluster_pattern_type: Annotated[PatternType | None, EnumName(PatternType)] = None
+    """How the name of the virtual cluster is read; comes in a later version."""
+
+
+@manifest
+class Acl:
+    """One or more ACL bindings.
+
+    Example:
+        apiVersion: kgitops/v1
+        kind: Acl
+        metadata: {name: orders-readers}
+        spec:
+          principals: [User:billing, User:audit]
+          host: "*"
+          permission: Allow
+          operations: [Read, Describe]
+          resource: {type: topic, name: orders, patternType: literal}
+    """
+
+    api_version: Literal["kgitops/v1"]
+    """The version of this format."""
+    kind: Literal["Acl"]
+    """What the document declares."""
+    metadata: Metadata
+    """What the document says about itself."""
+    spec: AclSpec
+    """The bindings."""

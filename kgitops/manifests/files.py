@@ -1,0 +1,122 @@
+"""Paths as the user gave them → the manifest files behind them, in one order."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgitops.model.source import Finding
+
+PROJECT_FILE = "kgitops.yaml"
+SUFFIXES = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestFile:
+    """A file to read; ``name`` is what findings call it."""
+
+    path: Path
+    name: str
+
+
+def find_files(paths: Sequence[Path], findings: list[Finding]) -> list[ManifestFile]:
+    """The manifest files below ``paths``, each once; what is wrong is added to ``findings``."""
+    walk = _Walk(findings)
+    for path in paths:
+        walk.visit(path)
+    return sorted(walk.found.values(), key=lambda file: file.name)
+
+
+def display_name(path: Path) -> str:
+    """The path as the user would type it: relative where it lies below the current directory."""
+    text = os.path.normpath(path)
+    here = str(Path.cwd()) + os.sep
+    return text.removeprefix(here)
+
+
+@dataclass(slots=True)
+class _Walk:
+    findings: list[Finding]
+    found: dict[str, ManifestFile] = field(default_factory=dict)
+
+    def visit(self, path: Path) -> None:
+        """Take a path that the user gave."""
+        name = display_name(path)
+        try:
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            self._add(f"{name} does not exist", "correct the path")
+        except OSError as error:
+            self._add(_unreadable(name, error), "correct the path or its permissions")
+        else:
+            if stat.S_ISDIR(mode):
+                self._visit_folder(path, name)
+            elif path.name == PROJECT_FILE:
+                self._add(
+                    f"{name} is a project file, not a manifest",
+                    "give its folder to load the whole project",
+                )
+            elif stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
+                self._take(path)
+            else:
+                self._add(f"{name} is not a file", "give a file or a folder")
+
+    def _visit_folder(self, path: Path, name: str) -> None:
+        before = len(self.found), len(self.findings)
+        if name.endswith(SUFFIXES):
+            self._add_folder_named_like_a_file(name)
+            return
+        for file in self._files_below(path, (os.path.realpath(path),)):
+            self._take(file)
+        if before == (len(self.found), len(self.findings)):
+            self._add(
+                f"{name} holds no manifests",
+                "add a .yaml, .yml or .json file, or give another path",
+            )
+
+    def _files_below(self, folder: Path, parents: tuple[str, ...]) -> Iterator[Path]:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            self._add(_unreadable(display_name(folder), error), "correct its permissions")
+            return
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            path = folder / entry.name
+            if entry.is_dir():
+                yield from self._below(path, parents)
+            elif entry.name.endswith(SUFFIXES):
+                if entry.name != PROJECT_FILE:
+                    yield path
+                elif len(parents) > 1:
+                    self._add(
+                        f"{display_name(folder)} is a project of its own: it holds {PROJECT_FILE}",
+                        "move it out of this folder, or give its path alone",
+                    )
+
+    def _below(self, path: Path, parents: tuple[str, ...]) -> Iterator[Path]:
+        name = display_name(path)
+        real = os.path.realpath(path)
+        if real in parents:
+            self._add(f"{name} is a link to a folder that it lies in", "remove the link")
+        elif name.endswith(SUFFIXES):
+            self._add_folder_named_like_a_file(name)
+        else:
+            yield from self._files_below(path, (*parents, real))
+
+    def _take(self, path: Path) -> None:
+        real = os.path.realpath(path)
+        if real not in self.found:
+            self.found[real] = ManifestFile(path, display_name(path))
+
+    def _add_folder_named_like_a_file(self, name: str) -> None:
+        self._add(f"{name} is a folder, though it is named like a file", "rename it")
+
+    def _add(self, problem: str, advice: str) -> None:
+        self.findings.append(Finding(source=None, problem=problem, advice=advice))
+
+
+def _unreadable(name: str, error: OSError) -> str:
+    return f"{name} can't be read: {error.strerror or error}"

@@ -1,0 +1,137 @@
+"""Manifest files → the checked manifests that apply to one cluster, with every finding."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgitops.manifests.check import check, kind_of
+from kgitops.manifests.construct import Content
+from kgitops.manifests.document import Document
+from kgitops.manifests.files import find_files
+from kgitops.manifests.kinds import Declaration
+from kgitops.manifests.parse import ParsedDocument, parse
+from kgitops.manifests.placeholders import Lookup
+from kgitops.manifests.problems import suggestion
+from kgitops.manifests.substitute import substitute, substitute_where_known
+from kgitops.manifests.text import SourceText, read_text
+from kgitops.model.source import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A checked document: what it declares, and where."""
+
+    declares: Declaration
+    document: Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestSet:
+    """All manifests, in the order of their files.
+
+    ``other_clusters`` are documents that are for other clusters only. ``env_values`` maps what was
+    taken from the environment to its variable's name: no finding may show it.
+    """
+
+    manifests: tuple[Manifest, ...] = ()
+    other_clusters: tuple[Manifest, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def load_manifests(
+    paths: Sequence[Path],
+    *,
+    cluster: str,
+    variables: Mapping[str, str],
+    env: Mapping[str, str],
+    known_clusters: Collection[str] | None = None,
+) -> ManifestSet:
+    """The manifests below ``paths`` for ``cluster``; nothing is raised for what they hold.
+
+    Args:
+        paths: files and folders.
+        cluster: the cluster's name, as ``metadata.clusters`` writes it.
+        variables: what ``${var:NAME}`` stands for on this cluster.
+        env: what ``${env:NAME}`` stands for.
+        known_clusters: the project's clusters, to tell a misspelt name; None where unknown.
+    """
+    loader = _Loader(cluster, Lookup(variables, env), known_clusters)
+    for file in find_files(paths, loader.findings):
+        text = read_text(file.path, file.name)
+        if isinstance(text, Finding):
+            loader.findings.append(text)
+        else:
+            loader.load(text)
+    return ManifestSet(
+        manifests=tuple(loader.manifests),
+        other_clusters=tuple(loader.other_clusters),
+        findings=tuple(loader.findings),
+        env_values=loader.lookup.used_env,
+    )
+
+
+@dataclass(slots=True)
+class _Loader:
+    cluster: str
+    lookup: Lookup
+    known_clusters: Collection[str] | None
+    manifests: list[Manifest] = field(default_factory=list)
+    other_clusters: list[Manifest] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def load(self, file: SourceText) -> None:
+        """Take all documents of a file."""
+        templated = "${" in file.text
+        for parsed in parse(file, self.findings):
+            kind = kind_of(parsed.content, parsed.document, self.findings)
+            if kind is None:
+                continue
+            clusters = self._clusters(parsed)
+            here = clusters is None or self.cluster in clusters
+            model = self._declaration(kind, parsed, templated=templated, here=here)
+            if model is not None:
+                manifest = Manifest(model, parsed.document)
+                (self.manifests if here else self.other_clusters).append(manifest)
+
+    def _declaration(
+        self, kind: str, parsed: ParsedDocument, *, templated: bool, here: bool
+    ) -> Declaration | None:
+        content, document = parsed.content, parsed.document
+        if not templated or document.file.text.find("${", document.start, document.end) < 0:
+            return check(kind, content, document, self.findings)
+        if here:
+            before = len(self.findings)
+            content = substitute(content, document, self.lookup, self.findings)
+            known = before == len(self.findings)
+            return check(kind, content, document, self.findings) if known else None
+        content = substitute_where_known(content, self.lookup)
+        return check(kind, content, document, [])
+
+    def _clusters(self, parsed: ParsedDocument) -> list[str] | None:
+        """The clusters a document is for, where it says so in the right shape."""
+        metadata = parsed.content.get("metadata")
+        clusters = metadata.get("clusters") if isinstance(metadata, dict) else None
+        if not isinstance(clusters, list):
+            return None
+        for index, name in enumerate(clusters):
+            self._check_cluster(parsed, index, name)
+        return clusters
+
+    def _check_cluster(self, parsed: ParsedDocument, index: int, name: Content) -> None:
+        if isinstance(name, str) and "${" in name:
+            problem, advice = "a cluster can't be named by a placeholder", "write its name"
+        elif self.known_clusters is not None and name not in self.known_clusters:
+            near = suggestion(name, list(self.known_clusters))
+            known = ", ".join(self.known_clusters)
+            problem = f"the project has no cluster {name!r}"
+            advice = f"did you mean {near}?" if near else f"it has {known or 'none'}"
+        else:
+            return
+        self.findings.append(
+            Finding(
+                source=parsed.document.at("metadata", "clusters", index),
+                problem=problem,
+                advice=advice,
+            )
+        )

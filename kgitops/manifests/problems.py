@@ -1,0 +1,148 @@
+"""pydantic's errors → findings in our words, each at the scalar that is wrong."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from kgitops.manifests.construct import Content
+from kgitops.manifests.document import Document
+from kgitops.manifests.fields import REFUSED
+from kgitops.manifests.schema import field_names
+from kgitops.manifests.text import shown
+from kgitops.model.source import Finding
+
+Path = tuple[str | int, ...]
+
+_UNKNOWN_FIELD = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
+_MAPPING = frozenset({"dataclass_type", "dict_type", "model_type"})
+_EXPECTED = {
+    "string_type": ("text", "put it in quotes"),
+    "list_type": ("a list", "write [a, b], or each item on a line that begins with '-'"),
+    "bool_type": ("true or false", "write one of these"),
+    "bool_parsing": ("true or false", "write one of these"),
+    "int_type": ("a whole number", "write it without quotes and fraction"),
+    "float_type": ("a number", "write it without quotes"),
+    "too_short": ("not empty", "write at least one"),
+}
+
+
+def model_findings(
+    error: ValidationError,
+    kind: str,
+    document: Document,
+    content: Content,
+    *,
+    below: Path = (),
+) -> Iterator[Finding]:
+    """One finding for every value that is wrong.
+
+    With ``below`` only of what lies below that path and holds no placeholder, because those are
+    not replaced yet.
+    """
+    said: set[Path] = set()
+    for details in error.errors(include_url=False):
+        path, is_key = _path(details, content)
+        if below and (path[: len(below)] != below or _is_open(details["input"])):
+            continue
+        if path not in said:
+            said.add(path)
+            yield _finding(details, kind, document, path, is_key=is_key)
+
+
+def _is_open(value: object) -> bool:
+    return isinstance(value, str) and "${" in value
+
+
+def dotted(path: Path) -> str:
+    """A path as a sentence names it: ``spec.operations[1]``."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".") or "the document"
+
+
+def written_value(document: Document, path: Path, value: object) -> str:
+    """The value as a sentence shows it; one made from a placeholder only as it is written."""
+    written = document.written(*path)
+    return shown(written if written is not None and "${" in written else value)
+
+
+def suggestion(name: object, known: Iterator[str] | tuple[str, ...] | list[str]) -> str | None:
+    """The nearest of the known names, if one is near."""
+    by_folded = {one.casefold(): one for one in known}
+    near = difflib.get_close_matches(str(name).casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[near[0]] if near else None
+
+
+def _finding(
+    details: ErrorDetails, kind: str, document: Document, path: Path, *, is_key: bool
+) -> Finding:
+    match details["type"]:
+        case unknown if unknown in _UNKNOWN_FIELD:
+            return _unknown_field(kind, document, path)
+        case "missing":
+            return Finding(
+                source=document.at(*path), problem=f"{dotted(path)} is missing", advice="add it"
+            )
+        case "invalid_key":
+            return Finding(
+                source=document.key_at(*path),
+                problem=f"the key {shown(path[-1])} in {dotted(path[:-1])} must be text",
+                advice="put it in quotes, or remove it",
+            )
+        case error_type:
+            expected, advice = _expected(error_type, details.get("ctx", {}))
+    place = document.key_at(*path) if is_key else document.at(*path)
+    name = f"the key {dotted(path)}" if is_key else dotted(path)
+    value = shown(path[-1]) if is_key else written_value(document, path, details["input"])
+    if details["input"] is None and not is_key:
+        advice = "write a value, or remove the line"
+    return Finding(source=place, problem=f"{name} must be {expected}, not {value}", advice=advice)
+
+
+def _expected(error_type: str, context: Mapping[str, Any]) -> tuple[str, str]:
+    if error_type == REFUSED:
+        return context["expected"], context["advice"]
+    if error_type in _MAPPING:
+        return "a mapping", "write its fields below it, indented"
+    if error_type == "literal_error":
+        return f"one of {context['expected'].replace(' or ', ', ')}", "write one of these"
+    return _EXPECTED.get(error_type, ("another value", "see docs/manifests.md"))
+
+
+def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
+    near = suggestion(path[-1], field_names(kind, path[:-1]))
+    known = ", ".join(field_names(kind, path[:-1]))
+    return Finding(
+        source=document.key_at(*path),
+        problem=f"{dotted(path)} is not a field of {kind}",
+        advice=f"did you mean {near}?" if near else f"remove it; the fields here are {known}",
+    )
+
+
+def _path(details: ErrorDetails, content: Content) -> tuple[Path, bool]:
+    """The steps of pydantic's location that are in the document: it adds the names of types."""
+    steps: list[str | int] = []
+    location = details["loc"]
+    last = len(location) - 1
+    for index, step in enumerate(location):
+        if step == "[key]" and index == last:
+            return tuple(steps), True
+        found, inner = _step(content, step)
+        if found:
+            steps.append(step)
+            content = inner
+        elif index == last and details["type"] == "missing":
+            steps.append(step)
+    return tuple(steps), False
+
+
+def _step(content: Content, step: str | int) -> tuple[bool, Content]:
+    if isinstance(content, dict):
+        for key in (step, str(step)):
+            if key in content:
+                return True, content[key]
+    if isinstance(content, list) and isinstance(step, int) and step < len(content):
+        return True, content[step]
+    return False, None
