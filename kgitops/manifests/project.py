@@ -106,7 +106,7 @@ def load_project(path: Path, *, env: Mapping[str, str]) -> ProjectFile:
         manifests=tuple(file.parent / name for name in spec.manifests),
         default_cluster=spec.default_cluster,
         principal=spec.principal,
-        cluster_names=tuple(spec.clusters),
+        cluster_names=tuple(map(str, _clusters_of(written.content))),
         max_deletes=spec.safety.max_deletes,
         max_delete_percent=spec.safety.max_delete_percent,
         allow_configs=tuple(spec.allow_configs),
