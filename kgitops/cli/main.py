@@ -37,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_COMMANDS: dict[str, Callable[..., None]] = {
+_COMMANDS: dict[str, Callable[..., int | None]] = {
     "init": init.init,
     "validate": validate.validate,
     "plan": plan.plan,
@@ -73,7 +73,7 @@ def _root(
         help="Show a traceback where kgitops itself fails.",
     ),
 ) -> None:
-    del version
+    del version  # handled eagerly by its callback
     _STATE["debug"] = debug
 
 

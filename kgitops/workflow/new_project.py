@@ -43,6 +43,7 @@ kind: Acl
 metadata: {{name: {name}-events-readers}}
 spec:
   principal: User:{name}-reader
+  permission: Allow
   operations: [Read, Describe]
   resource: {{type: topic, name: {name}.events, patternType: literal}}
 """

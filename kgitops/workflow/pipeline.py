@@ -89,8 +89,9 @@ def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
     named = desired.scope.targets | desired.scope.excludes
     if not named:
         return
-    declared = (*desired.topics, *desired.acls, *desired.quotas, *desired.tombstones)
-    known = {item.address for item in declared}
+    known = {topic.address for topic in desired.topics}
+    known |= {acl.address for acl in desired.acls} | {quota.address for quota in desired.quotas}
+    known |= {tombstone.address for tombstone in desired.tombstones}
     if current.registry:
         known |= set(current.registry.owners)
     for address in sorted(named - known):
@@ -147,11 +148,8 @@ def check_project(sealed: SealedPlan, workspace: Workspace) -> None:
         )
 
 
-def recheck_limits(
-    sealed: SealedPlan, workspace: Workspace, current: ClusterState
-) -> tuple[Reason, ...]:
+def recheck_limits(plan: Plan, workspace: Workspace, current: ClusterState) -> tuple[Reason, ...]:
     """The deletion limits once more, on the cluster and the project file as they are now."""
-    plan = sealed.plan
     return deletion_limits(
         plan.changes,
         managed_counts(current.registry, plan.desired.identity),

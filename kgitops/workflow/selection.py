@@ -7,7 +7,7 @@ from pathlib import Path
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project, Safety
-from kgitops.manifests.project import ProjectFile, load_project
+from kgitops.manifests.project import BrokerConfig, ProjectFile, load_project
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import UsageError
 
@@ -41,7 +41,7 @@ class Workspace:
     safety: Safety
     principal: str
     base: Path
-    manifests: tuple[Path, ...]
+    manifests: Sequence[Path]
     whole: bool
     allow_configs: tuple[str, ...]
     target_name: str
@@ -66,15 +66,15 @@ def open_workspace(selection: Selection) -> Workspace:
         UsageError: the paths or the cluster can't be meant.
     """
     home, whole = _project_home(selection.paths)
-    file = load_project(home / PROJECT_FILE, env=selection.environ) if home else None
-    base = home or Path()
+    file = load_project(home / PROJECT_FILE, env=selection.environ) if home is not None else None
+    base = home if home is not None else Path()
     name, url, brokers, variables = _cluster(selection.cluster, file, selection.environ)
     return Workspace(
         project=_project(file),
         safety=_safety(file, selection.allow_deletes),
         principal=selection.principal or (file and file.principal) or "User:ANONYMOUS",
         base=base,
-        manifests=_manifests(selection.paths, base, file, whole=whole),
+        manifests=file.manifests if file and (whole or not selection.paths) else selection.paths,
         whole=whole and not selection.targets and not selection.excludes,
         allow_configs=file.allow_configs if file else (),
         target_name=name,
@@ -120,40 +120,41 @@ def _safety(file: ProjectFile | None, allow_deletes: Mapping[str, int]) -> Safet
     if file is None:
         return Safety(allow_deletes=allow_deletes)
     return Safety(
-        max_deletes=file.safety.max_deletes,
-        max_delete_percent=file.safety.max_delete_percent,
+        max_deletes=file.max_deletes,
+        max_delete_percent=file.max_delete_percent,
         allow_deletes=allow_deletes,
     )
 
 
-def _manifests(
-    paths: Sequence[Path], base: Path, file: ProjectFile | None, *, whole: bool
-) -> tuple[Path, ...]:
-    if file is not None and (whole or not paths):
-        return tuple(base / path for path in file.manifests)
-    return tuple(paths)
+_Brokers = int | Sequence[Broker] | None
 
 
 def _cluster(
     wanted: str | None, file: ProjectFile | None, environ: Mapping[str, str]
-) -> tuple[str, str, int | Sequence[Broker] | None, Mapping[str, str]]:
+) -> tuple[str, str, _Brokers, Mapping[str, str]]:
     """Name, URL, brokers and variables of the cluster that is meant."""
-    clusters = file.clusters if file else {}
+    names = file.cluster_names if file else ()
     if wanted is None:
-        wanted = (file and file.default_cluster) or (
-            next(iter(clusters)) if len(clusters) == 1 else None
-        )
-    if wanted is None and not clusters:
+        wanted = (file and file.default_cluster) or (names[0] if len(names) == 1 else None)
+    if wanted is None and not names:
         return DEFAULT_CLUSTER, DEFAULT_URL, None, {}
     if wanted is None:
         raise UsageError(
-            f"the project has the clusters {', '.join(sorted(clusters))} and no defaultCluster; "
+            f"the project has the clusters {', '.join(sorted(names))} and no defaultCluster; "
             "choose one with --cluster"
         )
-    if wanted in clusters and file is not None:
-        entry = file.cluster(wanted, environ)
-        return wanted, entry.url, entry.brokers, entry.variables
+    if file is not None and (wanted in names or ":" not in wanted):
+        config = file.cluster(wanted, env=environ)
+        return wanted, config.url, _brokers(config.brokers), config.variables
     if ":" not in wanted:
-        known = f"the project knows {', '.join(sorted(clusters))}" if clusters else "there is none"
-        raise UsageError(f"no cluster is named {wanted!r}; {known}, or give a URL")
+        raise UsageError(
+            f"no cluster is named {wanted!r}, because there is no project file; give a URL such "
+            "as embedded:.kgitops/local.db"
+        )
     return wanted, wanted, None, {}
+
+
+def _brokers(declared: int | Sequence[BrokerConfig] | None) -> _Brokers:
+    if declared is None or isinstance(declared, int):
+        return declared
+    return tuple(Broker(id=broker.id, rack=broker.rack) for broker in declared)
