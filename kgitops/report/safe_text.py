@@ -1,6 +1,6 @@
-"""Untrusted text made harmless: names, reasons and values come from manifests and clusters.
+r"""Untrusted text made harmless: names, reasons and values come from manifests and clusters.
 
-What could act on a terminal, hide or reorder text is shown as an escape (``\\x1b``, ``\\u202e``).
+What could act on a terminal, hide or reorder text is shown as an escape (``\x1b``, ``\u202e``).
 In Markdown every such text stands in a code span or a fence, where nothing is a link, a mention,
 HTML or markup. JSON needs none of this: its encoder escapes.
 """
@@ -9,6 +9,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+
+from kgitops.report.values import shortened
 
 # Invisible, but not in a category that says so: fillers, blanks, joiners, variation selectors.
 _INVISIBLE = frozenset(
@@ -41,7 +43,7 @@ def guarded_line(line: str) -> str:
 
 def code_span(text: str) -> str:
     """``text`` as a code span of Markdown: literal, on one line."""
-    safe = clipped(terminal_text(text)) or "(empty)"
+    safe = shortened(terminal_text(text), _LONGEST) or "(empty)"
     ticks = "`" * (_longest_run(safe) + 1)
     # A span may not begin or end with its delimiter; one blank on both sides is not shown.
     pad = " " if safe.startswith(("`", " ")) or safe.endswith(("`", " ")) else ""
@@ -62,15 +64,6 @@ def comment_token(text: str) -> str:
         lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode(errors="replace")),
         text,
     )
-
-
-def clipped(text: str, limit: int = _LONGEST) -> str:
-    """``text`` shortened in the middle, with its length, when it is longer than ``limit``."""
-    if len(text) <= limit:
-        return text
-    note = f"...({len(text)} characters)..."
-    keep = max(limit - len(note), 8)
-    return f"{text[: keep - keep // 3]}{note}{text[-(keep // 3) :]}"
 
 
 @lru_cache(maxsize=4096)

@@ -1,7 +1,10 @@
 """Values as people read them, beside the raw value and never instead of it."""
 
+import re
+
 _DURATIONS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 _SIZES = ((2**50, "PiB"), (2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_GROUP = re.compile(r"^(?:.*\.)?(?:configs|quotas)\.")
 _MOST = 2**63 - 1
 # Where Kafka reads -1 as "no limit", and where the largest long means it.
 _NO_LIMIT = frozenset({"retention.ms", "retention.bytes"})
@@ -10,9 +13,7 @@ _AS_RETENTION = frozenset({"local.retention.ms", "local.retention.bytes"})
 
 def unit_of(path: str, value: str) -> str | None:
     """What ``value`` of the field at ``path`` means to a person, or None when it says it itself."""
-    group, _, key = path.rpartition("configs.")
-    if not group and key == path:
-        key = path.removeprefix("quotas.")
+    key = _GROUP.sub("", path)
     try:
         number = float(value)
     except ValueError:
@@ -28,7 +29,7 @@ def unit_of(path: str, value: str) -> str | None:
     if key.endswith("_byte_rate"):
         return f"{size(number)}/s" if number >= 2**10 else None
     if key == "request_percentage":
-        return "% of a thread's time"
+        return "percent of a thread"
     if key in ("controller_mutation_rate", "connection_creation_rate"):
         return "per second"
     if key.endswith(".ms"):
@@ -46,10 +47,10 @@ def with_unit(path: str, value: str, more: str | None = None) -> str:
 
 def duration(milliseconds: int) -> str:
     """The two largest units: ``7 d``, ``1 d 1 h``; with ``about`` where that is not all."""
-    parts = []
+    parts: list[str] = []
     rest = milliseconds
     for length, name in _DURATIONS:
-        if rest >= length and len(parts) < 2:  # noqa: PLR2004 (two units are enough)
+        if rest >= length and len(parts) < 2:
             parts.append(f"{rest // length} {name}")
             rest %= length
         elif parts:

@@ -142,9 +142,9 @@ def shrink_topic(name: str) -> Change:
             FieldChange(
                 path="configs.max.message.bytes",
                 before="2097164",
-                after="1048588",
+                after=None,
                 risk=risks.CONFIG_REMOVE,
-                note="cluster default",
+                note="1048588 will apply (cluster default)",
             ),
             FieldChange(path="partitions", before="12", after="24", risk=risks.PARTITIONS_UP),
         ),

@@ -1,0 +1,196 @@
+"""What is said below a change's line: why, what it hits, which fields, which requests."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kgitops.model.registry import Json
+from kgitops.model.request_json import request_to_json
+from kgitops.model.requests import api_name
+from kgitops.plan.plan import Action, Change, FieldChange
+from kgitops.plan.risks import Level, Risk
+from kgitops.report.units import counted, size, with_unit
+from kgitops.report.values import shortened, shortened_pair
+
+# Reasons that the symbol already tells.
+_PLAIN_REASONS = frozenset({"it is declared", "it differs from its document"})
+# The planner's notes on a config that is set on the topic on one side only.
+_EFFECTIVE = re.compile(r"(.*) (will apply|applied before) \((.*)\)", re.DOTALL)
+_MOVES_SHOWN = 3
+_MOST_WORDS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """One line: a symbol, what it is about, its value, and the risk, each shown in a column."""
+
+    symbol: str = " "
+    label: str = ""
+    value: str = ""
+    risk: Risk | None = None
+
+
+def details(change: Change, *, full: bool) -> tuple[Detail, ...]:
+    """Everything worth saying about one change; ``full`` shortens nothing and adds requests."""
+    return (
+        *_because(change, full=full),
+        *(Detail(value=text) for text in (stake(change),) if text),
+        *_shape(change, full=full),
+        *(field_detail(field, full=full) for field in change.fields),
+        *_further_risks(change),
+        *(_requests(change) if full else ()),
+    )
+
+
+def shared_details(change: Change) -> tuple[Detail, ...]:
+    """The details without those that differ between otherwise equal changes."""
+    return (
+        *_because(change, full=False),
+        *_shape(change, full=False),
+        *(field_detail(field, full=False) for field in change.fields),
+        *_further_risks(change),
+    )
+
+
+def stake(change: Change) -> str:
+    """What is at stake: the topic id of what is deleted, and the blast radius where known."""
+    topic_id = next((p.topic_id for p in change.preconditions if p.topic_id), None)
+    deleted = [f"topic id {topic_id}"] if Action.DELETE in change.actions and topic_id else []
+    impact = impact_text(change)
+    held = [impact] if impact and Action.CREATE not in change.actions else []
+    return ", ".join((*deleted, *held))
+
+
+def warning(change: Change) -> str:
+    """The worst risk in words, unless a field's line says it."""
+    carried = any(field.risk == change.risk for field in change.fields)
+    return "" if carried or change.level is Level.SAFE else change.risk.text
+
+
+def impact_text(change: Change) -> str:
+    """``12 partitions, 48.2 GiB (51754355917 bytes), 18200345 records``; empty if unknown."""
+    impact = dict(change.impact)
+    parts = []
+    if isinstance(partitions := impact.pop("partitions", None), int):
+        parts.append(counted(partitions, "partition"))
+    if (count := _whole(impact.pop("bytes", None))) is not None:
+        raw = counted(count, "byte")
+        parts.append(f"{size(count)} ({raw})" if count >= 2**10 else raw)
+    if (count := _whole(impact.pop("records", None))) is not None:
+        parts.append(counted(count, "record"))
+    if (count := _whole(impact.pop("records_deleted", None))) is not None:
+        parts.append(f"{counted(count, 'record')} of them deleted")
+    groups = impact.pop("active_groups", None)
+    if isinstance(groups, list):
+        names = f": {', '.join(map(str, groups))}" if groups else ""
+        parts.append(f"{counted(len(groups), 'active consumer group')}{names}")
+    parts += [f"{key} {value}" for key, value in impact.items()]
+    return ", ".join(parts)
+
+
+def field_detail(field: FieldChange, *, full: bool) -> Detail:
+    """``retention.ms  604800000 (7 d) -> 86400000 (1 d)``."""
+    label = field.path.removeprefix("configs.").removeprefix("quotas.")
+    before, after, note = _effective(field)
+    mark = "+" if field.before is None else "-" if field.after is None else "~"
+    if field.path == "assignments" and not full and (moves := _moves(before, after)):
+        return Detail(symbol=mark, label=label, value=moves, risk=field.risk)
+    sides = (before or "", after or "") if full else shortened_pair(before or "", after or "")
+    old = None if before is None else _side(field.path, sides[0], before, note.get("before"))
+    new = None if after is None else _side(field.path, sides[1], after, note.get("after"))
+    value = f"{old or '(not set)'} -> {new or '(not set)'}"
+    more = f" ({note['other']})" if "other" in note else ""
+    return Detail(symbol=mark, label=label, value=f"{value}{more}", risk=field.risk)
+
+
+def _because(change: Change, *, full: bool) -> Iterable[Detail]:
+    if full or change.because not in _PLAIN_REASONS:
+        because = change.because if full else shortened(change.because, _MOST_WORDS)
+        yield Detail(value=f"(because {because})")
+
+
+def _shape(change: Change, *, full: bool) -> Iterable[Detail]:
+    """What a new object will be: its fields are no changes of anything."""
+    if change.actions != (Action.CREATE,) or change.after is None or change.fields:
+        return
+    after = change.after
+    parts = []
+    if "partitions" in after:
+        factor = after.get("replicationFactor")
+        replicas = f" x {counted(factor, 'replica')}" if isinstance(factor, int) else ""
+        parts.append(f"{counted(after['partitions'], 'partition')}{replicas}")
+    for group in ("configs", "quotas"):
+        values = after.get(group)
+        if isinstance(values, Mapping):
+            parts += [_setting(f"{group}.{key}", value, full=full) for key, value in values.items()]
+    if parts:
+        yield Detail(value=", ".join(parts))
+
+
+def _setting(path: str, value: Json, *, full: bool) -> str:
+    text = str(value)
+    short = text if full else shortened(text)
+    return f"{path.partition('.')[2]}={with_unit(path, text) if short == text else short}"
+
+
+def _further_risks(change: Change) -> Iterable[Detail]:
+    """What neither the change's own line nor a field's says."""
+    carried = {field.risk for field in change.fields}
+    for risk in change.risks[1:]:
+        if risk.level is not Level.SAFE and risk not in carried:
+            yield Detail(value=risk.text, risk=risk)
+
+
+def _requests(change: Change) -> Iterable[Detail]:
+    for planned in change.requests:
+        after = f" after {', '.join(planned.depends_on)}" if planned.depends_on else ""
+        yield Detail(
+            value=f"request {planned.id}: {api_name(planned.request)}{after}, "
+            f"checked by {planned.validated}"
+        )
+        body = request_to_json(planned.request)
+        yield Detail(value=f"  {json.dumps(body, ensure_ascii=False)}")
+
+
+def _effective(field: FieldChange) -> tuple[str | None, str | None, dict[str, str]]:
+    """Both sides with the value that applies where the field itself sets none."""
+    match = _EFFECTIVE.fullmatch(field.note or "")
+    if match is None:
+        return field.before, field.after, {"other": field.note} if field.note else {}
+    value, when, source = match.groups()
+    if when == "will apply" and field.after is None:
+        return field.before, value, {"after": source}
+    if when == "applied before" and field.before is None:
+        return value, field.after, {"before": source}
+    return field.before, field.after, {"other": field.note or ""}
+
+
+def _side(path: str, shown: str, value: str, source: str | None) -> str:
+    if shown != value:
+        return f"{shown} ({source})" if source else shown
+    return with_unit(path, value, source)
+
+
+def _moves(before: str | None, after: str | None) -> str | None:
+    """``2 of 12 partitions move: 0 [1,2,3] -> [1,2,4], …`` for two assignments."""
+    try:
+        old, new = json.loads(before or ""), json.loads(after or "")
+        moved = [n for n, replicas in enumerate(old) if new[n] != replicas]
+        shown = [f"{n} {_list(old[n])} -> {_list(new[n])}" for n in moved[:_MOVES_SHOWN]]
+    except (ValueError, TypeError, IndexError, KeyError):
+        return None
+    more = f", and {len(moved) - len(shown)} more" if len(moved) > len(shown) else ""
+    verb = "moves" if len(moved) == 1 else "move"
+    return f"{len(moved)} of {counted(len(old), 'partition')} {verb}: {', '.join(shown)}{more}"
+
+
+def _list(replicas: Json) -> str:
+    return json.dumps(replicas, separators=(",", ":"))
+
+
+def _whole(value: Json) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None

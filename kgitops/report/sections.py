@@ -1,0 +1,79 @@
+"""A plan's changes in the order a reviewer needs them: what can hurt first, then by action."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kgitops.plan.plan import Action, Change, Kind, Plan
+from kgitops.plan.risks import Level
+from kgitops.report.object_names import object_name
+
+SYMBOLS = {
+    Action.CREATE: "+",
+    Action.UPDATE: "~",
+    Action.DELETE: "-",
+    Action.ADOPT: ">",
+    Action.FORGET: ".",
+}
+_RISKY = {
+    Level.DATA_LOSS: "DATA LOSS",
+    Level.ACCESS_LOSS: "ACCESS LOSS",
+    Level.DISRUPTIVE: "DISRUPTIVE",
+}
+_SAFE = (Action.DELETE, Action.UPDATE, Action.ADOPT, Action.FORGET, Action.CREATE)
+_KINDS = tuple(Kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Changes under one heading; every change of a plan stands in exactly one."""
+
+    title: str
+    level: Level
+    changes: tuple[Change, ...]
+
+
+def sections(plan: Plan) -> tuple[Section, ...]:
+    """Data loss, access loss, disruption, then what is safe by action; empty ones are left out."""
+    found = [
+        Section(title=title, level=level, changes=_at(plan, level))
+        for level, title in _RISKY.items()
+    ]
+    safe = _at(plan, Level.SAFE)
+    found += [
+        Section(
+            title=str(action).upper(),
+            level=Level.SAFE,
+            changes=tuple(change for change in safe if main_action(change) is action),
+        )
+        for action in _SAFE
+    ]
+    return tuple(section for section in found if section.changes)
+
+
+def main_action(change: Change) -> Action:
+    """The action that a change is filed under: an adopted object that also differs is updated."""
+    return next(action for action in _SAFE if action in change.actions)
+
+
+def symbol(change: Change) -> str:
+    """``+``, ``~``, ``-``, ``>``, ``.``; ``>~`` for an adopted object that also differs."""
+    return "".join(SYMBOLS[action] for action in change.actions)
+
+
+def never_folded(change: Change) -> bool:
+    """Whether every view must show this change on its own: deletions, lost data, lost access."""
+    return change.level in (Level.DATA_LOSS, Level.ACCESS_LOSS) or Action.DELETE in change.actions
+
+
+def _at(plan: Plan, level: Level) -> tuple[Change, ...]:
+    return tuple(sorted((c for c in plan.changes if c.level is level), key=_order))
+
+
+def _order(change: Change) -> tuple[bool, int, str]:
+    kind = _KINDS.index(change.kind)
+    return Action.DELETE not in change.actions, kind, object_name(change.address).name
+
+
+def kind_word(changes: Iterable[Change]) -> str:
+    """The kind's word for one of ``changes``, which are of one kind."""
+    return object_name(next(iter(changes)).address).kind

@@ -1,0 +1,129 @@
+"""The sentences about a whole plan, the same in every rendering."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kgitops.model.capabilities import Validation
+from kgitops.model.requests import api_name
+from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.plan import AccessLoss, Action, Drift, Plan
+from kgitops.plan.plan_json import summary
+from kgitops.report.object_names import object_name
+from kgitops.report.units import counted, with_unit
+from kgitops.report.values import shortened_pair
+
+_STOPS = {
+    ExitCode.ERROR: "This plan can't be carried out",
+    ExitCode.DENIED: "Denied by policy",
+    ExitCode.STALE: "The plan is stale",
+    ExitCode.REFUSED: "Refused by a safety rule",
+    ExitCode.LOCKED: "Locked by someone else",
+    ExitCode.UNREACHABLE: "The cluster can't be reached",
+    ExitCode.UNTRUSTED: "The plan can't be trusted",
+}
+_KEPT = {
+    "excluded": "left out by --target or --exclude",
+    "foreign": "of other projects",
+    "unmanaged": "that nobody manages",
+    "not-loaded": "not loaded in this run",
+    "other-cluster": "declared for other clusters",
+    "protected": "protected",
+}
+_DRIFT = {
+    "restored": "changed outside of kgitops; this plan restores it",
+    "accepted": "changed outside of kgitops; the manifests now say the same",
+    "undeclared": "set outside of kgitops; left alone",
+    "missing": "deleted outside of kgitops; this plan makes it anew",
+}
+
+
+def summary_sentence(plan: Plan) -> str:
+    """``Plan: 1 to create, …``, or that there is nothing to do."""
+    counts = summary(plan)
+    kept = f"{counts['kept']} kept, {counts['drift']} drifted"
+    if plan.changes:
+        planned = ", ".join(f"{counts[action]} to {action}" for action in Action)
+        denied = f", {counts['denied']} denied" if counts["denied"] else ""
+        return f"Plan: {planned}; {kept}{denied}."
+    if plan.verdict.stops:
+        return f"No changes are planned; {kept}."
+    tail = f" {kept[0].upper()}{kept[1:]}." if plan.kept or plan.drift else ""
+    return f"No changes. The cluster matches the manifests.{tail}"
+
+
+def verdict_sentence(plan: Plan) -> str | None:
+    """Why this plan can't be applied and with what it exits; None when it can."""
+    verdict = plan.verdict
+    if not verdict.stops:
+        return None
+    why = _STOPS.get(verdict.exit, "This plan can't be applied")
+    reasons = counted(len(verdict.reasons), "reason")
+    return f"{why}: {reasons}, exit {int(verdict.exit)}. Resolve them and plan again."
+
+
+def reason_lines(reasons: Sequence[Reason]) -> list[str]:
+    """Each reason with its exit code."""
+    return [f"exit {int(reason.exit)}: {reason.sentence}" for reason in reasons]
+
+
+def notes(plan: Plan) -> list[str]:
+    """What limits this plan or was allowed for it."""
+    found = []
+    if plan.partial:
+        found.append("only a part of the project was planned; what was not loaded is kept")
+    if plan.base.registry_topic_id is None:
+        found.append("first run on this cluster: nothing is managed yet, so nothing is deleted")
+    if plan.allow_deletes:
+        allowed = ", ".join(f"{kind}={count}" for kind, count in sorted(plan.allow_deletes.items()))
+        found.append(f"deletions past the safety limits are allowed: --allow-deletes {allowed}")
+    return found
+
+
+def checked_sentence(plan: Plan) -> str | None:
+    """How many requests were judged by whom; None when nothing is sent."""
+    requests = plan.requests
+    if not requests:
+        return None
+    by = Counter(planned.validated for planned in requests)
+    parts = [f"{by[Validation.BROKER]} of {counted(len(requests), 'request')} by the broker"]
+    if by[Validation.CLIENT]:
+        parts.append(f"{by[Validation.CLIENT]} by kgitops alone")
+    if by[Validation.NOT_SUPPORTED]:
+        apis = sorted(
+            {api_name(p.request) for p in requests if p.validated is Validation.NOT_SUPPORTED}
+        )
+        parts.append(f"{by[Validation.NOT_SUPPORTED]} ({', '.join(apis)}) can't be checked ahead")
+    return ", ".join(parts)
+
+
+def loss_sentence(loss: AccessLoss) -> str:
+    """``User:billing can no longer Read topic orders.v1``."""
+    requester = " (this is who applies the plan)" if loss.requester else ""
+    return f"{loss.principal} can no longer {loss.operation} {loss.resource}{requester}"
+
+
+def kept_counts(plan: Plan) -> list[tuple[str, int, list[str]]]:
+    """Per rule: what it means, how many objects, their addresses."""
+    by_rule: dict[str, list[str]] = {}
+    for kept in plan.kept:
+        by_rule.setdefault(kept.rule, []).append(kept.address)
+    return [
+        (_KEPT.get(rule, rule), len(addresses), addresses)
+        for rule, addresses in sorted(by_rule.items())
+    ]
+
+
+def drift_sentence(drift: Drift, *, full: bool) -> str:
+    """``topic audit  retention.ms 1 (…) -> 2 (…)  changed outside of kgitops; …``."""
+    name = str(object_name(drift.address))
+    meaning = _DRIFT.get(drift.rule, drift.rule)
+    if not drift.path:
+        return f"{name}  {meaning}"
+    sides = drift.last_applied or "", drift.found or ""
+    short = sides if full else shortened_pair(*sides)
+    values = [
+        "(not set)" if side is None else with_unit(drift.path, side) if text == side else text
+        for side, text in zip((drift.last_applied, drift.found), short, strict=True)
+    ]
+    label = drift.path.removeprefix("configs.").removeprefix("quotas.")
+    return f"{name}  {label} {values[0]} -> {values[1]}  {meaning}"

@@ -1,0 +1,39 @@
+"""Long values made short without hiding what differs."""
+
+_LONGEST = 60
+_CONTEXT = 8
+
+
+def shortened(text: str, limit: int = _LONGEST) -> str:
+    """``text`` with its middle left out and its length told, when longer than ``limit``."""
+    if len(text) <= limit:
+        return text
+    note = f"...({len(text)} characters)..."
+    keep = max(limit - len(note), 2 * _CONTEXT)
+    return f"{text[: keep - keep // 3]}{note}{text[len(text) - keep // 3 :]}"
+
+
+def shortened_pair(before: str, after: str, limit: int = _LONGEST) -> tuple[str, str]:
+    """Both values, each begun shortly before the first difference when one is too long."""
+    if len(before) <= limit and len(after) <= limit:
+        return before, after
+    start = max(_common(before, after) - _CONTEXT, 0)
+    # What is alike is left out only where that saves something.
+    start = 0 if start <= 2 * _CONTEXT else start
+    return _from(before, start, limit), _from(after, start, limit)
+
+
+def _common(before: str, after: str) -> int:
+    pairs = zip(before, after, strict=False)
+    return next(
+        (at for at, (old, new) in enumerate(pairs) if old != new), min(len(before), len(after))
+    )
+
+
+def _from(text: str, start: int, limit: int) -> str:
+    if not start:
+        return shortened(text, limit)
+    rest = text[start:]
+    if len(rest) <= limit:
+        return f"...({start} alike)...{rest}"
+    return f"...({start} alike)...{shortened(rest, limit)}"
