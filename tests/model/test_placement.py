@@ -120,7 +120,17 @@ def test_growing_a_topic_that_was_placed_otherwise_keeps_its_replicas_even(clust
     )
     assert len(rest) == new
     assert _spread(_replicas(existing + rest), brokers) <= 1
-    assert _spread(_leaders(existing + rest), brokers) <= 2
+
+
+@given(_any_topic(), st.integers(1, 12))
+def test_no_other_leaders_of_new_partitions_would_be_more_even(topic, more):
+    brokers, existing, factor = topic
+    rest = place(
+        brokers, partitions=len(existing) + more, replication_factor=factor, existing=existing
+    )
+    leaders = _leaders(existing + rest)
+    for replicas in rest:
+        assert all(leaders[replicas[0]] - leaders[id_] <= 1 for id_ in replicas)
 
 
 @given(_any_topic(), st.integers(0, 8), SEEDS)
