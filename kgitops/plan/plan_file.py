@@ -20,8 +20,8 @@ from kgitops.plan.plan_json import FORMAT_VERSION, KEYS, PLAN_KIND, plan_from_js
 
 _ENVELOPE_KEYS = ("captured_at", "created", "expires", "nonce", "digest")
 _NEXT = "make a new plan"
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
-_DEPTH = 4
+_encode = json.JSONEncoder().encode  # ASCII only: nothing in a file hides or reorders text
+_DEPTH = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,26 +159,27 @@ def _file_digest(parts: Mapping[str, bytes], digest: str, envelope: Mapping[str,
 
 
 def _lines(value: Json, depth: int) -> str:
-    """Lay out ``value``, which begins ``depth`` levels deep."""
+    """Lay out ``value``, which begins ``depth`` levels deep; plain loops, for plans are large."""
     if depth > _DEPTH or not _holds_structure(value):
-        return _ENCODER.encode(value)
+        return _encode(value)
     pad = "  " * (depth + 1)
-    if isinstance(value, dict):
-        items = [
-            f"{_ENCODER.encode(key)}: {_lines(item, depth + 1)}" for key, item in value.items()
-        ]
-        opening, closing = "{}"
-    else:
-        items = [_lines(item, depth + 1) for item in value]
-        opening, closing = "[]"
     separator = f",\n{pad}"
-    return f"{opening}\n{pad}{separator.join(items)}\n{'  ' * depth}{closing}"
+    if isinstance(value, dict):
+        lines = [f"{_encode(key)}: {_lines(item, depth + 1)}" for key, item in value.items()]
+        return f"{{\n{pad}{separator.join(lines)}\n{'  ' * depth}}}"
+    items = [_lines(item, depth + 1) for item in value]
+    return f"[\n{pad}{separator.join(items)}\n{'  ' * depth}]"
 
 
 def _holds_structure(value: Json) -> bool:
     if isinstance(value, dict):
-        return any(isinstance(item, dict | list) for item in value.values())
-    return isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
+        value = value.values()
+    elif not isinstance(value, list):
+        return False
+    for item in value:  # noqa: SIM110 (a generator would take twice the time)
+        if isinstance(item, dict | list):
+            return True
+    return False
 
 
 def _parse(content: str, file: str) -> dict[str, Json]:
