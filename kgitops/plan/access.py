@@ -8,18 +8,10 @@ Only what ACLs say is known here: super users and allow.everyone.if.no.acl.found
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from kgitops.model.acls import (
-    IMPLIED,
-    OPERATIONS,
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-)
+from kgitops.model.acls import IMPLIED, OPERATIONS, AclBinding, Operation, PermissionType
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.plan.patterns import EVERYONE, Rules, covers
 from kgitops.plan.plan import AccessLoss, Change
-
-_EVERYONE = "User:*"
 
 
 def access_losses(
@@ -38,60 +30,55 @@ def access_losses(
     questions = {acl for acl in removed if acl.permission_type is PermissionType.ALLOW}
     denies = [acl for acl in added if acl.permission_type is PermissionType.DENY]
     if denies:
-        allows = [acl for acl in before if acl.permission_type is PermissionType.ALLOW]
-        meetings = (_meet(allow, deny) for allow in allows for deny in denies)
+        allows = Rules((a, a) for a in before if a.permission_type is PermissionType.ALLOW)
+        meetings = (_meet(allow, deny) for deny in denies for allow in allows.meeting(deny))
         questions |= {meeting for meeting in meetings if meeting is not None}
     if not questions:
         return ()
-    old, new = _Rules.of(before), _Rules.of((before | added) - removed)
+    check = _Check(old=_rules(before), new=_rules((before | added) - removed))
     losses = {
         AccessLoss(
             principal=question.principal,
             operation=operation.value,
-            resource=f"{question.resource_type} {question.resource_name} ({question.pattern_type})",
-            requester=question.principal in (requester, _EVERYONE),
+            resource=_resource(question),
+            requester=question.principal in (requester, EVERYONE)
+            and check.loses(replace(question, principal=requester), operation),
         )
         for question in questions
         for operation in _granted(question)
-        if old.allows(question, operation) and not new.allows(question, operation)
+        if check.loses(question, operation)
     }
     return tuple(sorted(losses, key=lambda loss: (loss.principal, loss.resource, loss.operation)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
-    """Bindings by resource type and principal: what one question has to look at."""
+class _Check:
+    """The rules before and after."""
 
-    index: dict[tuple[str, str], list[AclBinding]]
+    old: Rules[AclBinding]
+    new: Rules[AclBinding]
 
-    @classmethod
-    def of(cls, acls: Iterable[AclBinding]) -> "_Rules":
-        index: dict[tuple[str, str], list[AclBinding]] = {}
-        for acl in acls:
-            index.setdefault((acl.resource_type, acl.principal), []).append(acl)
-        return cls(index)
+    def loses(self, question: AclBinding, operation: Operation) -> bool:
+        """Whether the question's principal could do ``operation`` and now can't any more."""
+        return _allows(self.old, question, operation) and not _allows(self.new, question, operation)
 
-    def allows(self, question: AclBinding, operation: Operation) -> bool:
-        """Whether the question's principal may do ``operation`` on its whole resource pattern."""
-        rules = [
-            *self.index.get((question.resource_type, question.principal), ()),
-            *(
-                self.index.get((question.resource_type, _EVERYONE), ())
-                if question.principal != _EVERYONE
-                else ()
-            ),
-        ]
-        covering = [rule for rule in rules if _covers(rule, question)]
-        if any(
-            rule.permission_type is PermissionType.DENY
-            and rule.operation in (operation, Operation.ALL)
-            for rule in covering
-        ):
-            return False
-        return any(
-            rule.permission_type is PermissionType.ALLOW and operation in _granted(rule)
-            for rule in covering
-        )
+
+def _rules(acls: Iterable[AclBinding]) -> Rules[AclBinding]:
+    return Rules((acl, acl) for acl in acls)
+
+
+def _allows(rules: Rules[AclBinding], question: AclBinding, operation: Operation) -> bool:
+    """Whether the question's principal may do ``operation`` on its whole resource pattern."""
+    covering = [rule for rule in rules.covering(question) if rule.host in ("*", question.host)]
+    if any(
+        rule.permission_type is PermissionType.DENY and rule.operation in (operation, Operation.ALL)
+        for rule in covering
+    ):
+        return False
+    return any(
+        rule.permission_type is PermissionType.ALLOW and operation in _granted(rule)
+        for rule in covering
+    )
 
 
 def _granted(acl: AclBinding) -> frozenset[Operation]:
@@ -100,41 +87,20 @@ def _granted(acl: AclBinding) -> frozenset[Operation]:
     return frozenset({acl.operation}) | IMPLIED.get(acl.operation, frozenset())
 
 
-def _covers(rule: AclBinding, question: AclBinding) -> bool:
-    """Whether a rule reaches everything that the question's pattern and host reach."""
-    if rule.host not in ("*", question.host):
-        return False
-    name = rule.resource_name
-    if rule.pattern_type is PatternType.PREFIXED:
-        return question.resource_name.startswith(name)
-    if name == "*":
-        return True
-    return question.pattern_type is PatternType.LITERAL and question.resource_name == name
+def _resource(question: AclBinding) -> str:
+    where = "" if question.host == "*" else f" from {question.host}"
+    return f"{question.resource_type} {question.resource_name} ({question.pattern_type}){where}"
 
 
 def _meet(allow: AclBinding, deny: AclBinding) -> AclBinding | None:
     """What an Allow grants where a Deny reaches: the narrower of each part, None if they miss."""
-    if allow.resource_type is not deny.resource_type:
-        return None
-    if allow.principal != deny.principal and _EVERYONE not in (allow.principal, deny.principal):
-        return None
     if allow.host != deny.host and "*" not in (allow.host, deny.host):
         return None
-    host = deny.host if allow.host == "*" else allow.host
-    narrower = next(
-        (
-            one
-            for one, other in ((allow, deny), (deny, allow))
-            if _covers(replace(other, host="*"), one)
-        ),
-        None,
-    )
-    if narrower is None:
-        return None
+    narrower = allow if covers(deny, allow) else deny
     return replace(
         allow,
-        principal=deny.principal if allow.principal == _EVERYONE else allow.principal,
-        host=host,
+        principal=deny.principal if allow.principal == EVERYONE else allow.principal,
+        host=deny.host if allow.host == "*" else allow.host,
         resource_name=narrower.resource_name,
         pattern_type=narrower.pattern_type,
     )

@@ -6,11 +6,18 @@ from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
 from kgitops.plan import risks
+from kgitops.plan.acl_guards import ResourcesInUse
 from kgitops.plan.normal_form import acl_view
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership, Standing
 from kgitops.plan.plan import Action, Change, Kind, PlannedRequest, Precondition
-from kgitops.plan.planning import Planning, adoption_risks, because_adopted, registry_fields
+from kgitops.plan.planning import (
+    Planning,
+    because_adopted,
+    protection_fields,
+    registry_fields,
+    taking_risks,
+)
 from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.risks import Risk, worst_first
 
@@ -18,14 +25,14 @@ from kgitops.plan.risks import Risk, worst_first
 def plan_acls(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
     """Every difference between the declared bindings and the cluster's."""
     planning = Planning(desired=desired, current=current, ownership=ownership)
-    guarded = {(acl.resource_type, acl.resource_name) for acl in current.acls}
+    in_use = ResourcesInUse(current)
     for acl in desired.acls:
         if not planning.may_plan(acl):
             continue
         if acl.binding in current.acls:
             _keep_or_adopt(planning, acl)
         else:
-            _create(planning, acl, guarded)
+            _create(planning, acl, in_use)
     declared = frozenset(acl.address for acl in desired.acls)
     found = {acl_address(binding): binding for binding in sorted(current.acls)}
     for removal in find_removals("acl/", declared, planning):
@@ -34,14 +41,18 @@ def plan_acls(desired: DesiredState, current: ClusterState, ownership: Ownership
     return planning.outcome
 
 
-def _create(planning: Planning, acl: DesiredAcl, guarded: set[tuple[ResourceType, str]]) -> None:
+def _create(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse) -> None:
     address = acl.address
     missing = bool(planning.ownership.last_applied(address))
     if missing:
         planning.report_missing(address)
     expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
-    found = {_grant_risk(acl.binding)}
-    if _first_on_resource(planning.current, acl.binding, guarded):
+    owner_before = planning.ownership.owner(address)
+    owner_after = planning.owner_after(acl, adopted=False)
+    fields = protection_fields(owner_before, owner_after)
+    found = {_grant_risk(acl.binding), *taking_risks(planning.ownership, address)}
+    found |= {field.risk for field in fields if field.risk}
+    if in_use.unguarded(acl.binding):
         found.add(risks.ACL_FIRST)
     planning.outcome.changes.append(
         Change(
@@ -53,10 +64,11 @@ def _create(planning: Planning, acl: DesiredAcl, guarded: set[tuple[ResourceType
             source=acl.located.source,
             before=None,
             after=acl_view(acl.binding),
+            fields=fields,
             preconditions=(expects,),
             requests=_step(CreateAclRequest(binding=acl.binding), expects),
-            owner_before=planning.ownership.owner(address),
-            owner_after=planning.owner_after(acl, adopted=False),
+            owner_before=owner_before,
+            owner_after=owner_after,
         )
     )
 
@@ -69,10 +81,10 @@ def _keep_or_adopt(planning: Planning, acl: DesiredAcl) -> None:
     if not adopts and owner == after:
         return
     expects = Precondition(object=address, exists=True, owner=planning.owner_label(address))
-    fields = () if adopts else registry_fields(owner, after)
+    fields = (protection_fields if adopts else registry_fields)(owner, after)
     found = {field.risk for field in fields if field.risk}
     if adopts:
-        found = adoption_risks(planning.ownership, address, risks.ACL_ADOPT)
+        found |= {risks.ACL_ADOPT, *taking_risks(planning.ownership, address)}
     planning.outcome.changes.append(
         Change(
             address=address,
@@ -138,18 +150,3 @@ def _grant_risk(binding: AclBinding) -> Risk:
     )
     wide = everyone or everything or whole_cluster
     return risks.ACL_WIDE_GRANT if wide else risks.ACL_GRANT
-
-
-def _first_on_resource(
-    current: ClusterState, binding: AclBinding, guarded: set[tuple[ResourceType, str]]
-) -> bool:
-    """Whether a topic in use gets its first rule.
-
-    Under allow.everyone.if.no.acl.found the first rule shuts everyone else out.
-    """
-    return (
-        binding.resource_type is ResourceType.TOPIC
-        and binding.pattern_type is PatternType.LITERAL
-        and binding.resource_name in current.topics
-        and (binding.resource_type, binding.resource_name) not in guarded
-    )

@@ -23,12 +23,12 @@ def config_risk(key: str, before: str | None, after: str | None, *, removed: boo
 
 
 def _number(text: str) -> float:
-    """A limit as a number; -1 is Kafka's "no limit"."""
+    """A limit as a number; below zero Kafka means "no limit"."""
     try:
-        value = float(text)
+        value = int(text)
     except ValueError:
         return float("nan")
-    return float("inf") if value == -1 else value
+    return float("inf") if value < 0 else value
 
 
 def _shrinks(risk: Risk) -> Callable[[str, str], Risk | None]:
@@ -63,6 +63,7 @@ _RULES: dict[str, Callable[[str, str], Risk | None]] = {
     "max.compaction.lag.ms": _shrinks(risks.COMPACTION_SOONER),
     "min.compaction.lag.ms": _shrinks(risks.COMPACTION_SOONER),
     "max.message.bytes": _shrinks(risks.MAX_MESSAGE_SHRINK),
+    "max.decompressed.message.bytes": _shrinks(risks.MAX_MESSAGE_SHRINK),
     "min.insync.replicas": _grows_or_shrinks(risks.DURABILITY_STRICTER, risks.DURABILITY_WEAKER),
     "unclean.leader.election.enable": _becomes("true", risks.DURABILITY_WEAKER, None),
     "message.timestamp.type": _always(risks.TIMESTAMP_RULES),
@@ -70,7 +71,9 @@ _RULES: dict[str, Callable[[str, str], Risk | None]] = {
     "message.timestamp.after.max.ms": _always(risks.TIMESTAMP_RULES),
     "local.retention.ms": _always(risks.REMOTE_STORAGE),
     "local.retention.bytes": _always(risks.REMOTE_STORAGE),
-    "remote.copy.disable": _always(risks.REMOTE_STORAGE),
+    "remote.copy.lag.ms": _always(risks.REMOTE_STORAGE),
+    "remote.copy.lag.bytes": _always(risks.REMOTE_STORAGE),
+    "remote.log.copy.disable": _always(risks.REMOTE_STORAGE),
     "remote.storage.enable": _becomes("false", risks.REMOTE_DISABLE, risks.REMOTE_STORAGE),
     "remote.log.delete.on.disable": _becomes("true", risks.REMOTE_DISABLE, risks.REMOTE_STORAGE),
 }

@@ -4,7 +4,7 @@ Topics before the ACLs that name them, a Deny before an Allow; then, in reverse,
 the topic they name. A Deny is lifted only after every Allow that goes is gone (A4-85).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kgitops.model.acls import AclBinding, PatternType, PermissionType, ResourceType
@@ -13,17 +13,16 @@ from kgitops.model.requests import (
     CreateTopicRequest,
     DeleteAclRequest,
     DeleteTopicRequest,
+    Request,
 )
+from kgitops.plan.patterns import Rules
 from kgitops.plan.plan import Action, Change, Kind, PlannedRequest
-
-_Names = dict[str, list[str]]
 
 
 def order_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
     """The changes as they run, their requests numbered ``r1``, ``r2``, … and bound together."""
     ordered = sorted(changes, key=lambda change: (_phase(change), change.address))
-    numbered = _number(ordered)
-    return _bind(numbered)
+    return _bind(_number(ordered))
 
 
 def _phase(change: Change) -> int:
@@ -67,38 +66,60 @@ def _number(changes: list[Change]) -> list[Change]:
 
 
 def _bind(changes: list[Change]) -> tuple[Change, ...]:
-    """Add what must be done first in another object."""
-    creates: _Names = {}
-    granted: dict[tuple[ResourceType, str], list[str]] = {}
-    revoked: _Names = {}
-    for planned in (planned for change in changes for planned in change.requests):
-        match planned.request:
-            case CreateTopicRequest(topic=topic):
-                creates.setdefault(topic, []).append(planned.id)
-            case CreateAclRequest(binding=binding):
-                key = (binding.resource_type, binding.resource_name)
-                granted.setdefault(key, []).append(planned.id)
-            case DeleteAclRequest(binding=binding) if _names_topic(binding):
-                revoked.setdefault(binding.resource_name, []).append(planned.id)
-            case _:
-                pass
-
-    def bound(planned: PlannedRequest) -> PlannedRequest:
-        match planned.request:
-            case CreateAclRequest(binding=binding) if _names_topic(binding):
-                first = creates.get(binding.resource_name, [])
-            case DeleteAclRequest(binding=binding):
-                first = granted.get((binding.resource_type, binding.resource_name), [])
-            case DeleteTopicRequest(topic=topic):
-                first = revoked.get(topic, [])
-            case _:
-                first = []
-        return replace(planned, depends_on=(*planned.depends_on, *first)) if first else planned
-
+    """Add what must be done first in another object, so that no order of waves opens a window."""
+    before = _Before(planned for change in changes for planned in change.requests)
     return tuple(
-        replace(change, requests=tuple(map(bound, change.requests))) if change.requests else change
+        replace(change, requests=tuple(map(before.bind, change.requests)))
+        if change.requests
+        else change
         for change in changes
     )
+
+
+class _Before:
+    """The ids of requests that others may have to wait for."""
+
+    def __init__(self, requests: Iterable[PlannedRequest]) -> None:
+        self._topics: dict[str, list[str]] = {}
+        self._revoked: dict[str, list[str]] = {}
+        self._made: dict[PermissionType, Rules[str]] = {kind: Rules() for kind in PermissionType}
+        self._gone: dict[PermissionType, Rules[str]] = {kind: Rules() for kind in PermissionType}
+        for planned in requests:
+            match planned.request:
+                case CreateTopicRequest(topic=topic):
+                    self._topics.setdefault(topic, []).append(planned.id)
+                case CreateAclRequest(binding=binding):
+                    self._made[binding.permission_type].add(binding, planned.id)
+                case DeleteAclRequest(binding=binding):
+                    self._gone[binding.permission_type].add(binding, planned.id)
+                    if _names_topic(binding):
+                        self._revoked.setdefault(binding.resource_name, []).append(planned.id)
+                case _:
+                    pass
+
+    def bind(self, planned: PlannedRequest) -> PlannedRequest:
+        """The request with all that it depends on."""
+        first = dict.fromkeys(self._first(planned.request))
+        if not first:
+            return planned
+        return replace(planned, depends_on=(*planned.depends_on, *first))
+
+    def _first(self, request: Request) -> Iterator[str]:
+        match request:
+            case CreateAclRequest(binding=binding):
+                if _names_topic(binding):
+                    yield from self._topics.get(binding.resource_name, ())
+                if binding.permission_type is PermissionType.ALLOW:
+                    yield from self._made[PermissionType.DENY].meeting(binding)
+            case DeleteAclRequest(binding=binding):
+                # The rule that replaces another stands before that one goes.
+                yield from self._made[binding.permission_type].meeting(binding)
+                if binding.permission_type is PermissionType.DENY:
+                    yield from self._gone[PermissionType.ALLOW].meeting(binding)
+            case DeleteTopicRequest(topic=topic):
+                yield from self._revoked.get(topic, ())
+            case _:
+                pass
 
 
 def _names_topic(binding: AclBinding) -> bool:

@@ -4,9 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from kgitops.desired.state import Project
+from kgitops.desired.state import DeletionPolicy, Project
 from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState
 from kgitops.model.verdict import ExitCode, Reason
+
+BURIED = "tombstones"
+"""In ``last_applied``: the names of the Tombstones that deleted an object of this address."""
 
 _NOBODY: Mapping[str, Owner] = {}
 
@@ -69,6 +72,13 @@ class Ownership:
         return "nobody" if owner is None else self.names.get(owner.project, owner.project)
 
 
+def removal_policy(owner: Owner) -> DeletionPolicy:
+    """What removing the object's document would do: the first removal of an adopted one forgets."""
+    if owner.adopted and not owner.last_applied["deletionPolicyWritten"]:
+        return DeletionPolicy.ORPHAN
+    return DeletionPolicy(owner.last_applied["deletionPolicy"])
+
+
 def build_ownership(project: Project, registry: RegistryState | None) -> Ownership:
     """The registry as ``project`` sees it; one that does not exist yet owns nothing."""
     names = registry.projects if registry else {}
@@ -93,7 +103,7 @@ def identity_problem(project: Project, registry: RegistryState | None) -> Reason
             f"{project.name!r}; declare metadata.formerly: [{former}] if it was renamed"
         )
     else:
-        for identity, name in known.items():
+        for identity, name in sorted(known.items()):
             clash = identity != project.identity and name == project.name
             if clash and not {name, identity} & {*project.take_from, *project.formerly}:
                 sentence = (

@@ -1,7 +1,7 @@
-"""The whole diff on one page: desired and current become a plan. No files, sockets, clock or chance."""
+"""The whole diff on one page: desired and current become a plan, by values alone."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kgitops.desired.state import DesiredState
@@ -47,6 +47,7 @@ def make_plan(
         outcome = Outcome(refusals=[reason for reason in (stranger, empty) if reason])
     else:
         outcome = merge(plan(desired, current, ownership) for plan in _KINDS)
+        outcome.findings += _unsupported(outcome.changes, capabilities)
     changes = order_changes(_graded(change, capabilities) for change in outcome.changes)
     losses = access_losses(current.acls, changes, desired.principal)
     scope = desired.scope
@@ -65,10 +66,13 @@ def make_plan(
         drift=tuple(sorted(outcome.drift, key=lambda row: (row.address, row.path))),
         kept=tuple(sorted(outcome.kept, key=lambda row: (row.address, row.rule))),
         access_losses=losses,
-        warnings=(*desired.warnings, *outcome.warnings, *_lockout(losses, desired.principal)),
-        findings=tuple(sorted(outcome.findings, key=lambda finding: finding.sort_key)),
+        warnings=(
+            *_in_order((*desired.warnings, *outcome.warnings)),
+            *_lockout(losses, desired.principal),
+        ),
+        findings=_in_order(outcome.findings),
         refusals=(
-            *outcome.refusals,
+            *sorted(outcome.refusals, key=lambda reason: reason.sentence),
             *deletion_limits(changes, managed, desired.safety),
         ),
         partial=bool(scope.targets or scope.excludes or not scope.whole),
@@ -77,19 +81,43 @@ def make_plan(
     )
 
 
+def _unsupported(changes: Iterable[Change], capabilities: Capabilities) -> list[Finding]:
+    """What the cluster has no request for is said, never skipped in silence."""
+    return [
+        Finding(
+            source=change.source,
+            problem=f"{change.address} needs {api}, which a cluster of the kind "
+            f"{capabilities.backend} can't carry out",
+            advice="leave it out for this cluster with metadata.clusters, or remove it",
+        )
+        for change in changes
+        for api in sorted({api_name(planned.request) for planned in change.requests})
+        if not capabilities.supports(api)
+    ]
+
+
 def _graded(change: Change, capabilities: Capabilities) -> Change:
     """Requests that the cluster has no way to check say so from the start."""
-    if not any(
-        capabilities.validation.get(api_name(planned.request)) is Validation.NOT_SUPPORTED
+    unchecked = {
+        planned.id
         for planned in change.requests
-    ):
+        if capabilities.validation.get(api_name(planned.request)) is Validation.NOT_SUPPORTED
+    }
+    if not unchecked:
         return change
     return replace(
         change,
         requests=tuple(
-            replace(planned, validated=Validation.NOT_SUPPORTED) for planned in change.requests
+            replace(planned, validated=Validation.NOT_SUPPORTED)
+            if planned.id in unchecked
+            else planned
+            for planned in change.requests
         ),
     )
+
+
+def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: finding.sort_key))
 
 
 def _lockout(losses: tuple[AccessLoss, ...], principal: str) -> tuple[Finding, ...]:
@@ -109,7 +137,7 @@ def _lockout(losses: tuple[AccessLoss, ...], principal: str) -> tuple[Finding, .
 def _base(current: ClusterState) -> Base:
     """The digest of the state that was planned against; usage is not part of it, it moves on."""
     digest = hashlib.sha256(current.cluster_id.encode())
-    for broker in current.brokers:
+    for broker in sorted(current.brokers, key=lambda broker: broker.id):
         digest.update(f"broker {broker!r}\n".encode())
     for name in sorted(current.topics):
         topic = current.topics[name]

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from kgitops.desired.state import DesiredObject, DesiredState
+from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
 from kgitops.plan import risks
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.outcome import Outcome
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
 from kgitops.plan.plan import Drift, FieldChange
 from kgitops.plan.risks import Risk
 
@@ -42,11 +42,16 @@ class Planning:
         self, declared: DesiredObject, *, topic_id: str | None = None, adopted: bool
     ) -> Owner:
         """The registry's record once the declared object is applied."""
+        before = self.ownership.owner(declared.address)
+        remembered = {}
+        if before and before.project == self.ownership.identity and BURIED in before.last_applied:
+            # A Tombstone of the past must not delete the object that was made since (removal).
+            remembered = {BURIED: before.last_applied[BURIED]}
         return Owner(
             project=self.ownership.identity,
             topic_id=topic_id,
             adopted=adopted,
-            last_applied=last_applied(declared),
+            last_applied={**last_applied(declared), **remembered},
         )
 
     def owner_label(self, address: str) -> str | None:
@@ -82,10 +87,9 @@ def selected(desired: DesiredState, address: str) -> bool:
     return not scope.targets or address in scope.targets
 
 
-def adoption_risks(ownership: Ownership, address: str, adopt: Risk) -> set[Risk]:
-    """The risks of taking an object on: from nobody, or from another project."""
-    taken = ownership.standing(address) is Standing.TAKEABLE
-    return {adopt, risks.OBJECT_TAKEN} if taken else {adopt}
+def taking_risks(ownership: Ownership, address: str) -> set[Risk]:
+    """That an object changes hands between projects, where it does."""
+    return {risks.OBJECT_TAKEN} if ownership.standing(address) is Standing.TAKEABLE else set()
 
 
 def because_adopted(ownership: Ownership, address: str) -> str:
@@ -104,17 +108,40 @@ def registry_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ..
     old = _flat(before.last_applied) if before else {}
     new = _flat(after.last_applied)
     return tuple(
-        FieldChange(
-            path=f"lastApplied.{path}",
-            before=old.get(path),
-            after=new.get(path),
-            risk=risks.PROTECTION_LOWERED
-            if path == "deletionPolicy" and old.get(path) == "Protect"
+        _registry_field(
+            path,
+            old.get(path),
+            new.get(path),
+            risks.PROTECTION_LOWERED
+            if path in _PROTECTION and _lowers_protection(before, after)
             else risks.REGISTRY_ONLY,
-            note="registry only",
         )
         for path in sorted({*old, *new})
         if old.get(path) != new.get(path)
+    )
+
+
+def protection_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
+    """That removing the document will do more than it did, beside whatever else changes."""
+    if before is None or before.spent or not _lowers_protection(before, after):
+        return ()
+    old, new = removal_policy(before).value, removal_policy(after).value
+    return (_registry_field("deletionPolicy", old, new, risks.PROTECTION_LOWERED),)
+
+
+_PROTECTION = ("deletionPolicy", "deletionPolicyWritten")
+_STRENGTH = (DeletionPolicy.DELETE, DeletionPolicy.ORPHAN, DeletionPolicy.PROTECT)
+
+
+def _lowers_protection(before: Owner | None, after: Owner) -> bool:
+    if before is None:
+        return False
+    return _STRENGTH.index(removal_policy(after)) < _STRENGTH.index(removal_policy(before))
+
+
+def _registry_field(path: str, before: str | None, after: str | None, risk: Risk) -> FieldChange:
+    return FieldChange(
+        path=f"lastApplied.{path}", before=before, after=after, risk=risk, note="registry only"
     )
 
 

@@ -20,7 +20,13 @@ from kgitops.plan.plan import (
     PlannedRequest,
     Precondition,
 )
-from kgitops.plan.planning import Planning, adoption_risks, because_adopted, registry_fields
+from kgitops.plan.planning import (
+    Planning,
+    because_adopted,
+    protection_fields,
+    registry_fields,
+    taking_risks,
+)
 from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.risks import Risk, worst_first
 
@@ -63,18 +69,20 @@ def _plan(planning: Planning, quota: DesiredQuota, found: _Quotas) -> None:
     }
     creates = not found
     adopts = bool(found) and not mine
-    after = planning.owner_after(quota, adopted=adopts or bool(mine and owner and owner.adopted))
+    adopted = adopts or bool(mine and found and owner and owner.adopted)
+    after = planning.owner_after(quota, adopted=adopted)
     if not requested and not adopts and owner == after:
         return
-    fields = _fields(requested, found)
+    fields = (*_fields(requested, found), *protection_fields(owner, after))
     actions = (Action.CREATE,) if creates else ((Action.UPDATE,) if requested else ())
     if adopts:
         actions = (Action.ADOPT, *actions)
     elif not requested:
         fields = registry_fields(owner, after)
     risky = {field.risk for field in fields if field.risk}
+    risky |= taking_risks(planning.ownership, address)
     if adopts:
-        risky |= adoption_risks(planning.ownership, address, risks.QUOTA_ADOPT)
+        risky.add(risks.QUOTA_ADOPT)
     expects = Precondition(
         object=address,
         exists=bool(found),
@@ -87,7 +95,9 @@ def _plan(planning: Planning, quota: DesiredQuota, found: _Quotas) -> None:
             kind=Kind.QUOTA,
             actions=actions or (Action.UPDATE,),
             risks=worst_first(risky or {risks.REGISTRY_ONLY}),
-            because=_because(planning, address, creates=creates, adopts=adopts),
+            because=because_adopted(planning.ownership, address)
+            if adopts
+            else _because(bool(managed), requested, creates=creates),
             source=quota.located.source,
             before=quota_view(quota.entity, found) if found else None,
             after=quota_view(quota.entity, _merged(found, requested)),
@@ -100,13 +110,12 @@ def _plan(planning: Planning, quota: DesiredQuota, found: _Quotas) -> None:
     )
 
 
-def _because(planning: Planning, address: str, *, creates: bool, adopts: bool) -> str:
-    if adopts:
-        return because_adopted(planning.ownership, address)
-    if not creates:
+def _because(managed: bool, requested: Mapping[str, float | None], *, creates: bool) -> str:
+    if creates:
+        return "it was deleted outside of kgitops" if managed else "it is declared"
+    if requested:
         return "it differs from its document"
-    missing = planning.ownership.last_applied(address)
-    return "it was deleted outside of kgitops" if missing else "it is declared"
+    return "its document says more than was last applied"
 
 
 def _remove(

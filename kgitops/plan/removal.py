@@ -7,7 +7,7 @@ from kgitops.desired.state import DeletionPolicy, DesiredState, Tombstone
 from kgitops.model.registry import Owner
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.plan.outcome import Outcome
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
 from kgitops.plan.planning import Planning, selected
 
 
@@ -31,7 +31,12 @@ class Removal:
     @property
     def owner_after(self) -> Owner | None:
         """What the registry keeps: the mark of a spent Tombstone, else nothing."""
-        return replace(self.owner, spent=True) if self.tombstone else None
+        if self.tombstone is None:
+            return None
+        buried = [*self.owner.last_applied.get(BURIED, ()), self.tombstone.name]
+        return replace(
+            self.owner, spent=True, last_applied={**self.owner.last_applied, BURIED: buried}
+        )
 
     @property
     def source(self) -> Source | None:
@@ -42,9 +47,11 @@ class Removal:
 def find_removals(prefix: str, declared: frozenset[str], planning: Planning) -> list[Removal]:
     """Managed objects below ``prefix`` that must go, by Tombstone or by absence."""
     desired, ownership, outcome = planning.desired, planning.ownership, planning.outcome
-    removals = _by_tombstone(prefix, desired, ownership, outcome)
-    buried = {removal.address for removal in removals}
-    buried |= {tombstone.address for tombstone in desired.tombstones}
+    removals = _by_tombstone(prefix, declared, desired, ownership, outcome)
+    # A spent Tombstone means nothing any more: then the absence of a document does.
+    buried = {
+        tombstone.address for tombstone in desired.tombstones if not _is_spent(tombstone, ownership)
+    }
     for address in sorted(ownership.mine(prefix)):
         if address in declared or address in buried:
             continue
@@ -55,15 +62,40 @@ def find_removals(prefix: str, declared: frozenset[str], planning: Planning) -> 
 
 
 def _by_tombstone(
-    prefix: str, desired: DesiredState, ownership: Ownership, outcome: Outcome
+    prefix: str,
+    declared: frozenset[str],
+    desired: DesiredState,
+    ownership: Ownership,
+    outcome: Outcome,
 ) -> list[Removal]:
-    removals = []
-    for tombstone in desired.tombstones:
+    removals: dict[str, Removal] = {}
+    for tombstone in sorted(desired.tombstones, key=lambda tombstone: tombstone.name):
         address = tombstone.address
         if not address.startswith(prefix):
             continue
+        other = removals[address].tombstone if address in removals else None
+        if address in declared or other:
+            beside = f"the Tombstone {other.name}" if other else "a document"
+            outcome.findings.append(
+                Finding(
+                    source=tombstone.located.source,
+                    problem=f"the Tombstone {tombstone.name} names {address}, and so does {beside}",
+                    advice="keep one of the two",
+                )
+            )
+            continue
         if not selected(desired, address):
             outcome.keep(address, "excluded")
+            continue
+        if _is_spent(tombstone, ownership):
+            outcome.warnings.append(
+                Finding(
+                    source=tombstone.located.source,
+                    problem=f"the Tombstone {tombstone.name} is spent: {address} was deleted",
+                    advice="remove the document, it never acts again",
+                    severity=Severity.WARNING,
+                )
+            )
             continue
         owner = ownership.owner(address)
         match ownership.standing(address):
@@ -79,23 +111,12 @@ def _by_tombstone(
                         )
                     )
                     continue
-                removals.append(
-                    Removal(
-                        address=address,
-                        owner=owner,
-                        fate=Fate.DELETE,
-                        because=f"the Tombstone {tombstone.name} names it: {tombstone.reason}",
-                        tombstone=tombstone,
-                    )
-                )
-            case Standing.SPENT:
-                outcome.warnings.append(
-                    Finding(
-                        source=tombstone.located.source,
-                        problem=f"the Tombstone {tombstone.name} is spent: {address} was deleted",
-                        advice="remove the document, it never acts again",
-                        severity=Severity.WARNING,
-                    )
+                removals[address] = Removal(
+                    address=address,
+                    owner=owner,
+                    fate=Fate.DELETE,
+                    because=f"the Tombstone {tombstone.name} names it: {tombstone.reason}",
+                    tombstone=tombstone,
                 )
             case Standing.FOREIGN | Standing.TAKEABLE:
                 outcome.refuse(
@@ -112,7 +133,17 @@ def _by_tombstone(
                         "Tombstone",
                     )
                 )
-    return removals
+    return list(removals.values())
+
+
+def _is_spent(tombstone: Tombstone, ownership: Ownership) -> bool:
+    """Whether it was executed; an object made since under the address is not what it is about."""
+    owner = ownership.owner(tombstone.address)
+    if owner is None or owner.spent:
+        return owner is not None
+    executed = tombstone.name in owner.last_applied.get(BURIED, ())
+    mine = ownership.standing(tombstone.address) is Standing.MINE
+    return mine and executed and tombstone.topic_id is None
 
 
 def _by_absence(
@@ -128,27 +159,23 @@ def _by_absence(
     if address in desired.scope.other_clusters:
         outcome.keep(address, "other-cluster")
         return None
-    policy = DeletionPolicy(owner.last_applied["deletionPolicy"])
-    if owner.adopted and not owner.last_applied["deletionPolicyWritten"]:
-        return Removal(
-            address=address,
-            owner=owner,
-            fate=Fate.FORGET,
-            because="its document was removed, and an adopted object without a written "
-            "deletionPolicy is only forgotten",
-        )
-    match policy:
+    match removal_policy(owner):
         case DeletionPolicy.DELETE:
             because = "its document was removed and its last applied deletionPolicy is Delete"
             return Removal(address=address, owner=owner, fate=Fate.DELETE, because=because)
         case DeletionPolicy.ORPHAN:
-            because = "its document was removed and its last applied deletionPolicy is Orphan"
+            because = (
+                "its document was removed and its last applied deletionPolicy is Orphan"
+                if owner.last_applied["deletionPolicyWritten"]
+                else "its document was removed, and an adopted object without a written "
+                "deletionPolicy is only forgotten"
+            )
             return Removal(address=address, owner=owner, fate=Fate.FORGET, because=because)
         case DeletionPolicy.PROTECT:
             outcome.refuse(
                 f"{address} is protected: its document was removed, but its last applied "
-                "deletionPolicy is Protect; put the document back, then either declare a Tombstone "
-                "in its place or apply deletionPolicy: Delete (or Orphan) before removing it"
+                "deletionPolicy is Protect; declare a Tombstone for it, or put the document back "
+                "and apply it with deletionPolicy: Delete (or Orphan) before removing it"
             )
             outcome.keep(address, "protected")
             return None

@@ -5,17 +5,24 @@ from dataclasses import replace
 
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.registry import Json
+from kgitops.model.topic_configs import effective_default
 from kgitops.model.topics import Assignment, TopicState
 from kgitops.plan import risks
 from kgitops.plan.normal_form import assignment_text, topic_view
 from kgitops.plan.ownership import Standing
 from kgitops.plan.plan import Action, Change, Drift, FieldChange, Kind, Precondition
-from kgitops.plan.planning import Planning, adoption_risks, because_adopted, registry_fields
-from kgitops.plan.risks import Risk, worst_first
+from kgitops.plan.planning import (
+    Planning,
+    because_adopted,
+    protection_fields,
+    registry_fields,
+    taking_risks,
+)
+from kgitops.plan.risks import worst_first
 from kgitops.plan.topic_configs import ConfigDiff, diff_configs
 from kgitops.plan.topic_impact import topic_impact
 from kgitops.plan.topic_records import records_to_delete
-from kgitops.plan.topic_replicas import replica_risk, unreachable_min_isr, wanted_assignment
+from kgitops.plan.topic_replicas import replica_risk, unreachable_min_isr, wanted_replicas
 from kgitops.plan.topic_steps import alter_steps
 
 
@@ -30,10 +37,12 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
         topic, state.configs, last.get("configs", {}), planning.current.broker_defaults
     )
     planning.outcome.drift += (*_shape_drift(topic, state, last), *configs.drift)
-    assignment = wanted_assignment(planning, topic, state)
-    records = records_to_delete(planning, topic, state)
-    if assignment is None or records is None:
+    replicas = wanted_replicas(planning, topic, state)
+    effective = _Effective(state, configs, planning.current.broker_defaults)
+    records = records_to_delete(planning, topic, state, effective.value("cleanup.policy"))
+    if replicas is None or records is None:
         return
+    assignment = replicas.final
     fields = (*configs.fields, *_shape_fields(state, assignment), *_record_fields(records))
     after = planning.owner_after(
         topic, topic_id=state.topic_id, adopted=adopts or bool(owner and owner.adopted)
@@ -48,14 +57,20 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
         fields=_expected(state, configs, assignment),
     )
     actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if fields else ())
-    shown = fields if fields or adopts else registry_fields(owner, after)
-    found = _risks(planning, topic, shown, adopts=adopts)
+    shown: tuple[FieldChange, ...] = (*fields, *protection_fields(owner, after))
+    if not fields and not adopts:
+        shown = registry_fields(owner, after)
+    found = {field.risk for field in shown if field.risk}
+    if adopts:
+        found |= {risks.TOPIC_ADOPT, *taking_risks(planning.ownership, topic.address)}
+    if any(field.path in _IN_SYNC for field in fields):
+        found |= unreachable_min_isr(topic, effective.value("min.insync.replicas"))
     planning.outcome.changes.append(
         Change(
             address=topic.address,
             kind=Kind.TOPIC,
             actions=actions or (Action.UPDATE,),
-            risks=found,
+            risks=worst_first(found or {risks.REGISTRY_ONLY}),
             because=because_adopted(planning.ownership, topic.address)
             if adopts
             else "it differs from its document"
@@ -63,13 +78,13 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
             else "its document says more than was last applied",
             source=topic.located.source,
             before=topic_view(state),
-            after=_after_view(state, configs, assignment),
+            after=topic_view(replace(state, assignment=assignment, configs=effective.configs)),
             fields=shown,
             preconditions=(expects,),
             requests=alter_steps(
                 state,
                 configs=configs.requested,
-                assignment=assignment,
+                replicas=replicas,
                 generated=topic.assignment is None,
                 delete_records=records,
                 expects=expects,
@@ -81,6 +96,22 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
             else {},
         )
     )
+
+
+_IN_SYNC = ("replicationFactor", "configs.min.insync.replicas")
+
+
+class _Effective:
+    """The topic's configs once the plan is applied."""
+
+    def __init__(self, state: TopicState, diff: ConfigDiff, defaults: Mapping[str, str]) -> None:
+        merged = {**state.configs, **diff.requested}
+        self.configs = {key: value for key, value in merged.items() if value is not None}
+        self._defaults = defaults
+
+    def value(self, key: str) -> str | None:
+        """What is in effect, whoever set it."""
+        return self.configs.get(key) or effective_default(key, self._defaults)[0]
 
 
 def _shape_fields(state: TopicState, wanted: Assignment) -> list[FieldChange]:
@@ -172,20 +203,3 @@ def _expected(
         found["partitions"] = str(state.num_partitions)
         found["assignments"] = assignment_text(state.assignment)
     return found
-
-
-def _risks(
-    planning: Planning, topic: DesiredTopic, fields: tuple[FieldChange, ...], *, adopts: bool
-) -> tuple[Risk, ...]:
-    found = {field.risk for field in fields if field.risk}
-    if adopts:
-        found |= adoption_risks(planning.ownership, topic.address, risks.TOPIC_ADOPT)
-    if any(field.path in ("replicationFactor", "configs.min.insync.replicas") for field in fields):
-        found |= unreachable_min_isr(topic)
-    return worst_first(found or {risks.REGISTRY_ONLY})
-
-
-def _after_view(state: TopicState, configs: ConfigDiff, wanted: Assignment) -> Mapping[str, Json]:
-    merged = {**state.configs, **configs.requested}
-    kept = {key: value for key, value in merged.items() if value is not None}
-    return topic_view(replace(state, assignment=wanted, configs=kept))

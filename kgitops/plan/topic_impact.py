@@ -17,7 +17,7 @@ def topic_impact(
     impact: dict[str, Json] = {"partitions": state.num_partitions}
     if usage is None:
         return impact
-    size = _total(usage.size_bytes)
+    size = _total(usage.size_bytes, state.num_partitions)
     if size is not None:
         impact["bytes"] = str(size)
     starts, ends = usage.log_start_offsets, usage.high_watermarks
@@ -25,7 +25,8 @@ def topic_impact(
         tuple(
             None if start is None or end is None else end - start
             for start, end in zip(starts, ends, strict=False)
-        )
+        ),
+        state.num_partitions,
     )
     if held is not None:
         impact["records"] = str(held)
@@ -38,14 +39,15 @@ def topic_impact(
                 if partition >= len(starts) or (start := starts[partition]) is None
                 else offset - start
                 for partition, offset in records.items()
-            )
+            ),
+            len(records),
         )
         if lost is not None:
             impact["records_deleted"] = str(lost)
     return impact
 
 
-def _total(values: tuple[int | None, ...]) -> int | None:
-    if not values or None in values:
+def _total(values: tuple[int | None, ...], expected: int) -> int | None:
+    if len(values) != expected or None in values:
         return None
     return sum(value for value in values if value is not None)

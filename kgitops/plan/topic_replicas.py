@@ -1,6 +1,9 @@
 """Where a topic's replicas should be: what is declared, what stays, what must be placed."""
 
+from dataclasses import dataclass
+
 from kgitops.desired.state import DesiredTopic
+from kgitops.model.cluster_state import Broker
 from kgitops.model.placement import PlacementError, place, reassign
 from kgitops.model.source import Finding
 from kgitops.model.topics import Assignment, TopicState
@@ -9,10 +12,21 @@ from kgitops.plan.planning import Planning
 from kgitops.plan.risks import Risk
 
 
-def wanted_assignment(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicas:
+    """A topic's whole assignment with its new partitions, and after replicas were moved as well.
+
+    A new partition starts with as many replicas as partition 0 has: Kafka takes no other (A4-72).
+    """
+
+    grown: Assignment
+    final: Assignment
+
+
+def wanted_replicas(
     planning: Planning, topic: DesiredTopic, state: TopicState | None
-) -> Assignment | None:
-    """The whole assignment after the plan; None when Kafka can't make it, with findings why.
+) -> Replicas | None:
+    """Where replicas should be after the plan; None when Kafka can't do it, with findings why.
 
     A declared replication factor is met by moving as few replicas as can be; where brokers hold
     the replicas is then nobody's business, so a topic that has the factor has no difference.
@@ -21,23 +35,9 @@ def wanted_assignment(
     if problems:
         planning.outcome.findings += problems
         return None
-    if topic.assignment is not None:
-        return topic.assignment
-    brokers = planning.current.brokers
     now: Assignment = state.assignment if state else ()
-    factor = topic.replication_factor
     try:
-        if any(len(replicas) != factor for replicas in now):
-            now = reassign(brokers, now, replication_factor=factor)
-        if len(now) == topic.partitions:
-            return now
-        return now + place(
-            brokers,
-            partitions=topic.partitions,
-            replication_factor=factor,
-            existing=now,
-            seed=topic.name,
-        )
+        return _place(planning.current.brokers, topic, now)
     except PlacementError as error:
         planning.outcome.findings.append(
             Finding(
@@ -47,6 +47,28 @@ def wanted_assignment(
             )
         )
         return None
+
+
+def _place(brokers: tuple[Broker, ...], topic: DesiredTopic, now: Assignment) -> Replicas:
+    factor = topic.replication_factor
+    factor_now = len(now[0]) if now else factor
+    if topic.assignment is not None:
+        added = topic.assignment[len(now) :]
+        if any(len(replicas) != factor_now for replicas in added):
+            added = reassign(brokers, added, replication_factor=factor_now)
+        return Replicas(grown=now + added, final=topic.assignment)
+    grown = now
+    if len(now) < topic.partitions:
+        grown += place(
+            brokers,
+            partitions=topic.partitions,
+            replication_factor=factor_now,
+            existing=now,
+            seed=topic.name,
+        )
+    if all(len(replicas) == factor for replicas in grown):
+        return Replicas(grown=grown, final=grown)
+    return Replicas(grown=grown, final=reassign(brokers, grown, replication_factor=factor))
 
 
 def _problems(planning: Planning, topic: DesiredTopic, state: TopicState | None) -> list[Finding]:
@@ -102,10 +124,8 @@ def replica_risk(before: Assignment, after: Assignment) -> Risk:
     return risks.REPLICAS_MOVE if moved else risks.LEADER_ORDER
 
 
-def unreachable_min_isr(topic: DesiredTopic) -> set[Risk]:
-    """Whether the topic can't lose a broker without refusing producers."""
-    needed = topic.configs.get("min.insync.replicas")
-    if needed is None or topic.replication_factor < 2:
-        return set()
-    full = int(needed) >= topic.replication_factor
+def unreachable_min_isr(topic: DesiredTopic, min_insync_replicas: str | None) -> set[Risk]:
+    """Whether the topic can't lose a broker, or has none to lose, without refusing producers."""
+    needed = int(min_insync_replicas or "1")
+    full = needed > 1 and needed >= topic.replication_factor
     return {risks.MIN_ISR_UNREACHABLE} if full else set()

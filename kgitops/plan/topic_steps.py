@@ -14,6 +14,7 @@ from kgitops.model.requests import (
 from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.plan.normal_form import assignment_text
 from kgitops.plan.plan import PlannedRequest, Precondition
+from kgitops.plan.topic_replicas import Replicas
 
 _MIN_ISR = "min.insync.replicas"
 
@@ -33,7 +34,7 @@ def alter_steps(
     current: TopicState,
     *,
     configs: Mapping[str, str | None],
-    assignment: Assignment,
+    replicas: Replicas,
     generated: bool,
     delete_records: Mapping[int, int],
     expects: Precondition,
@@ -41,14 +42,13 @@ def alter_steps(
     """One request per step that Kafka executes separately, each building on the one before.
 
     Configs that must come first, partitions, replicas, remaining configs (contract §6), and
-    records last. ``assignment`` is the whole wanted assignment; ``generated`` says that it was
-    placed for the user.
+    records last. ``generated`` says that replicas were placed for the user.
     """
     builder = _Builder(current)
-    first, remaining = _split_configs(current, configs, assignment)
+    first, remaining = _split_configs(current, configs, replicas.final)
     builder.configs(first)
-    builder.partitions(assignment, generated=generated)
-    builder.replicas(assignment, generated=generated)
+    builder.partitions(replicas.grown, generated=generated)
+    builder.replicas(replicas.final, generated=generated)
     builder.configs(remaining)
     if delete_records:
         builder.requests.append(
@@ -83,16 +83,11 @@ class _Builder:
             replace(self._state, configs=after, requested_configs=dict(sorted(requested.items()))),
         )
 
-    def partitions(self, wanted: Assignment, *, generated: bool) -> None:
-        now = self._state.assignment
-        if len(wanted) > len(now):
+    def partitions(self, grown: Assignment, *, generated: bool) -> None:
+        if len(grown) > self._state.num_partitions:
             self._step(
                 AlterStep.PARTITIONS,
-                replace(
-                    self._state,
-                    assignment=now + wanted[len(now) :],
-                    generated_replica_assignments=generated,
-                ),
+                replace(self._state, assignment=grown, generated_replica_assignments=generated),
             )
 
     def replicas(self, wanted: Assignment, *, generated: bool) -> None:

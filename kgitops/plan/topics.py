@@ -5,29 +5,33 @@ from kgitops.model.addresses import topic_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.names import collision_key
 from kgitops.model.source import Finding
-from kgitops.model.topics import RequestedTopicState
+from kgitops.model.topic_configs import effective_default
+from kgitops.model.topics import RequestedTopicState, TopicState
 from kgitops.plan import risks
 from kgitops.plan.normal_form import topic_view
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership
 from kgitops.plan.plan import Action, Change, Kind, Precondition
-from kgitops.plan.planning import Planning
+from kgitops.plan.planning import Planning, protection_fields, taking_risks
 from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.risks import worst_first
 from kgitops.plan.topic_alter import plan_alteration
 from kgitops.plan.topic_impact import topic_impact
-from kgitops.plan.topic_replicas import unreachable_min_isr, wanted_assignment
+from kgitops.plan.topic_records import refuse_records
+from kgitops.plan.topic_replicas import unreachable_min_isr, wanted_replicas
 from kgitops.plan.topic_steps import create_steps, delete_steps
 
 
 def plan_topics(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
     """Every difference between the declared topics and the cluster's."""
     planning = Planning(desired=desired, current=current, ownership=ownership)
-    names = {collision_key(name): name for name in current.topics}
+    names = {collision_key(name): name for name in sorted(current.topics)}
     for topic in desired.topics:
         if not planning.may_plan(topic):
             continue
         state = current.topics.get(topic.name)
+        if _is_going(planning, topic.address, state):
+            continue
         if state is not None:
             plan_alteration(planning, topic, state)
         elif _creatable(planning, topic, names):
@@ -38,6 +42,20 @@ def plan_topics(desired: DesiredState, current: ClusterState, ownership: Ownersh
     found = (state.name for state in current.topics.values() if not state.internal)
     planning.keep_others(dict.fromkeys(map(topic_address, found)), declared)
     return planning.outcome
+
+
+def _is_going(planning: Planning, address: str, state: TopicState | None) -> bool:
+    """Refuse to plan for a topic of which it is not known when its name will be free."""
+    going = state is not None and state.marked_for_deletion
+    if going:
+        planning.outcome.findings.append(
+            Finding(
+                source=None,
+                problem=f"{address} is being deleted by someone else just now",
+                advice="wait until it is gone, then plan again",
+            )
+        )
+    return going
 
 
 def _creatable(planning: Planning, topic: DesiredTopic, names: dict[str, str]) -> bool:
@@ -54,6 +72,9 @@ def _creatable(planning: Planning, topic: DesiredTopic, names: dict[str, str]) -
         )
         return False
     if topic.delete_records_before:
+        if planning.ownership.last_applied(topic.address).get("deleteRecordsBefore"):
+            refuse_records(planning, topic, None)
+            return False
         planning.outcome.findings.append(
             Finding(
                 source=topic.located.at("spec", "deleteRecordsBefore"),
@@ -66,8 +87,8 @@ def _creatable(planning: Planning, topic: DesiredTopic, names: dict[str, str]) -
 
 
 def _create(planning: Planning, topic: DesiredTopic) -> None:
-    assignment = wanted_assignment(planning, topic, None)
-    if assignment is None:
+    replicas = wanted_replicas(planning, topic, None)
+    if replicas is None:
         return
     address = topic.address
     missing = bool(planning.ownership.last_applied(address))
@@ -76,27 +97,37 @@ def _create(planning: Planning, topic: DesiredTopic) -> None:
     state = RequestedTopicState(
         name=topic.name,
         topic_id=None,
-        assignment=assignment,
+        assignment=replicas.final,
         configs=topic.configs,
         requested_configs=topic.configs,
         generated_replica_assignments=topic.assignment is None,
     )
     expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
+    owner_before = planning.ownership.owner(address)
+    owner_after = planning.owner_after(topic, adopted=False)
+    fields = protection_fields(owner_before, owner_after)
+    min_isr = (
+        topic.configs.get("min.insync.replicas")
+        or effective_default("min.insync.replicas", planning.current.broker_defaults)[0]
+    )
+    found = {risks.TOPIC_CREATE, *unreachable_min_isr(topic, min_isr)}
+    found |= {*taking_risks(planning.ownership, address), *(f.risk for f in fields if f.risk)}
     planning.outcome.changes.append(
         Change(
             address=address,
             kind=Kind.TOPIC,
             actions=(Action.CREATE,),
-            risks=worst_first({risks.TOPIC_CREATE, *unreachable_min_isr(topic)}),
+            risks=worst_first(found),
             because="it was deleted outside of kgitops" if missing else "it is declared",
             source=topic.located.source,
             before=None,
             after=topic_view(state),
+            fields=fields,
             preconditions=(expects,),
             requests=create_steps(state, expects),
-            owner_before=planning.ownership.owner(address),
-            owner_after=planning.owner_after(topic, adopted=False),
-            impact={"partitions": len(assignment)},
+            owner_before=owner_before,
+            owner_after=owner_after,
+            impact={"partitions": state.num_partitions},
         )
     )
 
@@ -104,11 +135,13 @@ def _create(planning: Planning, topic: DesiredTopic) -> None:
 def _remove(planning: Planning, removal: Removal) -> None:
     name = removal.owner.last_applied["name"]
     state = planning.current.topics.get(name)
+    if _is_going(planning, removal.address, state):
+        return
     because = removal.because
     delete = removal.fate is Fate.DELETE
     if state is None:
         delete, because = False, f"{because}; it is already gone from the cluster"
-    elif state.topic_id != removal.owner.topic_id:
+    elif state.topic_id is None or state.topic_id != removal.owner.topic_id:
         # Someone made the name anew: that topic is nobody's, so it stays.
         delete, because = False, f"{because}; the topic of that name is another one now"
     expects = Precondition(
