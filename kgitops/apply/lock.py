@@ -56,6 +56,7 @@ def acquire(around: Surroundings, *, holder: str) -> "Lock | None":
                 return None
             clock.sleep(around.settings.poll_ms / 1000)
             lock.heartbeat()
+        lock.take_over()
     except BaseException:
         lock.release()
         raise
@@ -74,6 +75,7 @@ class Lock:
         self._claims: dict[str, Claim] = {}
         self._position = 0
         self._since = ""
+        self._earlier: tuple[str, ...] = ()
         self._dead: tuple[str, ...] = ()
         self._released = False
 
@@ -104,9 +106,13 @@ class Lock:
                     f"the cluster is locked by {claim.holder} since {claim.since}; wait until "
                     "they are done, then try again (the lock of a run that died ends by itself)"
                 )
-        self._dead = tuple(claim.key for claim in earlier)
+        self._earlier = tuple(claim.key for claim in earlier)
         ends = [claim.lease_until_ms + self._timeout_ms for claim in earlier]
         return max(ends, default=0)
+
+    def take_over(self) -> None:
+        """The wait for dead holders is over: the next append drops their claims."""
+        self._dead = self._earlier
 
     def append(self, records: Sequence[Record]) -> None:
         """Write ``records`` and renew the lease, all or nothing; then see that it still holds.
@@ -118,8 +124,7 @@ class Lock:
         mine = self._alive()
         lease = self._registry.now_ms() + self._lease_ms
         renewal = self._record(lease, order=mine.order, renews=mine.lease_until_ms)
-        dead: list[Record] = [(key, None) for key in self._dead]
-        self._registry.append([renewal, *dead, *records])
+        self._registry.append([renewal, *self._burials(), *records])
         self._dead = ()
         self._catch_up()
         self._alive()
@@ -144,7 +149,7 @@ class Lock:
         """
         self._catch_up()
         self._alive()
-        self._registry.append([*records, (self._key, None)])
+        self._registry.append([*records, *self._burials(), (self._key, None)])
         self._released = True
 
     def release(self) -> None:
@@ -153,6 +158,9 @@ class Lock:
             self._released = True
             with suppress(KgitopsError):
                 self._registry.append([(self._key, None)])
+
+    def _burials(self) -> list[Record]:
+        return [(key, None) for key in self._dead]
 
     def _record(self, lease_until_ms: int, *, order: int | None, renews: int | None) -> Record:
         return self._key, {

@@ -76,9 +76,8 @@ def _is_altered(topic: TopicState, request: AlterTopicRequest) -> bool:
         case AlterStep.CONFIGS:
             return _has_configs(topic, requested.requested_configs)
         case AlterStep.PARTITIONS:
-            return topic.num_partitions == requested.num_partitions and (
-                requested.generated_replica_assignments or topic.assignment == requested.assignment
-            )
+            # Also where kgitops placed the new partitions itself, it is this placement that is sent.
+            return topic.assignment == requested.assignment
         case AlterStep.REPLICAS:
             # While data is copied the state already shows the target (P201-16): the cluster has
             # taken the order on, which is all that this request asks for.

@@ -1,0 +1,142 @@
+"""A cluster to apply to, plans to apply, and how their outcome is compared."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from apply.faults import FakeClock
+from builders import a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
+
+from kgitops.apply.applier import apply_plan
+from kgitops.apply.events import Event
+from kgitops.apply.result import ApplyResult
+from kgitops.apply.resume import resume
+from kgitops.apply.settings import ApplySettings
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.options import Surroundings, random_id
+from kgitops.cluster.port import Cluster
+from kgitops.desired.state import DeletionPolicy, DesiredState
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import CreateAclRequest, CreateTopicRequest
+from kgitops.model.topics import RequestedTopicState
+from kgitops.plan.plan import Plan
+from kgitops.plan.plan_file import SealedPlan, seal
+from kgitops.policy.approval import approve
+
+HOLDER = "User:tester@here"
+DELETE = DeletionPolicy.DELETE
+SETTINGS = ApplySettings(parallelism=2, batch_requests=2, batch_records=14)
+"""Small batches, so that one plan has many boundaries."""
+
+
+def open_cluster(path: Path | None = None, clock: FakeClock | None = None) -> EmbeddedCluster:
+    """An embedded cluster, in memory without a path, that lives by ``clock``."""
+    clock = clock or FakeClock()
+    return boot(path, brokers=3, surroundings=Surroundings(now=clock.now, new_id=random_id))
+
+
+@dataclass(slots=True, kw_only=True)
+class Apply:
+    """An apply or a resume with test settings; it gathers the events."""
+
+    cluster: Cluster
+    settings: ApplySettings = SETTINGS
+    clock: FakeClock = field(default_factory=FakeClock)
+    holder: str = HOLDER
+    interrupted: Callable[[], int | None] = lambda: None
+    recheck: Any = None
+    events: list[Event] = field(default_factory=list)
+
+    def plan(self, plan: Plan | SealedPlan, run_id: str = "run-1") -> ApplyResult:
+        sealed = plan if isinstance(plan, SealedPlan) else sealed_now(plan, self.clock)
+        return apply_plan(approve(sealed), self.cluster, run_id=run_id, **self._common())
+
+    def desired(self, desired: DesiredState, run_id: str = "run-1") -> ApplyResult:
+        return self.plan(plan_of(desired, self.cluster.read_state()), run_id)
+
+    def resume(self, project_identity: str) -> ApplyResult | None:
+        return resume(self.cluster, project_identity=project_identity, **self._common())
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "settings": self.settings,
+            "clock": self.clock,
+            "holder": self.holder,
+            "on_event": self.events.append,
+            "interrupted": self.interrupted,
+            "recheck": self.recheck,
+        }
+
+
+def sealed_now(plan: Plan, clock: FakeClock, nonce: str = "nonce-1") -> SealedPlan:
+    """The plan, sealed for a day."""
+    now = clock.now()
+    captured_at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    expires = now + timedelta(days=1)
+    return seal(plan, captured_at=captured_at, created=now, expires=expires, nonce=nonce)
+
+
+BEFORE = a_desired(
+    a_topic("orders", partitions=2, configs={"retention.ms": "1000"}),
+    a_topic("old", deletion_policy=DELETE),
+    an_acl(a_binding("User:gone")),
+    a_quota(consumer_byte_rate=1024),
+)
+"""What the project applied before."""
+
+AFTER = a_desired(
+    a_topic("orders", partitions=4, configs={"retention.ms": "2000", "max.message.bytes": "9"}),
+    a_topic("new-a", configs={"cleanup.policy": "compact"}),
+    a_topic("new-b", partitions=5),
+    a_topic("found"),
+    an_acl(a_binding("User:billing")),
+    an_acl(a_binding("User:found")),
+    a_quota(consumer_byte_rate=2048, producer_byte_rate=512),
+)
+"""What it asks for now: of everything something, ten steps, two of them in the registry alone."""
+
+STEPS = 10
+
+
+def prepare(cluster: Cluster, clock: FakeClock | None = None) -> Plan:
+    """Apply BEFORE, let others add what AFTER adopts, and plan AFTER."""
+    clock = clock or FakeClock()
+    result = Apply(cluster=cluster, clock=clock).plan(
+        sealed_now(plan_of(BEFORE, cluster.read_state()), clock, "nonce-0"), "run-0"
+    )
+    assert result.verdict.exit == 0, result.verdict
+    found = RequestedTopicState(
+        name="found", topic_id=None, assignment=((1, 2), (2, 3), (3, 1)), configs={}
+    )
+    others = [
+        CreateTopicRequest(topic="found", requested_state=found),
+        CreateAclRequest(binding=a_binding("User:found")),
+    ]
+    for request in others:
+        (answer,) = cluster.execute([request], validate_only=False, principal="User:other")
+        assert answer.ok, answer
+    return plan_of(AFTER, cluster.read_state())
+
+
+def comparable(state: ClusterState) -> Mapping[str, object]:
+    """Cluster and registry without what differs from run to run: ids and moments.
+
+    A topic's id becomes its name, in the registry too: an owner of another topic shows as such.
+    """
+    names = {topic.topic_id: topic.name for topic in state.topics.values()}
+    assert state.registry
+    return {
+        "topics": {name: replace(topic, topic_id=None) for name, topic in state.topics.items()},
+        "acls": state.acls,
+        "quotas": dict(state.quotas),
+        "projects": dict(state.registry.projects),
+        "owners": {
+            address: replace(
+                owner, topic_id=owner.topic_id and names.get(owner.topic_id, "another topic")
+            )
+            for address, owner in state.registry.owners.items()
+        },
+    }

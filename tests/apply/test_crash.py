@@ -1,0 +1,91 @@
+"""A process killed at any boundary, then resumed, ends where an undisturbed run ends."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from apply.faults import FakeClock, FaultyCluster
+from apply.plans import Apply, comparable, open_cluster, prepare, sealed_now
+from builders import UID
+
+from kgitops.apply.run_records import latest_values
+from kgitops.model.verdict import ExitCode
+from kgitops.plan.plan_file import SealedPlan, read_plan, to_text
+
+TESTS = Path(__file__).parent.parent
+
+
+def _prepared(folder: Path) -> SealedPlan:
+    cluster = open_cluster(folder / "store.db")
+    sealed = sealed_now(prepare(cluster), FakeClock())
+    cluster.close()
+    (folder / "plan.json").write_text(to_text(sealed))
+    return sealed
+
+
+def _kill_everywhere(folder: Path, times: int) -> int:
+    done = subprocess.run(
+        [
+            sys.executable,
+            TESTS / "apply" / "crash_driver.py",
+            folder / "store.db",
+            folder / "plan.json",
+            folder,
+            str(times),
+        ],
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_kill_at_any_boundary_then_a_resume_ends_like_an_undisturbed_run(
+    tmp_path: Path, times: int
+) -> None:
+    sealed = _prepared(tmp_path)
+    boundaries = _kill_everywhere(tmp_path, times)
+    assert boundaries > 25
+
+    undisturbed = open_cluster(tmp_path / "store.db")
+    assert Apply(cluster=undisturbed).plan(sealed).verdict.exit == ExitCode.SUCCESS
+    expected = comparable(undisturbed.read_state())
+    undisturbed.close()
+
+    for boundary in range(boundaries):
+        clock = FakeClock(ahead_s=3600)
+        cluster = FaultyCluster(open_cluster(tmp_path / f"{boundary}.db", clock))
+        apply = Apply(cluster=cluster, clock=clock)
+        result = apply.resume(UID)
+        if result is None and not _began(cluster, sealed):
+            result = apply.plan(read_plan((tmp_path / "plan.json").read_text(), "plan.json"))
+        if result is not None:
+            assert result.verdict.exit == ExitCode.SUCCESS, (boundary, result)
+            assert len(result.done) == result.planned
+        assert comparable(cluster.read_state()) == expected, boundary
+        _assert_tidy(cluster, boundary)
+        _assert_sent_once(tmp_path / f"{boundary}.sent", cluster, boundary)
+        cluster.close()
+
+
+def _began(cluster: FaultyCluster, sealed: SealedPlan) -> bool:
+    return f"nonce/{sealed.nonce}" in latest_values(cluster.registry.read() or ())
+
+
+def _assert_tidy(cluster: FaultyCluster, boundary: int) -> None:
+    latest = latest_values(cluster.registry.read() or ())
+    left = [key for key in latest if key.startswith(("lock/", "run/run-1/"))]
+    assert left == [], boundary
+    assert latest["run/run-1"]["status"] == "done"
+
+
+def _assert_sent_once(log: Path, cluster: FaultyCluster, boundary: int) -> None:
+    before = log.read_text().splitlines() if log.exists() else []
+    counts = Counter([*before, *map(repr, cluster.sent)])
+    assert set(counts.values()) <= {1}, (boundary, counts.most_common(1))
