@@ -10,6 +10,11 @@ from kgitops.model.source import Finding, Severity
 Path = tuple[str | int, ...]
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 replica``, ``2 replicas``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 @dataclass(slots=True)
 class Findings:
     """All findings of one build; problems stop it, warnings do not."""

@@ -1,7 +1,7 @@
 """``kind: Topic`` → the topic that is asked for, checked against Kafka's rules."""
 
 from kgitops.desired.configs import ConfigReader
-from kgitops.desired.findings import Findings
+from kgitops.desired.findings import Findings, counted
 from kgitops.desired.state import ConfigsPolicy, DeletionPolicy, DesiredTopic
 from kgitops.manifests.document import Document
 from kgitops.manifests.topic import Topic, TopicSpec
@@ -130,7 +130,7 @@ def _replicas_problem(partition: int, replicas: list[int], size: int) -> tuple[s
         return f"partition {partition} names broker {twice} twice", "name each broker once"
     if len(replicas) != size:
         return (
-            f"partition {partition} has {len(replicas)} replicas, another has {size}",
+            f"partition {partition} has {counted(len(replicas), 'replica')}, another has {size}",
             "give every partition the same number of replicas",
         )
     return None
@@ -139,11 +139,12 @@ def _replicas_problem(partition: int, replicas: list[int], size: int) -> tuple[s
 def _check_min_insync_replicas(topic: DesiredTopic, document: Document, findings: Findings) -> None:
     least = topic.configs.get("min.insync.replicas")
     if least is not None and int(least) > topic.replication_factor:
+        replicas = counted(topic.replication_factor, "replica")
         findings.warning(
             document,
             ("spec", "configs", "min.insync.replicas"),
-            f"min.insync.replicas is {least} but each partition has {topic.replication_factor} "
-            "replicas, so no producer with acks=all can write",
+            f"min.insync.replicas is {least} but each partition has {replicas}, "
+            "so no producer with acks=all can write",
             "lower it, or raise replicationFactor",
         )
 

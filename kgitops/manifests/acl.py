@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.manifests.fields import EnumName, NotNull, Says, Text, manifest
+from kgitops.manifests.fields import EnumName, NotNull, Text, manifest
 from kgitops.manifests.metadata import Metadata
 from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
 
@@ -25,13 +25,9 @@ class AclResource:
 class AclSpec:
     """One binding for every principal and operation."""
 
-    principal: Annotated[str | None, MinLen(1), Says("a principal", "write Type:name")] = None
+    principal: Annotated[Text | None, NotNull()] = None
     """Who, as Type:name; User:* is everyone. Either this or principals."""
-    principals: Annotated[
-        list[Text] | None,
-        MinLen(1),
-        Says("a list of principals", "write for example [User:billing, User:audit]"),
-    ] = None
+    principals: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
     """Several principals, instead of principal."""
     host: Text = "*"
     """The address that the client connects from, or "*" for any."""

@@ -64,8 +64,9 @@ def _wrong(field: str, content: dict[object, object], document: Document, advice
     if field not in content:
         return Finding(source=document.source, problem=f"{field} is missing", advice=advice)
     value = written_value(document, (field,), content[field])
+    known = API_VERSION if field == "apiVersion" else "a kind that kgitops knows"
     return Finding(
-        source=document.at(field), problem=f"{field} {value} is not known", advice=advice
+        source=document.at(field), problem=f"{field} must be {known}, not {value}", advice=advice
     )
 
 

@@ -9,7 +9,7 @@ from kgitops.manifests.nodes import (
     Node,
     ScalarNode,
     SequenceNode,
-    is_merge,
+    is_plain,
 )
 from kgitops.manifests.placeholders import is_placeholder
 from kgitops.manifests.scalars import Scalar, plain_value
@@ -123,14 +123,18 @@ class Constructor:
             if not isinstance(key_node, ScalarNode):
                 self._add(key_node, "a key can't be a mapping or a list", "write a plain key")
                 continue
-            if is_merge(key_node):
+            if key_node.value == "<<" and is_plain(key_node):
                 merges.append(value_node)
                 continue
             key = self._scalar(key_node)
             if key in result:
                 self._add(key_node, f"the key {shown(key)} stands here twice", "keep one of them")
                 continue
-            result[key] = self._value(value_node)
+            result[key] = (
+                self._scalar(value_node)
+                if isinstance(value_node, ScalarNode)
+                else self._value(value_node)
+            )
         for merged in merges:
             self._merge(merged, result)
         return result
@@ -174,7 +178,11 @@ class Constructor:
             )
 
     def _add_tag(self, node: Node) -> None:
-        self._add(node, f"the tag {shown(node.tag)} is not allowed", "remove the tag")
+        self._add(node, f"the tag {_written_tag(node.tag)} is not allowed", "remove the tag")
 
     def _add(self, node: Node, problem: str, advice: str) -> None:
         self.problems.append((node.start_mark.index, problem, advice))
+
+
+def _written_tag(tag: str) -> str:
+    return tag.replace(_STANDARD, "!!", 1)

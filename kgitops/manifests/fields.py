@@ -4,14 +4,15 @@ Kinds are pydantic dataclasses with slots: a fleet of documents stays small in m
 is read strictly, and an optional field is left out: null is never a value.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar, dataclass_transform
+from typing import Annotated, TypeVar, dataclass_transform
 
 import pydantic.dataclasses
 from annotated_types import MinLen
-from pydantic import BeforeValidator, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -104,6 +105,25 @@ class Whole:
         )
 
 
+class Numbered:
+    """A mapping from numbers, which JSON can only write as text."""
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: object,
+        handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """Read the keys first."""
+        inner = _without_null(handler(source))
+        return core_schema.no_info_before_validator_function(_numbers_as_keys, inner)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Say which keys there may be."""
+        return {**handler(schema), "propertyNames": {"pattern": "^[0-9]+$"}}
+
+
 class EnumName:
     """Kafka's name of an enum member, read without regard to case, ``_`` and ``-``."""
 
@@ -162,20 +182,19 @@ def _numbers_as_keys(value: object) -> object:
         return value
     result: dict[object, object] = {}
     for key, item in value.items():
-        number = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() else key
+        number = int(key) if isinstance(key, str) and _DIGITS.fullmatch(key) else key
         if number in result:
-            words = {
-                "expected": f"a mapping that holds {number} once",
-                "advice": "keep one of them",
-            }
+            problem = f"the key {number} stands here twice"
+            words = {"problem": problem, "advice": "keep one of them"}
             raise PydanticCustomError(REFUSED, "twice", words)
         result[number] = item
     return result
 
 
-NUMBERED = BeforeValidator(_numbers_as_keys, json_schema_input_type=dict[str, Any])
-"""For a mapping from numbers, which JSON can only write as text."""
+_DIGITS = re.compile(r"[0-9]{1,10}")
 
-Text = Annotated[str, MinLen(1), Says("text that is not empty", "write it, in quotes")]
+Text = Annotated[str, MinLen(1)]
+Flag = Annotated[bool, Strict()]
+Number = Annotated[int, Strict()] | Annotated[float, Strict()]
 PartitionId = Annotated[int, Whole(0, example=0)]
 BrokerId = Annotated[int, Whole(0, example=1)]

@@ -46,6 +46,7 @@ def load_manifests(
     variables: Mapping[str, str],
     env: Mapping[str, str],
     known_clusters: Collection[str] | None = None,
+    env_values: Mapping[str, str] | None = None,
 ) -> ManifestSet:
     """The manifests below ``paths`` for ``cluster``; nothing is raised for what they hold.
 
@@ -55,8 +56,10 @@ def load_manifests(
         variables: what ``${var:NAME}`` stands for on this cluster.
         env: what ``${env:NAME}`` stands for.
         known_clusters: the project's clusters, to tell a misspelt name; None where unknown.
+        env_values: what ``variables`` took from the environment (see ``ClusterConfig``).
     """
-    loader = _Loader(cluster, Lookup(variables, env), known_clusters)
+    lookup = Lookup(variables, env, dict(env_values or {}))
+    loader = _Loader(cluster, lookup, known_clusters)
     for file in find_files(paths, loader.findings):
         text = read_text(file.path, file.name)
         if isinstance(text, Finding):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from annotated_types import MinLen
 
-from kgitops.manifests.fields import NotNull, Says, Text, manifest
+from kgitops.manifests.fields import NotNull, Text, manifest
 
 
 @manifest
@@ -16,11 +16,7 @@ class Metadata:
     """The name: of a topic the topic's own, of other kinds what you call the document."""
     labels: dict[str, str] = field(default_factory=dict)
     """Free text for policies and reports, such as the owning team."""
-    clusters: Annotated[
-        list[Text] | None,
-        MinLen(1),
-        Says("a list of cluster names", "write for example [prod, staging], or leave it out"),
-    ] = None
+    clusters: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
     """The clusters that the document is for; left out, it is for all."""
 
 

@@ -10,7 +10,7 @@ from kgitops.manifests.construct import Constructor, Content
 from kgitops.manifests.document import Document
 from kgitops.manifests.nodes import MAX_DEPTH, Node, ScalarNode, TooDeepError, compose_all, is_plain
 from kgitops.manifests.text import SourceText
-from kgitops.model.source import Finding
+from kgitops.model.source import Finding, Severity
 
 _DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
@@ -31,6 +31,8 @@ def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]
     while offset >= 0:
         try:
             for root in compose_all(file.text[offset:]):
+                if _is_empty(root):
+                    continue
                 count += 1
                 if (parsed := _construct(root, file, offset, constructor, findings)) is not None:
                     yield parsed
@@ -38,23 +40,15 @@ def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]
         except yaml.YAMLError as error:
             count += 1
             index = offset + _error_index(error, len(file.text) - offset)
-            findings.append(_syntax_finding(error, file, index))
+            findings.append(_syntax_finding(error, file, offset, index))
             offset = _next_document(file.text, after=max(index, offset + 1))
-    if count == 0 and not file.text.strip():
-        findings.append(
-            Finding(
-                source=file.place(0),
-                problem="the file is empty",
-                advice="delete it if nothing is declared here any more",
-            )
-        )
+    if count == 0:
+        findings.append(_nothing_finding(file))
 
 
 def _construct(
     root: Node, file: SourceText, offset: int, constructor: Constructor, findings: list[Finding]
 ) -> ParsedDocument | None:
-    if isinstance(root, ScalarNode) and not root.value and is_plain(root):
-        return None  # an empty document
     start, end = offset + root.start_mark.index, offset + root.end_mark.index
     content = constructor.build(root, aliases=file.text.find("&", start, end) >= 0)
     if not constructor.problems:
@@ -65,6 +59,21 @@ def _construct(
     )
     constructor.problems.clear()
     return None
+
+
+def _is_empty(root: Node) -> bool:
+    return isinstance(root, ScalarNode) and not root.value and is_plain(root)
+
+
+def _nothing_finding(file: SourceText) -> Finding:
+    """A file cut to nothing may be an accident; one of comments says that it is meant."""
+    empty = not file.text.strip()
+    return Finding(
+        source=file.place(0),
+        problem="the file is empty" if empty else "the file declares nothing",
+        advice="delete it if nothing is declared here any more",
+        severity=Severity.ERROR if empty else Severity.WARNING,
+    )
 
 
 def _next_document(text: str, after: int) -> int:
@@ -78,7 +87,8 @@ def _error_index(error: yaml.YAMLError, end: int) -> int:
     return min(mark.index, end) if mark else 0
 
 
-def _syntax_finding(error: yaml.YAMLError, file: SourceText, index: int) -> Finding:
+def _syntax_finding(error: yaml.YAMLError, file: SourceText, offset: int, index: int) -> Finding:
+    """What is wrong at ``index``; text that is not closed is shown where it begins."""
     words = getattr(error, "problem", None) or "it can't be read"
     if isinstance(error, TooDeepError):
         words = f"collections are nested more than {MAX_DEPTH} deep"
@@ -90,7 +100,9 @@ def _syntax_finding(error: yaml.YAMLError, file: SourceText, index: int) -> Find
             "put the placeholder in quotes, or write it on a line of its own without {…} or […]"
         )
     else:
-        words, advice = _plainly(words)
+        if words in _NOT_CLOSED and (mark := getattr(error, "context_mark", None)):
+            index = offset + mark.index
+        words, advice = _PLAINLY.get(words, (f"this is not YAML: {words}", "correct the syntax"))
     return Finding(source=file.place(index), problem=words, advice=advice)
 
 
@@ -124,9 +136,6 @@ _PLAINLY = {
         "the text has an unknown escape",
         "write \\\\ for a backslash, or use single quotes",
     ),
-    "found duplicate anchor": ("the anchor is defined twice", "give it another name"),
+    "second occurrence": ("the anchor is defined twice", "give it another name"),
 }
-
-
-def _plainly(words: str) -> tuple[str, str]:
-    return _PLAINLY.get(words, (f"this is not YAML: {words}", "correct the syntax"))
+_NOT_CLOSED = ("found unexpected end of stream", "found unexpected document indicator")

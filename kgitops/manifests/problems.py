@@ -24,8 +24,8 @@ _EXPECTED = {
     "bool_type": ("true or false", "write one of these"),
     "bool_parsing": ("true or false", "write one of these"),
     "int_type": ("a whole number", "write it without quotes and fraction"),
+    "bool_strict": ("true or false", "write one of these"),
     "float_type": ("a number", "write it without quotes"),
-    "too_short": ("not empty", "write at least one"),
 }
 
 
@@ -91,13 +91,26 @@ def _finding(
                 problem=f"the key {shown(path[-1])} in {dotted(path[:-1])} must be text",
                 advice="put it in quotes, or remove it",
             )
+        case "too_short" | "string_too_short":
+            return Finding(
+                source=document.at(*path),
+                problem=f"{dotted(path)} must not be empty",
+                advice="write it, or remove the line if it is not needed",
+            )
+        case error_type if "problem" in details.get("ctx", {}):
+            context = details["ctx"]
+            return Finding(
+                source=document.at(*path),
+                problem=f"{dotted(path)}: {context['problem']}",
+                advice=context["advice"],
+            )
         case error_type:
             expected, advice = _expected(error_type, details.get("ctx", {}))
     place = document.key_at(*path) if is_key else document.at(*path)
     name = f"the key {dotted(path)}" if is_key else dotted(path)
     value = shown(path[-1]) if is_key else written_value(document, path, details["input"])
     if details["input"] is None and not is_key:
-        advice = "write a value, or remove the line"
+        advice = "write a value, or remove the line if it is not needed"
     return Finding(source=place, problem=f"{name} must be {expected}, not {value}", advice=advice)
 
 
@@ -107,7 +120,8 @@ def _expected(error_type: str, context: Mapping[str, Any]) -> tuple[str, str]:
     if error_type in _MAPPING:
         return "a mapping", "write its fields below it, indented"
     if error_type == "literal_error":
-        return f"one of {context['expected'].replace(' or ', ', ')}", "write one of these"
+        values = context["expected"].replace(" or ", ", ").replace("'", "")
+        return f"one of {values}", "write one of these"
     return _EXPECTED.get(error_type, ("another value", "see docs/manifests.md"))
 
 

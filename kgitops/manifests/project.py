@@ -42,6 +42,8 @@ class ClusterConfig:
     configs: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     policy_levels: Mapping[str, str] = field(default_factory=dict)
+    env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What was taken from the environment, to its variable's name: findings must not show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +162,7 @@ def _check(
             )
         )
         return None
-    project = _validate(_with_clusters(written.content, {}), document, env, findings)
+    project = _validate(_with_clusters(written.content, {}), document, Lookup({}, env), findings)
     clusters = _clusters_of(written.content)
     try:
         adapter("Project").validate_python(written.content)
@@ -178,7 +180,8 @@ def _check(
 def _cluster(name: str, written: ParsedDocument, env: Mapping[str, str]) -> ClusterConfig:
     findings: list[Finding] = []
     content = _with_clusters(written.content, {name: _clusters_of(written.content)[name]})
-    project = _validate(content, written.document, env, findings)
+    lookup = Lookup({}, env)
+    project = _validate(content, written.document, lookup, findings)
     if project is None or findings:
         raise FindingsError(findings)
     settings: ClusterSettings = project.spec.clusters[name]
@@ -197,14 +200,15 @@ def _cluster(name: str, written: ParsedDocument, env: Mapping[str, str]) -> Clus
         configs=_texts(settings.configs),
         variables=_texts(settings.variables),
         policy_levels=settings.policy_levels,
+        env_values=lookup.used_env,
     )
 
 
 def _validate(
-    content: Content, document: Document, env: Mapping[str, str], findings: list[Finding]
+    content: Content, document: Document, lookup: Lookup, findings: list[Finding]
 ) -> Project | None:
     before = len(findings)
-    content = substitute(content, document, Lookup({}, env), findings)
+    content = substitute(content, document, lookup, findings)
     if len(findings) > before:
         return None
     try:

@@ -19,7 +19,7 @@ class ProjectMetadata:
 
     name: Text
     """The project's name, its label."""
-    uid: Annotated[Text | None, Says("text that is not empty", "write it, or leave it out")] = None
+    uid: Annotated[Text | None, NotNull()] = None
     """The project's identity, written by init; without one the name is the identity."""
     formerly: list[Text] = field(default_factory=list)
     """Names and uids that this project had before."""
@@ -88,9 +88,9 @@ class ProjectSpec:
     """Files and folders of manifests, from the project's folder."""
     policies: list[str | PythonPolicy] = field(default_factory=list)
     """Folders of policies, and policies in Python; come in a later version."""
-    default_cluster: Annotated[Text | None, Says("a cluster's name", "name one of clusters")] = None
+    default_cluster: Annotated[Text | None, NotNull()] = None
     """The cluster that is used where none is named."""
-    principal: Annotated[Text | None, Says("a principal", "write Type:name")] = None
+    principal: Annotated[Text | None, NotNull()] = None
     """Who policies see as the requester."""
     clusters: dict[str, ClusterSettings] = field(default_factory=dict)
     """The clusters, by the names that -c takes."""

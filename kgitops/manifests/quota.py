@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.manifests.fields import NotNull, Says, Text, manifest
+from kgitops.manifests.fields import NotNull, Number, Says, Text, manifest
 from kgitops.manifests.metadata import Metadata
 
 
@@ -35,7 +35,7 @@ class QuotaEntity:
 
 
 _RATE = Says("a number above 0", "write a number such as 1048576, or remove the key")
-Rate = Annotated[int | float, _RATE]
+Rate = Annotated[Number, _RATE]
 
 
 @manifest

@@ -2,25 +2,23 @@
 
 from typing import Annotated, Literal
 
-from kgitops.manifests.fields import NotNull, Says, Text, manifest
+from kgitops.manifests.fields import NotNull, Text, manifest
 from kgitops.manifests.metadata import Metadata
-
-_OPTIONAL_TEXT = Says("text that is not empty", "write it, or leave it out")
 
 
 @manifest
 class TombstoneTarget:
     """The object: its address, or kind and name."""
 
-    address: Annotated[Text | None, _OPTIONAL_TEXT] = None
+    address: Annotated[Text | None, NotNull()] = None
     """The address, as a plan shows it: topic/orders, acl/…, quota/…."""
-    kind: Annotated[Text | None, _OPTIONAL_TEXT] = None
+    kind: Annotated[Text | None, NotNull()] = None
     """Topic; other kinds are named by their address."""
-    name: Annotated[Text | None, _OPTIONAL_TEXT] = None
+    name: Annotated[Text | None, NotNull()] = None
     """The topic's name."""
     virtual_cluster: Annotated[str | None, NotNull()] = None
     """The virtual cluster that the object lies in; comes in a later version."""
-    topic_id: Annotated[Text | None, _OPTIONAL_TEXT] = None
+    topic_id: Annotated[Text | None, NotNull()] = None
     """Delete the topic only if it has this id."""
 
 

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from kgitops.manifests.fields import (
     MAX_INT64,
-    NUMBERED,
     BrokerId,
     NotNull,
+    Numbered,
     PartitionId,
     Says,
     Whole,
@@ -30,7 +30,7 @@ class TopicSpec:
     """How many partitions the topic has; Kafka can add partitions and never remove one."""
     replication_factor: Annotated[int | None, Whole(1, 32767)] = None
     """How many replicas each partition has."""
-    assignments: Annotated[dict[PartitionId, list[BrokerId]] | None, NotNull(), NUMBERED] = None
+    assignments: Annotated[dict[PartitionId, list[BrokerId]] | None, Numbered()] = None
     """Partition id to the brokers of its replicas, the preferred leader first; instead of
     partitions and replicationFactor."""
     configs: dict[str, ConfigValue] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class TopicSpec:
     configs_policy: Literal["Declared", "Exact"] = "Declared"
     """Declared leaves config keys alone that no manifest declares; Exact removes them."""
     delete_records_before: Annotated[
-        dict[PartitionId, Annotated[int, Whole(0, MAX_INT64, 1500)]], NUMBERED
+        dict[PartitionId, Annotated[int, Whole(0, MAX_INT64, 1500)]], Numbered()
     ] = field(default_factory=dict)
     """Partition id to an offset: the records below it must be gone."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None

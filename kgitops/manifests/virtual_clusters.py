@@ -3,7 +3,7 @@
 from dataclasses import field
 from typing import Annotated, Literal
 
-from kgitops.manifests.fields import NotNull, Text, manifest
+from kgitops.manifests.fields import Flag, NotNull, Text, manifest
 from kgitops.manifests.metadata import MemberMetadata, Metadata
 
 DeletionPolicy = Literal["Protect", "Delete", "Orphan"]
@@ -19,7 +19,7 @@ class UserMember:
     """The virtual cluster, or kafka-cluster, whose ACLs the user takes along."""
     remove_old_acls_from: str | None = None
     """Where the user's old ACLs are removed, in a later commit."""
-    move: bool = False
+    move: Flag = False
     """Whether the user may be taken from another virtual cluster."""
 
 
@@ -31,7 +31,7 @@ class GroupMember:
     """The name of the group in the virtual cluster."""
     adopt: Annotated[str | None, NotNull()] = None
     """The existing group that becomes this one."""
-    copy_offsets: bool = False
+    copy_offsets: Flag = False
     """Whether the committed offsets are copied."""
 
 
@@ -57,7 +57,7 @@ class Lowering:
 
     cap_lowering: Annotated[str | None, NotNull()] = None
     """What is done about caps."""
-    deny_wins: Annotated[bool | None, NotNull()] = None
+    deny_wins: Annotated[Flag | None, NotNull()] = None
     """Whether a Deny outside wins."""
 
 
@@ -129,7 +129,7 @@ class ConsumerGroupSpec:
 
     adopt: Annotated[str | None, NotNull()] = None
     """The existing group that becomes this one."""
-    copy_offsets: bool = False
+    copy_offsets: Flag = False
     """Whether the committed offsets are copied."""
     deletion_policy: Annotated[DeletionPolicy | None, NotNull()] = None
     """What removing this document means."""
