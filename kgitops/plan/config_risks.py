@@ -65,7 +65,7 @@ _RULES: dict[str, Callable[[str, str], Risk | None]] = {
     "max.message.bytes": _shrinks(risks.MAX_MESSAGE_SHRINK),
     "max.decompressed.message.bytes": _shrinks(risks.MAX_MESSAGE_SHRINK),
     "min.insync.replicas": _grows_or_shrinks(risks.DURABILITY_STRICTER, risks.DURABILITY_WEAKER),
-    "unclean.leader.election.enable": _becomes("true", risks.DURABILITY_WEAKER, None),
+    "unclean.leader.election.enable": _becomes("true", risks.UNCLEAN_ELECTION, None),
     "message.timestamp.type": _always(risks.TIMESTAMP_RULES),
     "message.timestamp.before.max.ms": _always(risks.TIMESTAMP_RULES),
     "message.timestamp.after.max.ms": _always(risks.TIMESTAMP_RULES),
