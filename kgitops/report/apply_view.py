@@ -13,14 +13,13 @@ from kgitops.apply.events import (
 )
 from kgitops.apply.result import ApplyResult
 from kgitops.model.registry import Json
-from kgitops.model.verdict import ExitCode, Verdict
+from kgitops.model.verdict import Verdict
 from kgitops.report.ink import Line, ink
 from kgitops.report.object_names import object_name
 from kgitops.report.statements import reason_lines
 from kgitops.report.units import counted
 
 _STEPS_SHOWN = 20
-_RESUMABLE = frozenset({ExitCode.PARTIAL, ExitCode.INTERRUPTED, ExitCode.TERMINATED})
 
 
 def render_event_text(event: Event) -> str:
@@ -84,8 +83,6 @@ def render_summary(result: ApplyResult) -> str:
     if reasons:
         lines += [[], ["REASONS"], *([f"  ! {line}"] for line in reason_lines(reasons))]
     lines += [[], [_totals(result)]]
-    if result.verdict.exit in _RESUMABLE:
-        lines.append(["next: kgitops apply --resume goes on where this stopped"])
     return ink(lines, colour=False, ascii_only=False)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from kgitops.plan.plan import Action, Change
 from kgitops.report.details import Detail, shared_details
@@ -28,11 +29,19 @@ class Block:
     patterns: tuple[str, ...] = ()
 
 
-def blocks(section: Section, *, full: bool) -> tuple[Block, ...]:
-    """A section's changes, each in exactly one block; nothing is folded when ``full``."""
-    if full:
+class Grouping(Enum):
+    """How far changes are put together: each alone, alike ones together, or many counted."""
+
+    ALONE = auto()
+    ALIKE = auto()
+    FOLDED = auto()
+
+
+def blocks(section: Section, grouping: Grouping) -> tuple[Block, ...]:
+    """A section's changes, each in exactly one block."""
+    if grouping is Grouping.ALONE:
         return tuple(Block(changes=(change,)) for change in section.changes)
-    many = len(section.changes) > FOLD_ABOVE
+    many = grouping is Grouping.FOLDED and len(section.changes) > FOLD_ABOVE
     found: list[Block] = []
     rest: list[Change] = []
     for alike in _alike(section.changes):

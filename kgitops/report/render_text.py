@@ -9,7 +9,7 @@ from kgitops.plan.plan import Action, Change, Kind, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.risks import Level, Risk
 from kgitops.report.details import Detail, details, stake, warning
-from kgitops.report.folding import FOLD_ABOVE, Block, blocks
+from kgitops.report.folding import FOLD_ABOVE, Block, Grouping, blocks
 from kgitops.report.ink import Line, Part, Style, ink
 from kgitops.report.object_names import object_name
 from kgitops.report.safe_text import terminal_text
@@ -120,7 +120,7 @@ class _Page:
                 yield ["  ", (Style.RED, "!"), f" {loss_sentence(loss)}"]
 
     def section(self, section: Section) -> Iterator[Line]:
-        found = blocks(section, full=self.full)
+        found = blocks(section, Grouping.ALONE if self.full else Grouping.FOLDED)
         named = [change for block in found if not block.patterns for change in block.changes]
         columns = {
             kind: self.columns([change for change in named if change.kind is kind]) for kind in Kind

@@ -44,7 +44,7 @@ def guarded_line(line: str) -> str:
 def code_span(text: str) -> str:
     """``text`` as a code span of Markdown: literal, on one line."""
     safe = shortened(terminal_text(text), _LONGEST) or "(empty)"
-    ticks = "`" * (_longest_run(safe) + 1)
+    ticks = "`" * (longest_run(safe) + 1)
     # A span may not begin or end with its delimiter; one blank on both sides is not shown.
     pad = " " if safe.startswith(("`", " ")) or safe.endswith(("`", " ")) else ""
     return f"{ticks}{pad}{safe}{pad}{ticks}"
@@ -52,9 +52,14 @@ def code_span(text: str) -> str:
 
 def fenced(lines: Sequence[str], info: str) -> str:
     """``lines``, safe on their own, in a fence that none of them can close."""
-    longest = max(map(_longest_run, lines), default=0)
+    longest = max(map(longest_run, lines), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join((f"{fence}{info}", *lines, fence))
+
+
+def longest_run(text: str) -> int:
+    """The longest run of backticks in ``text``."""
+    return max(map(len, _BACKTICKS.findall(text)), default=0)
 
 
 def comment_token(text: str) -> str:
@@ -93,7 +98,3 @@ def _escaped(char: str) -> str:
     if code <= 0xFF:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
-
-
-def _longest_run(text: str) -> int:
-    return max(map(len, _BACKTICKS.findall(text)), default=0)

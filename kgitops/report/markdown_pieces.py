@@ -1,0 +1,192 @@
+"""A plan cut into pieces for a comment: each can be shown in full, in rows, or counted.
+
+Pieces that are ``open`` always stand unfolded. What must never be left out (deletions, lost data,
+lost access, refusals) is in every variant of its piece.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from kgitops.plan.plan import Action, Change, Plan
+from kgitops.plan.risks import Level, Risk
+from kgitops.report.details import Detail, details, stake, warning
+from kgitops.report.folding import FOLD_ABOVE, Grouping, blocks, name_patterns
+from kgitops.report.object_names import object_name
+from kgitops.report.safe_text import terminal_text
+from kgitops.report.sections import Section, kind_word, never_folded, sections
+from kgitops.report.statements import drift_sentence, loss_sentence, reason_lines
+from kgitops.report.units import counted
+from kgitops.report.values import shortened
+
+# What GitHub colours in a diff: - red, + green, ! orange, # grey.
+_MARKS = {
+    Action.CREATE: "+",
+    Action.UPDATE: "!",
+    Action.DELETE: "-",
+    Action.ADOPT: "#",
+    Action.FORGET: "#",
+}
+_LONGEST_LINE = 1_500
+_SHORT_NAME = 100
+
+
+class Depth(IntEnum):
+    """How much of a piece is shown."""
+
+    FULL = 0
+    ROWS = 1
+    COUNT = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One group of lines, by depth.
+
+    ``elided`` are the changes that COUNT does not name; ``changes`` how many the piece is about.
+    """
+
+    title: str
+    variants: tuple[tuple[str, ...], ...]
+    open: bool
+    changes: int = 0
+    elided: tuple[Change, ...] = ()
+
+    def lines(self, depth: Depth) -> tuple[str, ...]:
+        """The lines at ``depth``, or at the piece's last one where it has no further."""
+        return self.variants[min(depth, len(self.variants) - 1)]
+
+
+def pieces(plan: Plan) -> tuple[Piece, ...]:
+    """Everything a comment shows, the most important first."""
+    found = [
+        _fixed("Stops", [f"! {line}" for line in reason_lines(plan.verdict.reasons)]),
+        *(_of_section(section) for section in sections(plan) if _open(section)),
+        _fixed("Rights lost", [f"! {loss_sentence(loss)}" for loss in plan.access_losses]),
+        _listed("Drift", [f"! {drift_sentence(drift, full=False)}" for drift in plan.drift]),
+        _listed(
+            "Warnings",
+            [
+                f"! {f'{warned.source}: ' if warned.source else ''}{warned.problem}; "
+                f"{warned.advice}"
+                for warned in plan.warnings
+            ],
+        ),
+        *(_of_section(section) for section in sections(plan) if not _open(section)),
+    ]
+    return tuple(piece for piece in found if piece.variants[0])
+
+
+def _open(section: Section) -> bool:
+    return any(map(never_folded, section.changes))
+
+
+def _of_section(section: Section) -> Piece:
+    changes = section.changes
+    counted_only = tuple(change for change in changes if not never_folded(change))
+    kept = tuple(_row(change) for change in changes if never_folded(change))
+    return Piece(
+        title=f"{section.title.capitalize()} ({len(changes):,})",
+        variants=(
+            tuple(_full(section)),
+            (*kept, *_names(counted_only)),
+            (*kept, *_counts(counted_only)),
+        ),
+        open=_open(section),
+        changes=len(changes),
+        elided=counted_only,
+    )
+
+
+def _full(section: Section) -> Iterator[str]:
+    for block in blocks(section, Grouping.ALIKE):
+        first = block.changes[0]
+        if len(block.changes) == 1:
+            yield _head(first, f"{_name(first)}{_place(first)}")
+            yield from _indented(details(first, full=False))
+            continue
+        yield _head(first, counted(len(block.changes), kind_word(block.changes)))
+        yield from _indented(block.shared)
+        for change in block.changes:
+            held = stake(change)
+            yield _line(f"{_mark(change)}     {_name(change)}{_place(change)}  {held}".rstrip())
+
+
+def _indented(found: Iterable[Detail]) -> Iterator[str]:
+    return (_line(f"      {_detail(detail)}") for detail in found)
+
+
+def _row(change: Change) -> str:
+    head = _head(change, f"{_name(change)}{_place(change)}")
+    # A deletion says in every form which topic it is and what it holds.
+    held = stake(change) if Action.DELETE in change.actions else ""
+    return _line(f"{head}  {held}".rstrip())
+
+
+def _head(change: Change, what: str) -> str:
+    code = _code(change.risk, warning(change))
+    return _line(f"{_mark(change)} {' and '.join(change.actions)} {what}  {code}")
+
+
+def _mark(change: Change) -> str:
+    return _MARKS[change.actions[-1]]
+
+
+def _place(change: Change) -> str:
+    return f" ({change.source.file}:{change.source.line})" if change.source else ""
+
+
+def _name(change: Change) -> str:
+    return str(object_name(change.address))
+
+
+def _detail(detail: Detail) -> str:
+    risk = detail.risk
+    if not detail.label:
+        return f"{_code(risk, detail.value)}" if risk else detail.value
+    note = f"  {_code(risk, risk.text)}" if risk and risk.level is not Level.SAFE else ""
+    return f"{detail.symbol} {detail.label}: {detail.value}{note}"
+
+
+def _code(risk: Risk, words: str) -> str:
+    return f"{risk.code} {risk.name}{f': {words}' if words else ''}"
+
+
+def _names(changes: Sequence[Change]) -> Iterator[str]:
+    """One short row an object below a line for what they have in common."""
+    for group in _groups(changes):
+        yield _head(group[0], counted(len(group), kind_word(group)))
+        for change in group:
+            yield _line(f"{_mark(change)}     {_name(change)}")
+
+
+def _counts(changes: Sequence[Change]) -> Iterator[str]:
+    for group in _groups(changes):
+        names = ", ".join(shortened(name, _SHORT_NAME) for name in name_patterns(group))
+        yield _line(f"{_head(group[0], counted(len(group), kind_word(group)))}  {names}")
+
+
+def _groups(changes: Sequence[Change]) -> Iterable[list[Change]]:
+    groups: dict[object, list[Change]] = {}
+    for change in changes:
+        groups.setdefault((change.kind, change.actions, change.risk), []).append(change)
+    return groups.values()
+
+
+def _fixed(title: str, lines: Sequence[str]) -> Piece:
+    """Lines that are always all there."""
+    return Piece(title=f"{title} ({len(lines):,})", variants=(tuple(map(_line, lines)),), open=True)
+
+
+def _listed(title: str, lines: Sequence[str]) -> Piece:
+    """Lines of which the first few are enough when room is short."""
+    safe = tuple(map(_line, lines))
+    few = safe
+    if len(safe) > FOLD_ABOVE:
+        few = (*safe[:FOLD_ABOVE], f"# and {len(safe) - FOLD_ABOVE:,} more: kgitops show --full")
+    count = (f"# {len(safe):,}: kgitops show --full",) if safe else ()
+    return Piece(title=f"{title} ({len(safe):,})", variants=(safe, few, count), open=True)
+
+
+def _line(text: str) -> str:
+    return shortened(terminal_text(text), _LONGEST_LINE)
