@@ -1,17 +1,18 @@
 """Decides CreateAcls, DeleteAcls, DescribeAcls, and KIP-4's AlterAcls and ListAcls (spec §3.8)."""
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgitops.cluster.embedded.acl_filter import AclFilter
+from kgitops.cluster.embedded.acl_filter import AclFilter, exactly
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import AuthorizerKind
 from kgitops.cluster.embedded.records import (
     AccessControlEntryRecord,
     RemoveAccessControlEntryRecord,
 )
-from kgitops.cluster.embedded.refusal import Refusal, attempt
+from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PermissionType, ResourceType
 from kgitops.model.names import is_principal
 from kgitops.model.results import OK, ErrorCode, RequestResult
@@ -25,6 +26,17 @@ class DeletedAcls:
 
     result: RequestResult = OK
     bindings: tuple[AclBinding, ...] = ()
+
+
+AclResource = tuple[ResourceType, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AclAction:
+    """One action of KIP-4's AlterAcls."""
+
+    binding: AclBinding
+    is_add: bool
 
 
 def create_acls(draft: Draft, bindings: Sequence[AclBinding | AclFilter]) -> list[RequestResult]:
@@ -50,6 +62,42 @@ def describe_acls(draft: Draft, wanted: AclFilter) -> DeletedAcls:
     if not refused.ok and not _are_own_allows(draft, wanted, matching):
         return DeletedAcls(result=refused)
     return DeletedAcls(bindings=tuple(matching))
+
+
+def alter_acls(
+    draft: Draft, requests: Sequence[tuple[AclResource, Sequence[AclAction]]]
+) -> dict[AclResource, list[RequestResult]]:
+    """One result for each action of each resource, in order; its deletions are done first."""
+    refused = attempt(_check_may, draft, Operation.ALTER)
+    times = Counter(resource for resource, _ in requests)
+    results: dict[AclResource, list[RequestResult]] = {}
+    for resource, actions in requests:
+        if not refused.ok:
+            results[resource] = [refused for _ in actions]
+        elif times[resource] > 1:
+            _log.info("resource %r is in one AlterAcls request more than once", resource)
+            results[resource] = [duplicate("Duplicate resource.")]
+        else:
+            results[resource] = _alter(draft, resource, actions)
+    return results
+
+
+def _alter(
+    draft: Draft, resource: AclResource, actions: Sequence[AclAction]
+) -> list[RequestResult]:
+    results: dict[int, RequestResult] = {}
+    # An add is never undone by a deletion that stands after it (A4-84).
+    for index, action in sorted(enumerate(actions), key=lambda item: item[1].is_add):
+        binding = action.binding
+        if (binding.resource_type, binding.resource_name) != resource:
+            results[index] = RequestResult(
+                code=ErrorCode.INVALID_REQUEST, message="The ACL is of another resource."
+            )
+        elif action.is_add:
+            results[index] = attempt(_create, draft, binding)
+        else:
+            results[index] = _delete(draft, exactly(binding)).result
+    return [results[index] for index in range(len(actions))]
 
 
 def _check_may(draft: Draft, operation: Operation) -> None:

@@ -16,13 +16,14 @@ from kgitops.cluster.embedded.acl_filter import exactly
 from kgitops.cluster.embedded.assignments import ManualAssignment
 from kgitops.cluster.embedded.broker_control import fence_brokers
 from kgitops.cluster.embedded.controller import Controller
-from kgitops.cluster.embedded.draft import Draft, ExcessivelyLargeBatchError
+from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.image import TopicImage
 from kgitops.cluster.embedded.options import Faults
 from kgitops.cluster.embedded.records import TOPIC
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.cluster.embedded.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.state import BACKEND, build_cluster_state
+from kgitops.cluster.embedded.waiting import TIMED_OUT
 from kgitops.model.capabilities import Capabilities, Validation
 from kgitops.model.clock import to_text
 from kgitops.model.cluster_state import ClusterState
@@ -92,16 +93,17 @@ class EmbeddedCluster:
         """Decide the batch and append what was decided; one result each, in order."""
 
         def decide(draft: Draft) -> list[RequestResult]:
-            return [attempt(_decide, draft, request) for request in requests]
+            held = not validate_only
+            results = [attempt(_decide, draft, request) for request in requests]
+            return [
+                TIMED_OUT if held and result.ok and _is_held(draft, request) else result
+                for request, result in zip(requests, results, strict=True)
+            ]
 
         try:
             return self.controller.decide(decide, principal=principal, validate_only=validate_only)
         except ExcessivelyLargeBatchError:
-            too_large = RequestResult(
-                code=ErrorCode.POLICY_VIOLATION,
-                message="Unable to perform excessively large batch operation.",
-            )
-            return [too_large for _ in requests]
+            return [TOO_LARGE for _ in requests]
 
     def produce(self, topic: str, partition: int, records: int, bytes_each: int) -> None:
         """Simulate producers, for tests and demonstrations: a partition grows by ``records``."""
@@ -124,6 +126,17 @@ class EmbeddedCluster:
     def close(self) -> None:
         """Close the store."""
         self.controller.close()
+
+
+def _is_held(draft: Draft, request: Request) -> bool:
+    """Whether a simulated fault keeps the request from being finished in time (A4-42, A4-65)."""
+    match request:
+        case CreateTopicRequest():
+            return request.topic in draft.faults.leaderless_topics
+        case DeleteTopicRequest():
+            return draft.delta.topics.by_id(request.topic_id) is not None
+        case _:
+            return False
 
 
 def _decide(draft: Draft, request: Request) -> RequestResult | None:

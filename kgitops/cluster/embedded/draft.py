@@ -8,8 +8,15 @@ from kgitops.cluster.embedded.image import Image
 from kgitops.cluster.embedded.options import Faults, Options
 from kgitops.cluster.embedded.records import Record, wire_records
 from kgitops.cluster.embedded.replay import Delta
+from kgitops.model.results import ErrorCode, RequestResult
 
 MAX_WIRE_RECORDS = 10_000
+
+
+TOO_LARGE = RequestResult(
+    code=ErrorCode.POLICY_VIOLATION,
+    message="Unable to perform excessively large batch operation.",
+)
 
 
 class ExcessivelyLargeBatchError(Exception):

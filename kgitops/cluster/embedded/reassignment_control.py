@@ -1,6 +1,7 @@
 """Decides AlterPartitionReassignments (A4-80)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from kgitops.cluster.embedded.assignments import check_replicas
 from kgitops.cluster.embedded.draft import Draft
@@ -11,6 +12,15 @@ from kgitops.model.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
 
 TopicPartition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OngoingReassignment:
+    """A partition on the move: all its replicas, those that come and those that go."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
 
 
 def alter_partition_reassignments(
@@ -70,6 +80,26 @@ def reassign(
     _move(draft, topic, partition, tuple(replicas))
 
 
+def list_ongoing(
+    draft: Draft, partitions: Iterable[TopicPartition] | None
+) -> dict[TopicPartition, OngoingReassignment]:
+    """The partitions that are on the move; None asks for all.
+
+    Raises:
+        Refusal: the principal may not describe the cluster (31).
+    """
+    if not draft.authorizer.cluster(Operation.DESCRIBE):
+        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    wanted = None if partitions is None else frozenset(partitions)
+    by_name = draft.image.topics.by_name
+    return {
+        (name, partition): _ongoing(by_name[name].assignment[partition], target)
+        for name in sorted(by_name)
+        for partition, target in sorted(by_name[name].targets.items())
+        if wanted is None or (name, partition) in wanted
+    }
+
+
 def finish_reassignments(draft: Draft) -> None:
     """Complete every move that was held up."""
     for topic in draft.image.topics.by_name.values():
@@ -77,6 +107,12 @@ def finish_reassignments(draft: Draft) -> None:
             draft.write(
                 PartitionChangeRecord(topic_id=topic.topic_id, partition=partition, replicas=target)
             )
+
+
+def _ongoing(current: tuple[int, ...], target: tuple[int, ...]) -> OngoingReassignment:
+    adding = tuple(broker for broker in target if broker not in current)
+    removing = tuple(broker for broker in current if broker not in target)
+    return OngoingReassignment(replicas=(*current, *adding), adding=adding, removing=removing)
 
 
 def _move(draft: Draft, topic: TopicImage, partition: int, target: tuple[int, ...]) -> None:
