@@ -9,7 +9,7 @@ from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import REAL, Options, Surroundings
 from kgitops.cluster.embedded.records import RegisterBrokerRecord
-from kgitops.cluster.embedded.store import create_store, memory_store, open_store
+from kgitops.cluster.embedded.store_file import create_store, memory_store, open_store
 from kgitops.model.cluster_state import Broker
 
 
