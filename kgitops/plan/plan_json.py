@@ -133,8 +133,8 @@ def plan_to_json(plan: Plan) -> dict[str, Json]:
         ],
         "kept": [{"address": kept.address, "rule": kept.rule} for kept in plan.kept],
         "lowering": [],
-        "warnings": [_finding_to_json(finding) for finding in plan.warnings],
-        "findings": [_finding_to_json(finding) for finding in plan.findings],
+        "warnings": [finding_to_json(finding) for finding in plan.warnings],
+        "findings": [finding_to_json(finding) for finding in plan.findings],
         "refusals": [_reason_to_json(reason) for reason in plan.refusals],
         "partial": plan.partial,
         "allow_deletes": plain_json(plan.allow_deletes),
@@ -184,6 +184,16 @@ def summary(plan: Plan) -> dict[str, int]:
         "kept": len(plan.kept),
         "drift": len(plan.drift),
         "denied": 0,
+    }
+
+
+def finding_to_json(finding: Finding) -> dict[str, Json]:
+    """A finding, as plans and reports show it."""
+    return {
+        "source": _source_to_json(finding.source),
+        "problem": finding.problem,
+        "advice": finding.advice,
+        "severity": str(finding.severity),
     }
 
 
@@ -264,15 +274,6 @@ def _planned_request_to_json(planned: PlannedRequest) -> dict[str, Json]:
         "body": request_to_json(planned.request),
         "expects": _precondition_to_json(planned.expects),
         "validated": str(planned.validated),
-    }
-
-
-def _finding_to_json(finding: Finding) -> dict[str, Json]:
-    return {
-        "source": _source_to_json(finding.source),
-        "problem": finding.problem,
-        "advice": finding.advice,
-        "severity": str(finding.severity),
     }
 
 

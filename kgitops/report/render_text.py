@@ -176,7 +176,7 @@ class _Page:
         names = (len(str(object_name(change.address))) for change in changes)
         places = (len(_place(change)) for change in changes)
         return _Columns(
-            source=min(max(names, default=0) + 2, self.width // 2),
+            source=min(max(names, default=0) + 2, max(self.width - 36, self.width // 2)),
             risk=min(max(places, default=0), self.width // 3),
         )
 

@@ -2,41 +2,27 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report.plans import ALL_PLANS, any_plan, one_change, twelve_changes
+from report.plans import ALL_PLANS, any_plan, one_change, sealed, twelve_changes
 
 from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import (
-    SealedPlan,
     check_usable,
     json_text,
     plan_digest,
     read_plan,
-    seal,
     sealed_to_json,
     to_text,
 )
 from kgitops.plan.plan_json import plan_to_json
-
-CREATED = datetime(2026, 11, 21, 9, 12, 7, tzinfo=UTC)
-
-
-def sealed(plan: Plan, nonce: str = "n-1") -> SealedPlan:
-    return seal(
-        plan,
-        captured_at="2026-11-21T09:12:00Z",
-        created=CREATED,
-        expires=CREATED + timedelta(hours=24),
-        nonce=nonce,
-    )
 
 
 def resealed(document: dict[str, object]) -> str:

@@ -1,6 +1,7 @@
 """Plans to render and to seal: a handful built by hand, and a strategy for any plan at all."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 from model.request_strategies import any_text, requests, topic_ids
@@ -38,9 +39,24 @@ from kgitops.plan.plan import (
     Precondition,
     Target,
 )
+from kgitops.plan.plan_file import SealedPlan, seal
 from kgitops.plan.risks import Risk, all_risks
 
 TOPIC_ID = "pLbTz2s1R5eK0cQyA1b2Cg"
+
+
+CREATED = datetime(2026, 11, 21, 9, 12, 7, tzinfo=UTC)
+
+
+def sealed(plan: Plan, nonce: str = "n-1") -> SealedPlan:
+    """The plan as it would be saved, good for a day."""
+    return seal(
+        plan,
+        captured_at="2026-11-21T09:12:00Z",
+        created=CREATED,
+        expires=CREATED + timedelta(hours=24),
+        nonce=nonce,
+    )
 
 
 def make_plan(*changes: Change, **more: object) -> Plan:

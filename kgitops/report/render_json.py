@@ -1,0 +1,12 @@
+"""A plan as JSON: what a saved plan holds, without the envelope where it has none."""
+
+from kgitops.plan.plan import Plan
+from kgitops.plan.plan_file import SealedPlan, json_text, plan_digest, to_text
+from kgitops.plan.plan_json import plan_to_json
+
+
+def render_json(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
+    """The file's text, or the plan with its digest alone."""
+    if sealed is not None:
+        return to_text(sealed)
+    return json_text({**plan_to_json(plan), "plan_digest": plan_digest(plan)})
