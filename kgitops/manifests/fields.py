@@ -31,7 +31,6 @@ _CONFIG = ConfigDict(
     alias_generator=to_camel,
     validate_by_name=False,
     validate_by_alias=True,
-    use_attribute_docstrings=True,
     defer_build=True,
 )
 
@@ -158,7 +157,7 @@ class EnumName:
     ) -> JsonSchemaValue:
         """Editors complete from the enum; the pattern takes what kgitops takes beside it."""
         names = [str(member) for member in self._members]
-        return {"anyOf": [{"enum": names}, {"type": "string", "pattern": _any_case(names)}]}
+        return {"anyOf": [{"enum": names}, {"type": "string", "pattern": _any_case(self._members)}]}
 
 
 def _without_null(schema: CoreSchema) -> CoreSchema:
@@ -166,14 +165,15 @@ def _without_null(schema: CoreSchema) -> CoreSchema:
 
 
 def _fold(name: str) -> str:
-    return name.casefold().replace("_", "").replace("-", "")
+    return name.casefold().replace("-", "_")
 
 
-def _any_case(names: list[str]) -> str:
-    def letters(name: str) -> str:
-        return "[_-]?".join(f"[{char.upper()}{char.lower()}]" for char in _fold(name))
+def _any_case(members: type[StrEnum]) -> str:
+    def letters(word: str) -> str:
+        return "".join(f"[{letter.upper()}{letter.lower()}]" for letter in word)
 
-    return f"^({'|'.join(map(letters, names))})$"
+    spellings = ("[_-]?".join(map(letters, member.name.split("_"))) for member in members)
+    return f"^({'|'.join(spellings)})$"
 
 
 def _numbers_as_keys(value: object) -> object:

@@ -25,11 +25,11 @@ class QuotaEntity:
     """Whom the quotas are for: user, clientId, both, or ip."""
 
     user: EntityName = None
-    """The user's name without "User:", or {default: true} (or "<default>") for all others."""
+    """The user's name without "User:", or {default: true} (or `<default>`) for all others."""
     client_id: EntityName = None
-    """The client id, or {default: true} (or "<default>") for all others."""
+    """The client id, or {default: true} (or `<default>`) for all others."""
     ip: EntityName = None
-    """The address, or {default: true} (or "<default>") for all others; stands alone."""
+    """The address, or {default: true} (or `<default>`) for all others; stands alone."""
     virtual_cluster: EntityName = None
     """The virtual cluster; comes in a later version."""
 

@@ -1,24 +1,29 @@
 """The JSON Schemas of all kinds, made from the models, for editors and for ``kgitops schema``."""
 
 import json
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kgitops.manifests.kinds import KINDS, adapter
+from kgitops.manifests import metadata
+from kgitops.manifests.field_docs import field_docs
+from kgitops.manifests.kinds import KINDS, adapter, model
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
+
+_PLACEHOLDER: Schema = {"type": "string", "pattern": r"^\$\{(var|env):[^{}]+\}$"}
 
 
 def build_schema(kind: str | None = None) -> Schema:
     """The JSON Schema (2020-12) of documents of ``kind``, or of any document."""
     if kind is not None:
-        schema = _kind_schema(kind)
+        schema = _with_placeholders(kind_schema(kind))
         return {"$schema": DIALECT, "title": f"kgitops {kind}", **schema}
     definitions: Schema = {}
     for name in KINDS:
-        schema = dict(_kind_schema(name))
+        schema = _with_placeholders(kind_schema(name))
         definitions.update(schema.pop("$defs", {}))
         definitions[name] = schema
     return {
@@ -31,15 +36,15 @@ def build_schema(kind: str | None = None) -> Schema:
 
 def field_names(kind: str, path: tuple[str | int, ...]) -> list[str]:
     """The fields that a document of ``kind`` may have below ``path``."""
-    root = _kind_schema(kind)
+    root = kind_schema(kind)
     node = root
     for step in path:
-        node = _resolve(node, root)
+        node = resolve(node, root)
         if isinstance(step, int):
             node = node.get("items", {})
         else:
             node = node.get("properties", {}).get(step) or node.get("additionalProperties") or {}
-    return sorted(_resolve(node, root).get("properties", {}))
+    return sorted(resolve(node, root).get("properties", {}))
 
 
 def write_schemas(folder: Path) -> None:
@@ -57,13 +62,18 @@ def schema_files() -> dict[str, str]:
 
 
 @cache
-def _kind_schema(kind: str) -> Schema:
+def kind_schema(kind: str) -> Schema:
+    """The schema of one kind, as its values are without placeholders."""
     schema: Schema = _tidy(adapter(kind).json_schema())
+    module = sys.modules[model(kind).__module__]
+    for name, definition in schema.get("$defs", {}).items():
+        _describe(definition, getattr(module, name, None) or getattr(metadata, name))
+    _describe(schema, model(kind))
     return schema
 
 
 def _tidy(node: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """Without pydantic's titles and null defaults, and without line breaks in descriptions."""
+    """Without pydantic's titles and null defaults, which say nothing."""
     if isinstance(node, list):
         return [_tidy(item) for item in node]
     if not isinstance(node, dict):
@@ -72,18 +82,50 @@ def _tidy(node: Any) -> Any:  # noqa: ANN401 (any JSON)
     for key, value in node.items():
         if key == "properties":
             result[key] = {name: _tidy(field) for name, field in value.items()}
-        elif key == "description":
-            result[key] = " ".join(value.split("\n\nExample:")[0].split())
         elif not (key == "title" or (key == "default" and value is None)):
             result[key] = _tidy(value)
     return result
 
 
-def _resolve(node: Schema, root: Schema) -> Schema:
+def _describe(schema: Schema, described: type) -> None:
+    schema["description"] = " ".join((described.__doc__ or "").split("\n\n")[0].split())
+    for name, text in field_docs(described).items():
+        schema["properties"][name]["description"] = text
+
+
+def _with_placeholders(node: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """A copy in which a placeholder may stand for every number, boolean and name of a choice."""
+    if isinstance(node, list):
+        return [_with_placeholders(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    result: Schema = {}
+    for key, value in node.items():
+        if key == "properties":
+            result[key] = {name: _or_placeholder(field) for name, field in value.items()}
+        elif key in ("items", "additionalProperties"):
+            result[key] = _or_placeholder(value)
+        else:
+            result[key] = _with_placeholders(value)
+    return result
+
+
+def _or_placeholder(field: Any) -> Any:  # noqa: ANN401 (any JSON)
+    value = _with_placeholders(field)
+    if not isinstance(value, dict):
+        return value
+    if "enum" not in value and value.get("type") not in ("integer", "number", "boolean"):
+        return value
+    about = {key: value.pop(key) for key in ("description", "default") if key in value}
+    return {**about, "anyOf": [value, _PLACEHOLDER]}
+
+
+def resolve(node: Schema, root: Schema) -> Schema:
+    """The schema that ``node`` refers to; of several the one that has fields."""
     if "$ref" in node:
-        return _resolve(root["$defs"][node["$ref"].rsplit("/", 1)[1]], root)
+        return resolve(root["$defs"][node["$ref"].rsplit("/", 1)[1]], root)
     for option in node.get("anyOf", []):
-        resolved = _resolve(option, root)
+        resolved = resolve(option, root)
         if "properties" in resolved:
             return resolved
     return node

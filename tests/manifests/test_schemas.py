@@ -1,0 +1,167 @@
+"""The JSON Schemas and the reference say what the models say."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from manifests.loading import acl, quota, tombstone, topic
+
+from kgitops.manifests.kinds import KINDS, LATER, adapter
+from kgitops.manifests.reference import example, render_reference
+from kgitops.manifests.schema import build_schema, field_names, schema_files
+
+ROOT = Path(__file__).parents[2]
+LATER_EXAMPLES = {
+    "VirtualCluster": """
+        metadata: {name: emea.sales, labels: {team: sales}}
+        spec:
+          members:
+            mode: authoritative
+            users:
+              - {principal: User:app, copyAclsFrom: kafka-cluster, removeOldAclsFrom: null}
+              - sales-web
+            clientIds: [sales-batch]
+            groups: [{name: sales-etl, adopt: sales-etl, copyOffsets: true}, plain]
+            transactionalIds: [sales-tx-1]
+          lowering: {capLowering: clamp, denyWins: false}
+          deletionPolicy: Protect
+    """,
+    "TopicLink": """
+        metadata: {name: sales.orders, virtualCluster: analytics}
+        spec: {target: {virtualCluster: emea.sales, topic: Orders}}
+    """,
+    "ConsumerGroup": """
+        metadata: {name: sales-etl, virtualCluster: emea.sales}
+        spec: {adopt: sales-etl, copyOffsets: true, deletionPolicy: Orphan}
+    """,
+    "VirtualClusterBinding": """
+        metadata: {name: ana-reader, virtualCluster: analytics}
+        spec: {user: User:ana-reader}
+    """,
+    "Policy": """
+        metadata: {name: min-insync}
+        spec:
+          description: A topic must survive the loss of one broker.
+          remediation: Set min.insync.replicas to replicationFactor - 1.
+          level: hard
+          match: {requests: [CreateTopic, AlterTopic], names: ["payments.*"]}
+          variables:
+            - {name: isr, expression: "int(requested.configs['min.insync.replicas'])"}
+          validations:
+            - expression: "variables.isr == requested.replicationFactor - 1"
+              messageExpression: "'min.insync.replicas is ' + string(variables.isr)"
+    """,
+    "Waiver": """
+        metadata: {name: once}
+        spec:
+          {policy: isr, address: topic/a, owner: me, reason: r, ticket: T-1, expires: "2026-12-31"}
+    """,
+}
+
+
+def documents(kind: str) -> object:
+    if kind in LATER:
+        return {
+            "apiVersion": "kgitops/v1",
+            "kind": kind,
+            **yaml.safe_load(LATER_EXAMPLES[kind]),
+        }
+    return yaml.safe_load(example(kind))
+
+
+def test_the_schemas_in_the_repository_are_up_to_date() -> None:
+    """To regenerate: uv run python -m kgitops.manifests.schema."""
+    for name, text in schema_files().items():
+        assert (ROOT / "schemas" / name).read_text(encoding="utf-8") == text, name
+
+
+def test_the_reference_in_the_repository_is_up_to_date() -> None:
+    """To regenerate: uv run python -m kgitops.manifests.reference."""
+    assert (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8") == render_reference()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_schema_is_a_schema(kind: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(build_schema(kind))
+    jsonschema.Draft202012Validator.check_schema(build_schema())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_example_of_a_kind_satisfies_its_schema_and_its_model(kind: str) -> None:
+    document = documents(kind)
+    jsonschema.validate(document, build_schema(kind))
+    jsonschema.validate(document, build_schema())
+    adapter(kind).validate_python(document)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_unknown_field_satisfies_neither_schema_nor_model(kind: str) -> None:
+    document = documents(kind)
+    assert isinstance(document, dict)
+    document["spec"]["virtualCluser"] = "x"
+    assert not jsonschema.Draft202012Validator(build_schema(kind)).is_valid(document)
+    assert not jsonschema.Draft202012Validator(build_schema()).is_valid(document)
+    with pytest.raises(ValueError, match="virtualCluser"):
+        adapter(kind).validate_python(document)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        topic(spec="{partitions: 0, replicationFactor: 1}"),
+        topic(spec="{partitions: three, replicationFactor: 1}"),
+        topic(spec="{partitions: null, replicationFactor: 1}"),
+        topic(spec="{partitions: 1, replicationFactor: 32768}"),
+        topic(spec="{assignments: {'0': [-1]}}"),
+        topic(spec="{partitions: 1, replicationFactor: 1, configs: {retention.ms: null}}"),
+        topic(spec="{partitions: 1, replicationFactor: 1, deletionPolicy: Maybe}"),
+        topic(name="1"),
+        acl("permission: Allow\noperations: []\nresource: {type: topic, name: a}"),
+        acl("permission: Perhaps\noperations: [Read]\nresource: {type: topic, name: a}"),
+        acl("permission: Allow\noperations: [Fly]\nresource: {type: topic, name: a}"),
+        acl("permission: Allow\noperations: [Read]\nresource: {type: queue, name: a}"),
+        quota("{user: 7}", "{producer_byte_rate: 1}"),
+        quota("{user: {default: false}}", "{producer_byte_rate: 1}"),
+        quota("{user: a}", "{}"),
+        quota("{user: a}", '{producer_byte_rate: "1"}'),
+        tombstone("topic/orders"),
+    ],
+)
+def test_schema_and_model_refuse_the_same(text: str) -> None:
+    document = yaml.safe_load(text)
+    kind = document["kind"]
+    assert not jsonschema.Draft202012Validator(build_schema(kind)).is_valid(document)
+    with pytest.raises(ValueError, match="validation error"):
+        adapter(kind).validate_python(document)
+
+
+@pytest.mark.parametrize("name", ["transactionalId", "TRANSACTIONAL_ID", "transactional-id"])
+def test_the_schema_takes_kafkas_names_in_any_case(name: str) -> None:
+    document = yaml.safe_load(
+        acl(f"permission: ALLOW\noperations: [WRITE]\nresource: {{type: {name}, name: a}}")
+    )
+    jsonschema.validate(document, build_schema("Acl"))
+    adapter("Acl").validate_python(document)
+
+
+def test_the_schema_takes_a_placeholder_for_a_number() -> None:
+    document = yaml.safe_load(
+        topic(spec='{partitions: "${var:partitions}", replicationFactor: "${env:RF:-3}"}')
+    )
+    jsonschema.validate(document, build_schema("Topic"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_has_a_description(kind: str) -> None:
+    schema = build_schema(kind)
+    for definition in [schema, *schema.get("$defs", {}).values()]:
+        for name, field in definition["properties"].items():
+            assert field.get("description"), f"{kind}: {name}"
+
+
+def test_the_fields_of_a_path_are_known_for_suggestions() -> None:
+    assert "replicationFactor" in field_names("Topic", ("spec",))
+    assert field_names("ClientQuota", ("spec", "entity", "user")) == ["default"]
+    assert "brokers" in field_names("Project", ("spec", "clusters", "prod"))
+    assert "class" in field_names("Project", ("spec", "policies", 0))
