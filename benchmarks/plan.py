@@ -46,6 +46,7 @@ kind: Acl
 metadata: {{name: reader-{number}}}
 spec:
   principal: User:reader-{number}
+  permission: Allow
   operations: [Read]
   resource: {{type: topic, name: team-{team}.topic-{number}, patternType: literal}}
 """
