@@ -76,7 +76,7 @@ def _is_altered(topic: TopicState, request: AlterTopicRequest) -> bool:
         case AlterStep.CONFIGS:
             return _has_configs(topic, requested.requested_configs)
         case AlterStep.PARTITIONS:
-            # Also where kgitops placed the new partitions itself, it is this placement that is sent.
+            # Also where kgitops placed them itself, it is this placement that is sent.
             return topic.assignment == requested.assignment
         case AlterStep.REPLICAS:
             # While data is copied the state already shows the target (P201-16): the cluster has

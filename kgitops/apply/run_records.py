@@ -11,6 +11,15 @@ from kgitops.model import clock as moments
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import SCHEMA_VERSION, Json
 from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.strict_json import (
+    array,
+    choice,
+    integer,
+    mapping,
+    members,
+    text,
+    text_or_none,
+)
 from kgitops.plan.plan_file import SealedPlan, read_plan, to_text
 
 RUN_PREFIX = "run/"
@@ -20,6 +29,19 @@ NONCE_PREFIX = "nonce/"
 # take four bytes.
 _PIECE = 120 * 1024
 _NONCE_KEPT = timedelta(days=30)
+
+_HEADER_KEYS = (
+    "schema_version",
+    "status",
+    "project",
+    "plan_digest",
+    "nonce",
+    "pieces",
+    "started",
+    "holder",
+)
+_BATCH_KEYS = ("schema_version", "status", "api", "requests", "results", "lookups")
+_STEP_KEYS = ("outcome", "code", "message", "topic_id")
 
 Latest = Mapping[str, Mapping[str, Json]]
 """The latest value of every key in the registry."""
@@ -50,7 +72,7 @@ def unfinished_runs(latest: Latest, project: str) -> tuple[Run, ...]:
     runs = [
         _read_run(key.removeprefix(RUN_PREFIX), latest)
         for key, value in latest.items()
-        if _is_header(key) and value.get("project") == project
+        if _is_header(key) and value.get("project", project) == project
     ]
     return tuple(sorted((run for run in runs if run.unfinished), key=lambda run: run.started))
 
@@ -64,10 +86,10 @@ def read_sealed(run: Run, latest: Latest) -> SealedPlan:
     """
     keys = [f"{RUN_PREFIX}{run.id}/plan/{piece}" for piece in range(run.pieces)]
     try:
-        text = "".join(latest[key]["text"] for key in keys)
-    except (KeyError, TypeError):
+        content = "".join(text(latest[key]["text"], key) for key in keys)
+    except (KeyError, ValueError):
         raise _damaged(run.id) from None
-    sealed = read_plan(text, f"the plan in the journal of run {run.id}")
+    sealed = read_plan(content, f"the plan in the journal of run {run.id}")
     planned = {request.id for request in sealed.plan.requests}
     planned |= {change.address for change in sealed.plan.changes if not change.requests}
     if sealed.plan_digest != run.plan_digest or not planned.issuperset(run.steps):
@@ -166,8 +188,8 @@ def old_nonces(latest: Latest, now: datetime) -> list[Record]:
 
 
 def _pieces(sealed: SealedPlan) -> Sequence[str]:
-    text = to_text(sealed)
-    return [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+    content = to_text(sealed)
+    return [content[start : start + _PIECE] for start in range(0, len(content), _PIECE)]
 
 
 def _is_header(key: str) -> bool:
@@ -179,18 +201,19 @@ def _read_run(run_id: str, latest: Latest) -> Run:
     header = latest[key]
     check_version(key, header)
     try:
+        given = members(dict(header), key, _HEADER_KEYS)
         return Run(
             id=run_id,
-            status=RunStatus(header["status"]),
-            project=header["project"],
-            plan_digest=header["plan_digest"],
-            nonce=header["nonce"],
-            pieces=header["pieces"],
-            started=header["started"],
-            holder=header["holder"],
+            status=choice(RunStatus, given["status"], key),
+            project=text(given["project"], key),
+            plan_digest=text(given["plan_digest"], key),
+            nonce=text(given["nonce"], key),
+            pieces=integer(given["pieces"], key),
+            started=text(given["started"], key),
+            holder=text(given["holder"], key),
             batches=_read_batches(f"{key}/", latest),
         )
-    except (KeyError, TypeError, ValueError):
+    except ValueError:
         raise _damaged(run_id) from None
 
 
@@ -201,30 +224,35 @@ def _read_batches(prefix: str, latest: Latest) -> tuple[Batch, ...]:
         if not key.startswith(prefix) or not number.isdecimal():
             continue
         check_version(key, value)
+        given = members(dict(value), key, _BATCH_KEYS)
+        lookups = mapping(given["lookups"], key)
         batches.append(
             Batch(
                 number=int(number),
-                api=value["api"],
-                requests=tuple(value["requests"]),
+                api=text(given["api"], key),
+                requests=array(given["requests"], key, text),
                 results={
-                    step: _read_step(known, value["lookups"].get(step))
-                    for step, known in value["results"].items()
+                    step: _read_step(known, key, lookups.get(step))
+                    for step, known in mapping(given["results"], key).items()
                 },
             )
         )
     return tuple(sorted(batches, key=lambda batch: batch.number))
 
 
-def _read_step(value: Mapping[str, Json], lookup: str | None) -> StepRecord:
-    code = value["code"]
+def _read_step(value: Json, key: str, lookup: Json) -> StepRecord:
+    given = members(value, key, _STEP_KEYS)
+    code = given["code"]
     return StepRecord(
-        outcome=Outcome(value["outcome"]),
+        outcome=choice(Outcome, given["outcome"], key),
         reply=None
         if code is None
         else RequestResult(
-            code=ErrorCode(code), message=value["message"], topic_id=value["topic_id"]
+            code=ErrorCode(integer(code, key)),
+            message=text_or_none(given["message"], key),
+            topic_id=text_or_none(given["topic_id"], key),
         ),
-        lookup=lookup,
+        lookup=text_or_none(lookup, key),
     )
 
 

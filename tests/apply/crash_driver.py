@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 from apply.faults import FakeClock, FaultyCluster
@@ -41,8 +42,8 @@ def _in_child(store: Path, boundary: int, plan: Path | None) -> bool:
     if child == 0:
         try:
             _run_until(store, boundary, plan)
-        except BaseException as error:
-            print(f"{store}: {error!r}", file=sys.stderr)
+        except Exception:  # noqa: BLE001 (the child must not run on as its parent)
+            traceback.print_exc()
             os._exit(1)
         os._exit(0)
     _, status = os.waitpid(child, 0)

@@ -1,0 +1,270 @@
+"""The lock has one winner, outlives no one for long, and stops who has lost it."""
+
+import multiprocessing
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+import pytest
+from apply.faults import FakeClock, FaultyCluster
+from apply.plans import SETTINGS, Apply, open_cluster, prepare, sealed_now
+from builders import UID, a_desired, a_topic, plan_of
+
+from kgitops.apply.events import Event, Waiting, WaitReason
+from kgitops.apply.lock import Lock, acquire
+from kgitops.apply.run_records import latest_values
+from kgitops.apply.settings import ApplySettings
+from kgitops.apply.surroundings import Surroundings
+from kgitops.cluster.port import Cluster
+from kgitops.cluster.registry import meta_record
+from kgitops.model.errors import LockedError, SafetyError, UsageError
+from kgitops.model.verdict import ExitCode
+
+SECONDS = 1000
+
+
+def _around(
+    cluster: Cluster, clock: FakeClock, events: list[Event] | None = None, signal: int | None = None
+) -> Surroundings:
+    return Surroundings(
+        cluster=cluster,
+        settings=SETTINGS,
+        clock=clock,
+        on_event=(events if events is not None else []).append,
+        interrupted=lambda: signal,
+    )
+
+
+def _acquired(around: Surroundings, holder: str) -> Lock:
+    lock = acquire(around, holder=holder)
+    assert lock is not None
+    return lock
+
+
+def _lock_keys(cluster: Cluster) -> list[str]:
+    latest = latest_values(cluster.registry.read() or ())
+    return [key for key in latest if key.startswith("lock/")]
+
+
+def test_a_second_contender_is_told_who_holds_it_since_when_and_leaves_no_claim() -> None:
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    around = _around(cluster, clock)
+    _acquired(around, "User:first@host")
+    with pytest.raises(LockedError, match="locked by User:first@host since 20"):
+        acquire(around, holder="User:second")
+    assert len(_lock_keys(cluster)) == 1
+
+
+def test_a_released_lock_is_free_at_once() -> None:
+    clock = FakeClock()
+    around = _around(open_cluster(clock=clock), clock)
+    _acquired(around, "User:first").release()
+    before = clock.ahead
+    _acquired(around, "User:second")
+    assert clock.ahead == before
+
+
+def test_a_dead_holders_lock_is_taken_over_after_its_lease_and_one_timeout() -> None:
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    events: list[Event] = []
+    around = _around(cluster, clock, events)
+    _acquired(around, "User:dead")
+    end = cluster.registry.now_ms() + SETTINGS.lease_ms
+    clock.sleep(SETTINGS.lease_ms / 1000 - 1)
+    with pytest.raises(LockedError, match="User:dead"):
+        acquire(around, holder="User:next")
+    clock.sleep(2)
+    _acquired(around, "User:next")
+    waited = cluster.registry.now_ms() - end
+    assert SETTINGS.timeout_ms - 100 <= waited < SETTINGS.timeout_ms + 1 * SECONDS
+    assert [type(event) for event in events] == [Waiting]
+    assert events[0].reason is WaitReason.LOCK
+
+
+def test_a_contender_that_waits_for_a_dead_holder_blocks_the_next_one() -> None:
+    clock = FakeClock()
+    around = _around(open_cluster(clock=clock), clock)
+    _acquired(around, "User:dead")
+    clock.sleep(SETTINGS.lease_ms / 1000 + 1)
+    waiting = Lock(around.cluster.registry, holder="User:waiting", settings=SETTINGS)
+    waiting.claim("2026-11-21T09:12:07Z")
+    assert waiting.safe_from_ms() > around.cluster.registry.now_ms()
+    with pytest.raises(LockedError, match="User:waiting"):
+        acquire(around, holder="User:third")
+
+
+def test_an_interrupt_while_waiting_gives_the_claim_back_and_leaves_the_dead_one() -> None:
+    """Whoever comes next must wait as long for what the dead holder may have sent."""
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    _acquired(_around(cluster, clock), "User:dead")
+    (dead,) = _lock_keys(cluster)
+    clock.sleep(SETTINGS.lease_ms / 1000 + 1)
+    assert acquire(_around(cluster, clock, signal=2), holder="User:next") is None
+    assert _lock_keys(cluster) == [dead]
+
+
+def test_a_holder_that_renews_keeps_the_lock_for_longer_than_one_lease() -> None:
+    clock = FakeClock()
+    around = _around(open_cluster(clock=clock), clock)
+    lock = _acquired(around, "User:first")
+    for _ in range(5):
+        clock.sleep(SETTINGS.lease_ms / 1000 - 1)
+        lock.append([])
+        with pytest.raises(LockedError, match="User:first"):
+            acquire(around, holder="User:second")
+
+
+def test_a_heartbeat_leaves_a_lease_that_outlasts_a_request() -> None:
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    lock = _acquired(_around(cluster, clock), "User:first")
+    for _ in range(20):
+        clock.sleep(7)
+        lock.heartbeat()
+        (key,) = _lock_keys(cluster)
+        lease = latest_values(cluster.registry.read() or ())[key]["lease_until_ms"]
+        assert lease - cluster.registry.now_ms() > SETTINGS.timeout_ms - 100
+
+
+def test_a_holder_whose_lease_ended_may_not_write_even_when_nobody_took_over() -> None:
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    lock = _acquired(_around(cluster, clock), "User:late")
+    clock.sleep(SETTINGS.lease_ms / 1000 + 1)
+    before = cluster.registry.read()
+    for write in (lambda: lock.append([meta_record()]), lambda: lock.close([]), lock.heartbeat):
+        with pytest.raises(LockedError, match="was not renewed in time"):
+            write()
+    assert cluster.registry.read() == before
+
+
+def test_a_renewal_that_came_after_the_lease_ended_is_void_for_everyone() -> None:
+    """The holder looked at the clock in time, then was suspended before its write arrived."""
+    clock = FakeClock()
+    cluster = FaultyCluster(open_cluster(clock=clock))
+    around = _around(cluster, clock)
+    zombie = _acquired(around, "User:zombie")
+    winners = []
+
+    def suspended(_: object) -> None:
+        cluster.before_append = lambda _: None
+        clock.sleep(SETTINGS.lease_ms / 1000 + SETTINGS.timeout_ms / 1000 + 1)
+        winners.append(_acquired(around, "User:winner"))
+
+    cluster.before_append = suspended
+    with pytest.raises(LockedError, match="User:winner took the lock over"):
+        zombie.append([])
+    winners[0].append([])
+
+
+def test_a_fenced_holder_sends_nothing_more_and_says_what_is_left() -> None:
+    clock = FakeClock()
+    cluster = FaultyCluster(open_cluster(clock=clock))
+    plan = prepare(cluster, clock)
+    cluster.sent.clear()
+    taken = []
+
+    def long_pause(_: object) -> None:
+        cluster.after_send = lambda _: None
+        clock.sleep(2 * SETTINGS.lease_ms / 1000)
+        taken.append(_acquired(_around(cluster.real, clock), "User:winner"))
+
+    cluster.after_send = long_pause
+    result = Apply(cluster=cluster, clock=clock).plan(plan)
+    sent = len(cluster.sent)
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert [reason.exit for reason in result.verdict.reasons].count(ExitCode.LOCKED) == 1
+    assert (len(result.done), len(result.failed)) == (0, sent)
+    assert result.planned == len(plan.requests) + 2
+    assert len(_lock_keys(cluster)) == 1
+    taken[0].release()
+
+    resumed = Apply(cluster=cluster, clock=clock).resume(UID)
+    assert resumed is not None
+    assert resumed.verdict.exit is ExitCode.SUCCESS
+    assert len(cluster.sent) == len(plan.requests)
+
+
+def test_a_lost_lock_before_the_first_request_is_exit_7() -> None:
+    clock = FakeClock()
+    cluster = FaultyCluster(open_cluster(clock=clock))
+    plan = prepare(cluster, clock)
+    cluster.sent.clear()
+
+    def long_pause(records: object) -> None:
+        if "run/run-1" in dict(records):
+            clock.sleep(2 * SETTINGS.lease_ms / 1000)
+
+    cluster.before_append = long_pause
+    with pytest.raises(LockedError):
+        Apply(cluster=cluster, clock=clock).plan(plan)
+    assert cluster.sent == []
+
+
+def test_a_damaged_claim_stops_everyone() -> None:
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    cluster.registry.append([("lock/x", {"schema_version": 1, "holder": "User:x"})])
+    with pytest.raises(SafetyError, match="lock/x is damaged"):
+        acquire(_around(cluster, clock), holder="User:next")
+
+
+def test_a_claim_of_a_newer_kgitops_stops_everyone() -> None:
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    cluster.registry.append([("lock/x", {"schema_version": 2})])
+    with pytest.raises(SafetyError, match="newer kgitops"):
+        acquire(_around(cluster, clock), holder="User:next")
+
+
+def test_a_lease_must_outlast_a_request() -> None:
+    with pytest.raises(UsageError, match="lease"):
+        ApplySettings(lease_ms=30_000, timeout_ms=30_000)
+
+
+def _contend(
+    path: Path, number: int, start: Barrier, outcomes: "multiprocessing.Queue[str]"
+) -> None:
+    clock = FakeClock()
+    cluster = open_cluster(path, clock)
+    project = a_desired(a_topic(f"topic-{number}"), project=f"p{number}", uid=f"uid-{number}")
+    sealed = sealed_now(plan_of(project, cluster.read_state()), clock, f"nonce-{number}")
+    faulty = FaultyCluster(cluster)
+
+    # Whoever wins keeps the lock until the other one has tried.
+    def hold(_: object) -> None:
+        start.wait(30)
+
+    faulty.before_send = hold
+    start.wait(30)
+    try:
+        result = Apply(cluster=faulty, clock=clock, holder=f"User:{number}").plan(sealed)
+        outcomes.put(f"won {result.verdict.exit:d}")
+    except LockedError as error:
+        outcomes.put(f"lost: {error}")
+        start.wait(30)
+    cluster.close()
+
+
+def test_of_two_processes_that_start_together_exactly_one_wins(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    for attempt in range(3):
+        path = tmp_path / f"{attempt}.db"
+        open_cluster(path).close()
+        start, outcomes = context.Barrier(2), context.Queue()
+        processes = [
+            context.Process(target=_contend, args=(path, number, start, outcomes))
+            for number in (1, 2)
+        ]
+        for process in processes:
+            process.start()
+        heard = sorted(outcomes.get(timeout=60) for _ in processes)
+        for process in processes:
+            process.join(60)
+        assert heard[0].startswith("lost: the cluster is locked by User:")
+        assert heard[1] == "won 0"
+        cluster = open_cluster(path)
+        assert len(cluster.read_state().topics) == 1
+        cluster.close()

@@ -1,0 +1,447 @@
+"""What a broker refuses, what nobody answered, and what takes time, on a real embedded cluster."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from apply.faults import FakeClock, FaultyCluster
+from apply.plans import SETTINGS, STEPS, Apply, comparable, open_cluster, prepare
+from builders import UID, a_topic_state
+
+from kgitops.apply.events import StepDone, StepFailed, Waiting, WaitReason
+from kgitops.apply.run_records import latest_values
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import UnreachableError
+from kgitops.model.requests import (
+    AlterTopicRequest,
+    CreateTopicRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
+from kgitops.model.topics import RequestedTopicState
+from kgitops.model.verdict import ExitCode
+from kgitops.plan.plan import Plan, PlannedRequest
+
+
+class World:
+    """A prepared cluster whose wire can be disturbed, and its plan."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.cluster = FaultyCluster(open_cluster(clock=self.clock))
+        self.plan: Plan = prepare(self.cluster, self.clock)
+        self.apply = Apply(cluster=self.cluster, clock=self.clock)
+        self.cluster.sent.clear()
+
+    def undisturb(self) -> None:
+        quiet = FaultyCluster(self.cluster.real)
+        quiet.sent = self.cluster.sent
+        self.cluster = self.apply.cluster = quiet
+
+    def expected(self) -> object:
+        """What an undisturbed run leaves behind."""
+        cluster = open_cluster()
+        Apply(cluster=cluster).plan(prepare(cluster))
+        return comparable(cluster.read_state())
+
+    def orders(self) -> tuple[PlannedRequest, PlannedRequest]:
+        """The two steps of the one topic that takes two."""
+        (change,) = [change for change in self.plan.changes if change.address == "topic/orders"]
+        first, second = change.requests
+        return first, second
+
+    def count(self, kind: type[Request], name: str) -> int:
+        return sum(isinstance(item, kind) and item.topic == name for item in self.cluster.sent)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def _is(request: Request, kind: type[Request], name: str) -> bool:
+    return isinstance(request, kind) and request.topic == name
+
+
+REFUSED = RequestResult(code=ErrorCode.POLICY_VIOLATION, message="too many partitions")
+
+
+def test_a_refused_step_is_reported_and_what_does_not_depend_on_it_is_done(world: World) -> None:
+    world.cluster.refuse = lambda r: REFUSED if _is(r, CreateTopicRequest, "new-b") else None
+    result = world.apply.plan(world.plan)
+    (failure,) = result.failed
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert failure.address == "topic/new-b"
+    assert failure.sentence == (
+        "topic/new-b: the broker answered CreateTopic with POLICY_VIOLATION (44): too many "
+        "partitions; remove the cause and run `kgitops apply --resume`, or make a new plan"
+    )
+    assert (len(result.done), result.not_attempted) == (STEPS - 1, ())
+    assert [event.step for event in world.apply.events if isinstance(event, StepFailed)] == [
+        failure.step
+    ]
+
+
+def test_what_depends_on_a_refused_step_is_not_attempted(world: World) -> None:
+    orders = world.orders()
+    world.cluster.refuse = lambda r: REFUSED if r == orders[0].request else None
+    result = world.apply.plan(world.plan)
+    assert [failure.step for failure in result.failed] == [orders[0].id]
+    assert result.not_attempted == (orders[1].id,)
+    assert (len(result.done), result.planned) == (STEPS - 2, STEPS)
+    owner = world.cluster.read_state().registry.owners["topic/orders"]
+    assert owner.last_applied["partitions"] == 2
+
+
+def test_a_resume_completes_once_the_cause_is_removed(world: World) -> None:
+    world.cluster.refuse = lambda r: REFUSED if isinstance(r, AlterTopicRequest) else None
+    first = world.apply.plan(world.plan)
+    assert first.verdict.exit is ExitCode.PARTIAL
+    world.undisturb()
+    result = world.apply.resume(UID)
+    assert result is not None
+    assert (result.verdict.exit, result.planned) == (ExitCode.SUCCESS, STEPS)
+    assert set(result.earlier) == set(first.done)
+    assert comparable(world.cluster.read_state()) == world.expected()
+
+
+def test_a_resume_that_meets_the_cause_again_fails_again(world: World) -> None:
+    world.cluster.refuse = lambda r: REFUSED if _is(r, CreateTopicRequest, "new-b") else None
+    world.apply.plan(world.plan)
+    result = world.apply.resume(UID)
+    assert result is not None
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert [failure.address for failure in result.failed] == ["topic/new-b"]
+    assert len(result.done) == STEPS - 1
+
+
+@pytest.mark.parametrize("code", sorted(RETRIABLE))
+def test_a_retriable_answer_is_retried_until_it_succeeds(world: World, code: ErrorCode) -> None:
+    left = [RequestResult(code=code)] * 3
+    world.cluster.refuse = lambda r: (
+        left.pop() if left and _is(r, CreateTopicRequest, "new-b") else None
+    )
+    if code is ErrorCode.NETWORK_EXCEPTION:
+        left.pop()  # nobody knows whether that one arrived, so it is sent again only once
+        left.pop()
+    assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
+    assert not left
+    assert world.count(CreateTopicRequest, "new-b") == 1
+    waits = [event for event in world.apply.events if isinstance(event, Waiting)]
+    assert {event.reason for event in waits} == {WaitReason.RETRY}
+
+
+def test_a_retriable_answer_is_retried_no_longer_than_the_timeout(world: World) -> None:
+    world.cluster.refuse = lambda r: (
+        RequestResult(code=ErrorCode.NOT_CONTROLLER)
+        if _is(r, CreateTopicRequest, "new-b")
+        else None
+    )
+    before = world.clock.monotonic()
+    result = world.apply.plan(world.plan)
+    waited = world.clock.monotonic() - before
+    assert [failure.address for failure in result.failed] == ["topic/new-b"]
+    assert "NOT_CONTROLLER (41)" in result.failed[0].sentence
+    assert SETTINGS.timeout_ms / 1000 <= waited < SETTINGS.timeout_ms / 1000 + 5
+
+
+def test_a_step_whose_reply_was_lost_is_done_and_not_sent_again(world: World) -> None:
+    def lose(requests: Sequence[Request]) -> None:
+        raise UnreachableError("the connection broke")
+
+    world.cluster.after_send = lose
+    result = world.apply.plan(world.plan)
+    assert (result.verdict.exit, len(result.done)) == (ExitCode.SUCCESS, STEPS)
+    assert len(world.cluster.sent) == len(world.plan.requests)
+    assert comparable(world.cluster.read_state()) == world.expected()
+
+
+def test_a_step_that_never_arrived_is_sent_again_once(world: World) -> None:
+    lost: list[Request] = []
+
+    def lose(requests: Sequence[Request]) -> None:
+        new = [request for request in requests if request not in lost]
+        lost.extend(new)
+        if new:
+            raise UnreachableError("the connection broke")
+
+    world.cluster.before_send = lose
+    result = world.apply.plan(world.plan)
+    assert (result.verdict.exit, len(lost)) == (ExitCode.SUCCESS, len(world.plan.requests))
+    assert len(world.cluster.sent) == len(world.plan.requests)
+
+
+def test_a_step_that_never_arrives_stays_open_and_a_resume_does_it(world: World) -> None:
+    sends = 0
+
+    def lose(requests: Sequence[Request]) -> None:
+        nonlocal sends
+        if any(_is(request, CreateTopicRequest, "new-b") for request in requests):
+            sends += 1
+            raise UnreachableError("the connection broke")
+
+    world.cluster.before_send = lose
+    result = world.apply.plan(world.plan)
+    assert sends == 2
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert {failure.address for failure in result.failed} >= {"topic/new-b"}
+    assert "the connection broke" in result.failed[0].sentence
+    world.undisturb()
+    resumed = world.apply.resume(UID)
+    assert resumed is not None
+    assert resumed.verdict.exit is ExitCode.SUCCESS
+    assert world.count(CreateTopicRequest, "new-b") == 1
+    assert comparable(world.cluster.read_state()) == world.expected()
+
+
+def test_a_timed_out_request_that_took_effect_is_done(world: World) -> None:
+    """A4-42, A4-102: a timeout leaves the outcome unknown, so look."""
+    real = world.cluster.real
+
+    def late(request: Request) -> RequestResult | None:
+        if not isinstance(request, CreateTopicRequest):
+            return None
+        world.cluster.sent.append(request)
+        real.execute([request], validate_only=False, principal="User:kgitops")
+        return RequestResult(code=ErrorCode.REQUEST_TIMED_OUT)
+
+    world.cluster.refuse = late
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.SUCCESS
+    assert world.count(CreateTopicRequest, "new-a") == 1
+
+
+def test_a_request_that_lands_late_does_not_hurt_its_second_sending(world: World) -> None:
+    """The first sending takes effect after the look: TOPIC_ALREADY_EXISTS then means done."""
+    first: list[Request] = []
+    real = world.cluster.real
+
+    def lands_late(requests: Sequence[Request]) -> None:
+        creates = [request for request in requests if isinstance(request, CreateTopicRequest)]
+        if any(request not in first for request in creates):
+            first.extend(creates)
+            raise UnreachableError("no answer in time")
+        for request in creates:
+            real.execute([request], validate_only=False, principal="User:kgitops")
+
+    world.cluster.before_send = lands_late
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.SUCCESS
+    assert comparable(world.cluster.read_state()) == world.expected()
+
+
+def test_a_topic_that_somebody_else_created_just_before_is_not_ours(world: World) -> None:
+    """The broker's clear answer to the only sending: even an equal topic is somebody else's."""
+    real = world.cluster.real
+
+    def somebody(requests: Sequence[Request]) -> None:
+        for request in requests:
+            if _is(request, CreateTopicRequest, "new-b"):
+                real.execute([request], validate_only=False, principal="User:other")
+
+    world.cluster.before_send = somebody
+    result = world.apply.plan(world.plan)
+    assert [failure.address for failure in result.failed] == ["topic/new-b"]
+    assert "TOPIC_ALREADY_EXISTS (36)" in result.failed[0].sentence
+    state = world.cluster.read_state()
+    assert state.registry
+    assert "topic/new-b" not in state.registry.owners
+
+
+def test_a_conflicting_topic_after_a_lost_request_is_never_overwritten(world: World) -> None:
+    real = world.cluster.real
+
+    def somebody(requests: Sequence[Request]) -> None:
+        for request in requests:
+            if _is(request, CreateTopicRequest, "new-b"):
+                other = RequestedTopicState(name="new-b", topic_id=None, assignment=((1,),))
+                theirs = CreateTopicRequest(topic="new-b", requested_state=other)
+                real.execute([theirs], validate_only=False, principal="User:other")
+                raise UnreachableError("no answer in time")
+
+    world.cluster.before_send = somebody
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert "neither as before nor as asked for" in result.failed[0].sentence
+    world.undisturb()
+    resumed = world.apply.resume(UID)
+    assert resumed is not None
+    assert resumed.verdict.exit is ExitCode.PARTIAL
+    assert "nothing was overwritten" in resumed.failed[0].sentence
+    assert world.cluster.read_state().topics["new-b"].num_partitions == 1
+
+
+@pytest.mark.parametrize("code", [ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+def test_a_topic_that_is_gone_when_its_deletion_arrives_is_deleted(
+    world: World, code: ErrorCode
+) -> None:
+    real = world.cluster.real
+
+    def gone(request: Request) -> RequestResult | None:
+        if not isinstance(request, DeleteTopicRequest):
+            return None
+        real.execute([request], validate_only=False, principal="User:other")
+        return RequestResult(code=code)
+
+    world.cluster.refuse = gone
+    assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
+
+
+def test_a_topic_made_anew_under_the_name_survives(world: World) -> None:
+    """The plan saw another topic id: nothing but that id is deleted."""
+    real = world.cluster.real
+
+    def anew(requests: Sequence[Request]) -> None:
+        for request in requests:
+            if isinstance(request, DeleteTopicRequest):
+                real.execute([request], validate_only=False, principal="User:other")
+                state = RequestedTopicState(name="old", topic_id=None, assignment=((3,),))
+                theirs = CreateTopicRequest(topic="old", requested_state=state)
+                real.execute([theirs], validate_only=False, principal="User:other")
+
+    world.cluster.before_send = anew
+    world.apply.plan(world.plan)
+    assert world.cluster.read_state().topics["old"].assignment == ((3,),)
+
+
+def test_a_step_counts_only_once_its_result_is_visible(world: World) -> None:
+    """A4-101: other brokers follow the controller."""
+    reads = 0
+
+    def lag(state: ClusterState) -> ClusterState:
+        nonlocal reads
+        if "new-a" in state.topics:
+            reads += 1
+            if reads <= 5:
+                topics = {name: t for name, t in state.topics.items() if name != "new-a"}
+                return replace(state, topics=topics)
+        return state
+
+    world.cluster.see = lag
+    assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
+    waits = [event for event in world.apply.events if isinstance(event, Waiting)]
+    assert [event.reason for event in waits] == [WaitReason.VISIBLE] * 5
+    assert world.count(CreateTopicRequest, "new-a") == 1
+
+
+def test_what_never_becomes_visible_stays_open_and_a_resume_looks_first(world: World) -> None:
+    world.cluster.see = lambda state: replace(
+        state, topics={name: t for name, t in state.topics.items() if name != "new-a"}
+    )
+    result = world.apply.plan(world.plan)
+    assert [failure.address for failure in result.failed] == ["topic/new-a"]
+    assert "nothing is to be seen of it after 30 s" in result.failed[0].sentence
+    world.undisturb()
+    resumed = world.apply.resume(UID)
+    assert resumed is not None
+    assert resumed.verdict.exit is ExitCode.SUCCESS
+    assert world.count(CreateTopicRequest, "new-a") == 1
+
+
+def test_what_somebody_changed_meanwhile_fails_alone(world: World) -> None:
+    """Something was sent already, so the rest goes on and the exit is 6."""
+    orders = world.orders()
+
+    def see(state: ClusterState) -> ClusterState:
+        topic = state.topics.get("orders")
+        if topic and topic.num_partitions == 4:
+            other = a_topic_state(
+                "orders",
+                assignment=topic.assignment,
+                configs={"retention.ms": "777"},
+                topic_id=topic.topic_id,
+            )
+            return replace(state, topics={**state.topics, "orders": other})
+        return state
+
+    world.cluster.see = see
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert ExitCode.STALE in [reason.exit for reason in result.verdict.reasons]
+    assert [failure.step for failure in result.failed] == [orders[1].id]
+    assert "configs.retention.ms was '1000' and is '777'" in result.failed[0].sentence
+
+
+def test_a_cluster_that_goes_away_after_the_first_request_stops_the_run_with_6(
+    world: World,
+) -> None:
+    def away(requests: Sequence[Request]) -> None:
+        def gone(*_: object) -> None:
+            raise UnreachableError("the cluster is gone")
+
+        world.cluster.before_read = gone
+
+    world.cluster.after_send = away
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert ExitCode.UNREACHABLE in [reason.exit for reason in result.verdict.reasons]
+    assert result.done == ()
+    assert len(result.failed) == len(world.cluster.sent)
+    assert result.planned == STEPS
+    world.undisturb()
+    resumed = world.apply.resume(UID)
+    assert resumed is not None
+    assert resumed.verdict.exit is ExitCode.SUCCESS
+    assert len(world.cluster.sent) == len(world.plan.requests)
+
+
+def test_an_outcome_that_cannot_be_written_stops_the_run_and_a_resume_finds_it(
+    world: World,
+) -> None:
+    def broken(records: object) -> None:
+        raise UnreachableError("the disk is full")
+
+    def after(requests: Sequence[Request]) -> None:
+        world.cluster.before_append = broken
+
+    world.cluster.after_send = after
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert "could not be written down (the disk is full)" in result.failed[0].sentence
+    assert (result.done, result.planned) == ((), STEPS)
+    world.undisturb()
+    world.clock.sleep(100)  # the lock could not be released either
+    resumed = world.apply.resume(UID)
+    assert resumed is not None
+    assert resumed.verdict.exit is ExitCode.SUCCESS
+    assert len(world.cluster.sent) == len(world.plan.requests)
+
+
+@pytest.mark.parametrize(("signal", "exit_code"), [(2, 130), (15, 143)])
+def test_a_signal_lets_the_request_on_its_way_finish_and_lists_the_rest(
+    world: World, signal: int, exit_code: int
+) -> None:
+    caught: list[int] = []
+    world.cluster.before_send = lambda _: caught.append(signal)
+    world.apply.interrupted = lambda: caught[0] if caught else None
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit == exit_code
+    assert result.failed == ()
+    assert len(result.done) == len(world.cluster.sent) > 0
+    assert len(result.done) + len(result.not_attempted) == STEPS
+    world.undisturb()
+    world.apply.interrupted = lambda: None
+    resumed = world.apply.resume(UID)
+    assert resumed is not None
+    assert resumed.verdict.exit is ExitCode.SUCCESS
+    assert comparable(world.cluster.read_state()) == world.expected()
+
+
+def test_a_signal_before_the_first_request_leaves_no_run_behind(world: World) -> None:
+    world.apply.interrupted = lambda: 2
+    result = world.apply.plan(world.plan)
+    assert (result.verdict.exit, result.done, world.cluster.sent) == (ExitCode.INTERRUPTED, (), [])
+    latest = latest_values(world.cluster.registry.read() or ())
+    assert not [key for key in latest if key.startswith(("lock/", "run/run-1", "nonce/nonce-1"))]
+    world.apply.interrupted = lambda: None
+    assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
+
+
+def test_a_signal_after_the_last_step_changes_nothing(world: World) -> None:
+    def signal() -> int | None:
+        done = [event for event in world.apply.events if isinstance(event, StepDone)]
+        return 2 if len(done) == STEPS else None
+
+    world.apply.interrupted = signal
+    assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
