@@ -63,13 +63,14 @@ class _Walk:
                 self._add(f"{name} is not a file", "give a file or a folder")
 
     def _visit_folder(self, path: Path, name: str) -> None:
-        before = len(self.found), len(self.findings)
         if name.endswith(SUFFIXES):
             self._add_folder_named_like_a_file(name)
             return
-        for file in self._files_below(path, (os.path.realpath(path),)):
+        said = len(self.findings)
+        files = list(self._files_below(path, (os.path.realpath(path),)))
+        for file in files:
             self._take(file)
-        if before == (len(self.found), len(self.findings)):
+        if not files and said == len(self.findings):
             self._add(
                 f"{name} holds no manifests",
                 "add a .yaml, .yml or .json file, or give another path",
