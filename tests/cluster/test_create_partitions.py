@@ -1,0 +1,128 @@
+"""CreatePartitions (A4-71…73)."""
+
+import pytest
+from cluster.clusters import (
+    BOTH,
+    a_cluster,
+    a_cluster_with,
+    a_guarded_cluster,
+    admin,
+    codes,
+    topic_grant,
+)
+
+from kgitops.cluster.embedded.options import Compat
+from kgitops.cluster.embedded.partition_control import NewPartitions
+from kgitops.cluster.embedded.topic_control import NewTopic
+from kgitops.model.acls import Operation
+from kgitops.model.placement import place
+from kgitops.model.results import ErrorCode
+
+
+@pytest.mark.parametrize("compat", BOTH)
+@pytest.mark.parametrize(
+    ("count", "code"),
+    [
+        (2, ErrorCode.INVALID_PARTITIONS),
+        (1, ErrorCode.INVALID_PARTITIONS),
+        (0, ErrorCode.INVALID_PARTITIONS),
+        (3, ErrorCode.NONE),
+        (5, ErrorCode.NONE),
+    ],
+)
+def test_the_count_is_a_new_and_larger_total(compat: Compat, count: int, code: ErrorCode):
+    """A4-71, C-07: the topic has two partitions."""
+    cluster = a_cluster_with("orders", compat=compat)
+    results = admin(cluster).create_partitions([NewPartitions(topic="orders", count=count)])
+    assert codes(results) == {"orders": code}
+    assert cluster.read_state().topics["orders"].num_partitions == (
+        count if results["orders"].ok else 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("assignments", "code"),
+    [
+        pytest.param([[1, 2], [2, 3]], ErrorCode.NONE, id="given"),
+        pytest.param([], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="empty"),
+        pytest.param([[1, 2]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="too-few"),
+        pytest.param([[1, 2]] * 3, ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="too-many"),
+        pytest.param([[1], [2]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="other-factor"),
+        pytest.param([[1, 2], [1, 1]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="broker-twice"),
+        pytest.param([[1, 2], [1, 9]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="unknown-broker"),
+    ],
+)
+def test_assignments_are_of_the_new_partitions_alone(assignments, code: ErrorCode):
+    """A4-72."""
+    cluster = a_cluster_with("orders")
+    before = cluster.read_state().topics["orders"].assignment
+    item = NewPartitions(topic="orders", count=4, assignments=assignments)
+    assert codes(admin(cluster).create_partitions([item])) == {"orders": code}
+    added = tuple(map(tuple, assignments)) if code is ErrorCode.NONE else ()
+    assert cluster.read_state().topics["orders"].assignment == before + added
+
+
+def test_without_assignments_the_brokers_place_as_the_planner_does():
+    """A4-72, P201-34."""
+    cluster = a_cluster_with("orders")
+    before = cluster.read_state()
+    current = before.topics["orders"].assignment
+    admin(cluster).create_partitions([NewPartitions(topic="orders", count=7)])
+    placed = place(
+        before.brokers, partitions=7, replication_factor=2, existing=current, seed="orders"
+    )
+    assert cluster.read_state().topics["orders"].assignment == current + placed
+
+
+def test_duplicates_and_unknown_topics():
+    """A4-73, A4-05."""
+    cluster = a_cluster_with("a", "b")
+    items = [NewPartitions(topic=name, count=3) for name in ("a", "none", "b", "a")]
+    assert codes(admin(cluster).create_partitions(items)) == {
+        "a": ErrorCode.INVALID_REQUEST,
+        "none": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        "b": ErrorCode.NONE,
+    }
+
+
+def test_growing_needs_alter():
+    """A4-73."""
+    cluster = a_guarded_cluster(Compat.KRAFT, topic_grant(Operation.ALTER, principal="User:a"))
+    item = NewPartitions(topic="orders", count=3)
+    for principal, code in (
+        ("User:b", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+        ("User:a", ErrorCode.NONE),
+    ):
+        assert codes(admin(cluster, principal).create_partitions([item])) == {"orders": code}
+
+
+def test_validate_only_changes_nothing():
+    """A4-73."""
+    cluster = a_cluster_with("orders")
+    item = NewPartitions(topic="orders", count=3)
+    assert admin(cluster).create_partitions([item], validate_only=True)["orders"].ok
+    assert cluster.read_state().topics["orders"].num_partitions == 2
+
+
+def test_new_partitions_without_leaders_are_waited_for():
+    """A4-42."""
+    cluster = a_cluster_with("orders")
+    cluster.faults.leaderless_topics = frozenset({"orders"})
+    item = NewPartitions(topic="orders", count=3)
+    results = admin(cluster).create_partitions([item], timeout_ms=20)
+    assert codes(results) == {"orders": ErrorCode.REQUEST_TIMED_OUT}
+    assert cluster.read_state().topics["orders"].num_partitions == 3
+
+
+def test_records_of_one_batch_are_counted_together():
+    """A4-03."""
+    cluster = a_cluster()
+    connection = admin(cluster)
+    for name in ("a", "b"):
+        connection.create_topics([NewTopic(name=name, num_partitions=1, replication_factor=1)])
+    items = [NewPartitions(topic=name, count=5_002) for name in ("a", "b")]
+    assert codes(connection.create_partitions(items)) == {
+        "a": ErrorCode.POLICY_VIOLATION,
+        "b": ErrorCode.POLICY_VIOLATION,
+    }
+    assert all(topic.num_partitions == 1 for topic in cluster.read_state().topics.values())

@@ -1,0 +1,139 @@
+"""AlterPartitionReassignments and ListPartitionReassignments (A4-80)."""
+
+import pytest
+from cluster.clusters import (
+    ROOT,
+    a_cluster,
+    a_guarded_cluster,
+    admin,
+    cluster_grant,
+    codes,
+)
+
+from kgitops.cluster.embedded.options import Compat
+from kgitops.cluster.embedded.reassignment_control import OngoingReassignment
+from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.cluster.embedded.topic_control import NewTopic
+from kgitops.model.acls import Operation
+from kgitops.model.results import ErrorCode
+
+
+def orders(*, held: bool = False):
+    """A topic with partition 0 on 1, 2 and partition 1 on 2, 3, among five brokers."""
+    cluster = a_cluster(brokers=5)
+    topic = NewTopic(name="orders", assignments=[(0, [1, 2]), (1, [2, 3])])
+    admin(cluster).create_topics([topic])
+    cluster.faults.hold_reassignments = held
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("partition", "replicas", "code"),
+    [
+        pytest.param(("orders", 0), [3, 4], ErrorCode.NONE, id="move"),
+        pytest.param(("orders", 0), [1, 2, 3], ErrorCode.NONE, id="larger-factor"),
+        pytest.param(("orders", 0), [2], ErrorCode.NONE, id="smaller-factor"),
+        pytest.param(("orders", 0), [1, 2], ErrorCode.NONE, id="as-it-is"),
+        pytest.param(("orders", 0), [], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="empty"),
+        pytest.param(("orders", 0), [1, 1], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="twice"),
+        pytest.param(("orders", 0), [1, 9], ErrorCode.INVALID_REPLICA_ASSIGNMENT, id="unknown"),
+        pytest.param(("orders", 0), None, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, id="cancel"),
+        pytest.param(("orders", 2), [1], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, id="no-partition"),
+        pytest.param(("none", 0), [1], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, id="no-topic"),
+    ],
+)
+def test_each_answer(partition, replicas, code: ErrorCode):
+    """A4-80."""
+    cluster = orders()
+    results = admin(cluster).alter_partition_reassignments({partition: replicas})
+    assert codes(results) == {partition: code}
+    moved = tuple(replicas) if code is ErrorCode.NONE else (1, 2)
+    assert cluster.read_state().topics["orders"].assignment == (moved, (2, 3))
+
+
+def test_errors_are_by_partition():
+    """A4-80, A4-05."""
+    cluster = orders()
+    results = admin(cluster).alter_partition_reassignments(
+        {("orders", 0): [4, 5], ("orders", 1): [9]}
+    )
+    assert codes(results) == {
+        ("orders", 0): ErrorCode.NONE,
+        ("orders", 1): ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+    }
+    assert cluster.read_state().topics["orders"].assignment == ((4, 5), (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("replicas", "code"),
+    [([3, 4], ErrorCode.NONE), ([3], ErrorCode.INVALID_REPLICATION_FACTOR)],
+)
+def test_a_change_of_the_replication_factor_can_be_ruled_out(replicas, code: ErrorCode):
+    """A4-80 (KIP-860)."""
+    results = admin(orders()).alter_partition_reassignments(
+        {("orders", 0): replicas}, allow_replication_factor_change=False
+    )
+    assert codes(results) == {("orders", 0): code}
+
+
+def test_while_a_partition_moves_its_target_counts():
+    """P201-16: the metadata show the old and the new replicas."""
+    cluster = orders(held=True)
+    admin(cluster).alter_partition_reassignments({("orders", 0): [2, 4]})
+    topic = cluster.read_state().topics["orders"]
+    assert topic.reassigning
+    assert topic.assignment == ((2, 4), (2, 3))
+    assert topic.replication_factor == 2
+    (metadata,) = admin(cluster).metadata(["orders"])
+    assert metadata.partitions[0].replicas == (1, 2, 4)
+    assert metadata.partitions[0].isr == (1, 2)
+    assert admin(cluster).list_partition_reassignments() == {
+        ("orders", 0): OngoingReassignment(replicas=(1, 2, 4), adding=(4,), removing=(1,))
+    }
+    assert admin(cluster).list_partition_reassignments([("orders", 1)]) == {}
+    cluster.release()
+    after = cluster.read_state().topics["orders"]
+    assert (after.reassigning, after.assignment) == (False, ((2, 4), (2, 3)))
+    assert admin(cluster).list_partition_reassignments() == {}
+
+
+def test_a_move_can_be_cancelled():
+    """A4-80."""
+    cluster = orders(held=True)
+    connection = admin(cluster)
+    connection.alter_partition_reassignments({("orders", 0): [4, 5]})
+    assert connection.alter_partition_reassignments({("orders", 0): None})["orders", 0].ok
+    topic = cluster.read_state().topics["orders"]
+    assert (topic.reassigning, topic.assignment) == (False, ((1, 2), (2, 3)))
+
+
+def test_a_move_can_be_directed_elsewhere_or_back():
+    cluster = orders(held=True)
+    connection = admin(cluster)
+    connection.alter_partition_reassignments({("orders", 0): [4, 5]})
+    connection.alter_partition_reassignments({("orders", 0): [3, 4]})
+    assert cluster.read_state().topics["orders"].assignment[0] == (3, 4)
+    connection.alter_partition_reassignments({("orders", 0): [1, 2]})
+    topic = cluster.read_state().topics["orders"]
+    assert (topic.reassigning, topic.assignment[0]) == (False, (1, 2))
+
+
+def test_moving_needs_alter_on_the_cluster_and_listing_describe():
+    """A4-80."""
+    cluster = a_guarded_cluster(
+        Compat.KRAFT,
+        cluster_grant(Operation.ALTER, "User:mover"),
+        cluster_grant(Operation.DESCRIBE, "User:watcher"),
+    )
+
+    def move(principal: str) -> ErrorCode:
+        results = admin(cluster, principal).alter_partition_reassignments({("orders", 0): [1, 2]})
+        return results["orders", 0].code
+
+    assert move("User:watcher") is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert move("User:mover") is ErrorCode.NONE
+    assert move(ROOT) is ErrorCode.NONE
+    assert admin(cluster, "User:watcher").list_partition_reassignments() == {}
+    with pytest.raises(Refusal) as refusal:
+        admin(cluster, "User:nobody").list_partition_reassignments()
+    assert refusal.value.result.code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
