@@ -24,7 +24,7 @@ _PATH = ("spec", "configs")
 _EXACT_FLOAT = 2**53
 _WHOLE = (ConfigType.INT, ConfigType.LONG)
 # Without one of these no rule between configs applies: a fleet of plain topics is not slowed down.
-_START_A_RULE = ("min.compaction.lag.ms", "max.compaction.lag.ms", "remote.storage.enable")
+START_A_RULE = ("min.compaction.lag.ms", "max.compaction.lag.ms", "remote.storage.enable")
 _DOTTED_NAME = re.compile(r"[a-z]+(?:\.[a-z]+)+")
 
 
@@ -52,7 +52,7 @@ class ConfigReader:
 
     def check_together(self, configs: Mapping[str, str], document: Document) -> None:
         """Report what does not fit together."""
-        if configs.keys().isdisjoint(_START_A_RULE):
+        if configs.keys().isdisjoint(START_A_RULE):
             return
         for key, problem in configs_problems(configs):
             named = {name for name in _DOTTED_NAME.findall(problem) if name in topic_configs()}

@@ -7,7 +7,6 @@ import pytest
 from kgitops.manifests.parse import parse
 from kgitops.manifests.text import SourceText
 
-
 WORDS = """
 yes no on off Yes y n tRUE nULL None 12:30 190:20:30 2026-11-21 2026-11-21T09:12:07Z
 1_000 0b101 0x 0o8 1e . + 1.2.3 0o17a -0o17 .Inf1 ٣ = infinity nan
