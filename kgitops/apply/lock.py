@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.settings import ApplySettings
@@ -104,7 +105,8 @@ class Lock:
             if claim.lease_until_ms > mine.written_ms:
                 raise LockedError(
                     f"the cluster is locked by {claim.holder} since {claim.since}; wait until "
-                    "they are done, then try again (the lock of a run that died ends by itself)"
+                    "they are done, then try again (if that run died, its lock ends at "
+                    f"{_moment(claim.lease_until_ms)})"
                 )
         self._earlier = tuple(claim.key for claim in earlier)
         ends = [claim.lease_until_ms + self._timeout_ms for claim in earlier]
@@ -216,6 +218,10 @@ class Lock:
             f"the lock that {self._holder} held since {self._since} was not renewed in time; "
             "try again"
         )
+
+
+def _moment(ms: int) -> str:
+    return moments.to_text(datetime.fromtimestamp(ms / 1000, UTC))
 
 
 def _read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:

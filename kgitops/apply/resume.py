@@ -6,6 +6,7 @@ from kgitops.apply.checks import Recheck, check_plan, check_steps
 from kgitops.apply.events import ApplyStarted, Event
 from kgitops.apply.journal import Journal
 from kgitops.apply.lock import Lock, acquire
+from kgitops.apply.owners import owners_of_completed
 from kgitops.apply.result import ApplyResult, judge
 from kgitops.apply.run_records import (
     Latest,
@@ -14,10 +15,10 @@ from kgitops.apply.run_records import (
     read_sealed,
     unfinished_runs,
 )
-from kgitops.apply.runner import Runner, owners_of_completed
+from kgitops.apply.runner import Runner
 from kgitops.apply.runs import Outcome, Run, RunStatus
-from kgitops.apply.sending import look_up
 from kgitops.apply.settings import ApplySettings, Clock
+from kgitops.apply.settled import look_up
 from kgitops.apply.steps import Step, build_steps, topics_of
 from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster

@@ -1,22 +1,21 @@
 """Running a plan's steps wave by wave, and saying in the end what became of each."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from kgitops.apply.events import ApplyFinished, StepDone, StepFailed
 from kgitops.apply.journal import Journal
 from kgitops.apply.lock import Lock
+from kgitops.apply.owners import owner_of, owners_of_completed
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.apply.result import ApplyResult, Failure, judge
 from kgitops.apply.runs import Outcome, RunStatus, StepRecord
-from kgitops.apply.sending import Sending, Settled, left_open, look_up
+from kgitops.apply.sending import Sending
 from kgitops.apply.settings import ApplySettings
+from kgitops.apply.settled import Settled, left_open, look_up, stale
 from kgitops.apply.steps import Step, batches, topics_of
 from kgitops.apply.surroundings import Surroundings
-from kgitops.cluster.registry import Record, owner_record
 from kgitops.model.errors import KgitopsError, StaleError
-from kgitops.model.results import RequestResult
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.plan import Change
 
@@ -167,15 +166,13 @@ class Runner:
             if not mismatches:
                 good.append(step)
             elif self._sent:
-                sentence = f"{mismatches[0]}, so nothing was recorded of it; make a new plan"
-                known = StepRecord(outcome=Outcome.FAILED)
-                self._fail(step, Settled(known=known, sentence=sentence, exit=ExitCode.STALE))
+                self._fail(step, stale(step, mismatches[0]))
             else:
                 raise StaleError(f"{mismatches[0]}; make a new plan")
         if not good:
             return
         try:
-            self._journal.record(good, [_owner(step.change, ()) for step in good])
+            self._journal.record(good, [owner_of(step.change) for step in good])
         except KgitopsError as error:
             self._stick(error)
             return
@@ -252,29 +249,3 @@ class Runner:
                 reasons=self._reasons,
             ),
         )
-
-
-def owners_of_completed(
-    steps: Mapping[str, Step], news: Mapping[str, StepRecord], known: Mapping[str, StepRecord]
-) -> Mapping[str, Record]:
-    """The ownership records, by address, of the changes that ``news`` completes.
-
-    ``known`` is everything known of all steps, the news included.
-    """
-    done = [steps[step] for step, record in news.items() if record.outcome is Outcome.DONE]
-    changes = {step.address: step.change for step in done}
-    owners = {}
-    for address, change in changes.items():
-        records = [known.get(planned.id) for planned in change.requests]
-        if all(record and record.outcome is Outcome.DONE for record in records):
-            owners[address] = _owner(change, [record.reply for record in records if record])
-    return owners
-
-
-def _owner(change: Change, replies: Iterable[RequestResult | None]) -> Record:
-    """Who owns the object now; a topic's id is known only once a broker minted it."""
-    owner = change.owner_after
-    if owner is not None and owner.topic_id is None:
-        minted = [reply.topic_id for reply in replies if reply and reply.topic_id]
-        owner = replace(owner, topic_id=minted[0] if minted else None)
-    return owner_record(change.address, owner)

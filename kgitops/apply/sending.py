@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from kgitops.apply.events import StepStarted, Waiting, WaitReason
@@ -10,33 +10,19 @@ from kgitops.apply.journal import Journal
 from kgitops.apply.lock import Lock
 from kgitops.apply.outcomes import is_visible
 from kgitops.apply.preconditions import Mismatch, check_preconditions
-from kgitops.apply.runs import Outcome, StepRecord
+from kgitops.apply.settled import BEFORE, Settled, conflict, left_open, refused, seen, stale
 from kgitops.apply.steps import Step, batches, topics_of
 from kgitops.apply.surroundings import Surroundings
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, StaleError, UnreachableError
-from kgitops.model.requests import CreateTopicRequest, DeleteTopicRequest, Request
+from kgitops.model.requests import DeleteTopicRequest, Request
 from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
-from kgitops.model.verdict import ExitCode
 
-RESUME = "remove the cause and run `kgitops apply --resume`, or make a new plan"
-LOOK = "`kgitops apply --resume` looks before it sends anything again"
-
-_BEFORE = "its request was on its way when an earlier run ended"
 # After these nobody knows whether the request took effect (A4-42, A4-102).
 _UNKNOWN = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION})
 # What a deletion answers when there is nothing left to delete.
 _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
 _LONGEST_PAUSE_S = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    """What became of a step; a step that is not done has a sentence and the exit it stands for."""
-
-    known: StepRecord
-    sentence: str = ""
-    exit: ExitCode = ExitCode.PARTIAL
 
 
 class _Next(Enum):
@@ -62,7 +48,7 @@ class _Attempt:
     sends: int = 0
     deadline: float = 0.0
     refusal: RequestResult | None = None
-    problem: str = _BEFORE
+    problem: str = BEFORE
 
 
 class Sending:
@@ -117,10 +103,10 @@ class Sending:
         """What to do next, given the cluster as it is; settles the step where it tells enough."""
         step = attempt.step
         if (attempt.doubtful or attempt.refusal) and is_visible(attempt.request, state):
-            self.settled[step.id] = _visible(step, OK, state, lookup="done")
+            self.settled[step.id] = seen(step, OK, state, lookup="done")
             return _Next.NOTHING
         if attempt.refusal:
-            self._refused(step, attempt.refusal)
+            self.settled[step.id] = refused(step, attempt.refusal)
             return _Next.NOTHING
         mismatches = check_preconditions(step.expects, state)
         if mismatches:
@@ -129,21 +115,18 @@ class Sending:
         if attempt.doubts > 1 or (attempt.sends and self._stopped()):
             if attempt.doubts > 1 and not self._is_late(attempt) and not self._stopped():
                 return _Next.LOOK_AGAIN
-            self._unknown(step, f"{attempt.problem}, and its result can't be seen", "start")
+            problem = f"{attempt.problem}, and its result can't be seen"
+            self.settled[step.id] = left_open(step, problem, "start")
             return _Next.NOTHING
         return _Next.SEND
 
     def _changed(self, attempt: _Attempt, mismatch: Mismatch) -> None:
         if attempt.doubtful:
-            self.settled[attempt.step.id] = _conflict(attempt.step, attempt.problem, mismatch)
+            self.settled[attempt.step.id] = conflict(attempt.step, attempt.problem, mismatch)
         elif self._first and not self.intended:
             raise StaleError(f"{mismatch}; make a new plan")
         else:
-            self.settled[attempt.step.id] = Settled(
-                known=StepRecord(outcome=Outcome.FAILED),
-                sentence=f"{mismatch}, so {attempt.step.api} was not sent; make a new plan",
-                exit=ExitCode.STALE,
-            )
+            self.settled[attempt.step.id] = stale(attempt.step, mismatch)
 
     def _send(
         self, attempts: Sequence[_Attempt]
@@ -204,7 +187,7 @@ class Sending:
         if attempt.doubtful or nothing_left or reply.code is ErrorCode.UNKNOWN_SERVER_ERROR:
             attempt.refusal = reply
             return True
-        self._refused(attempt.step, reply)
+        self.settled[attempt.step.id] = refused(attempt.step, reply)
         return False
 
     def _await_visible(self, confirmed: Sequence[tuple[_Attempt, RequestResult]]) -> None:
@@ -217,7 +200,7 @@ class Sending:
             later = []
             for attempt, reply in left:
                 if is_visible(attempt.request, state, reply):
-                    self.settled[attempt.step.id] = _visible(attempt.step, reply, state)
+                    self.settled[attempt.step.id] = seen(attempt.step, reply, state)
                 else:
                     later.append((attempt, reply))
             left = later
@@ -233,12 +216,10 @@ class Sending:
             clock.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE_S)
             self._lock.heartbeat()
-        for attempt, _ in left:
-            self._unknown(
-                attempt.step,
-                f"the broker confirmed, but nothing is to be seen of it after "
-                f"{settings.timeout_ms / 1000:g} s",
-            )
+        patience = f"after {settings.timeout_ms / 1000:g} s"
+        for step in (attempt.step for attempt, _ in left):
+            problem = f"the broker confirmed, but nothing is to be seen of it {patience}"
+            self.settled[step.id] = left_open(step, problem)
 
     def _read(self, attempts: Sequence[_Attempt], deadline: float = 0.0) -> ClusterState:
         """The objects of these steps as they are; patient once something was sent."""
@@ -253,15 +234,6 @@ class Sending:
                     raise
             self._around.clock.sleep(self._around.settings.retry_ms / 1000)
 
-    def _refused(self, step: Step, reply: RequestResult) -> None:
-        self.settled[step.id] = Settled(
-            known=StepRecord(outcome=Outcome.FAILED, reply=reply),
-            sentence=f"{step.address}: the broker answered {step.api} with {reply}; {RESUME}",
-        )
-
-    def _unknown(self, step: Step, problem: str, lookup: str | None = None) -> None:
-        self.settled[step.id] = left_open(step, problem, lookup)
-
     def _is_late(self, attempt: _Attempt) -> bool:
         return self._around.clock.monotonic() >= attempt.deadline
 
@@ -273,36 +245,3 @@ class Sending:
     ) -> None:
         steps = tuple(attempt.step.id for attempt in attempts)
         self._around.on_event(Waiting(reason=reason, sentence=sentence, steps=steps))
-
-
-def look_up(step: Step, state: ClusterState) -> Settled | None:
-    """What became of a request that an earlier process left open; None when all is as before it."""
-    if step.planned is None or is_visible(step.planned.request, state):
-        return _visible(step, OK, state, lookup="done")
-    mismatches = check_preconditions(step.expects, state)
-    return _conflict(step, _BEFORE, mismatches[0]) if mismatches else None
-
-
-def left_open(step: Step, problem: str, lookup: str | None = None) -> Settled:
-    """A step of which nobody knows yet what became of it."""
-    return Settled(
-        known=StepRecord(outcome=Outcome.OPEN, lookup=lookup),
-        sentence=f"{step.address}: {step.api}: {problem}; {LOOK}",
-    )
-
-
-def _conflict(step: Step, problem: str, mismatch: Mismatch) -> Settled:
-    return Settled(
-        known=StepRecord(outcome=Outcome.OPEN, lookup="conflict"),
-        sentence=f"{step.address}: {step.api}: {problem}, and the object is neither as before nor "
-        f"as asked for ({mismatch}); nothing was overwritten: make a new plan",
-    )
-
-
-def _visible(
-    step: Step, reply: RequestResult, state: ClusterState, lookup: str | None = None
-) -> Settled:
-    if step.planned and isinstance(step.planned.request, CreateTopicRequest):
-        topic = state.topics[step.planned.request.topic]
-        reply = replace(reply, topic_id=topic.topic_id)
-    return Settled(known=StepRecord(outcome=Outcome.DONE, reply=reply, lookup=lookup))

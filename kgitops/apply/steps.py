@@ -137,9 +137,16 @@ def _cut(steps: Sequence[Step], settings: ApplySettings) -> Iterator[tuple[Step,
 
 
 def _weight(step: Step, settings: ApplySettings) -> int:
-    """What the step takes of a batch's capacity: a new topic counts by the records it makes."""
-    request = step.planned.request if step.planned else None
-    if isinstance(request, CreateTopicRequest):
-        state = request.requested_state
-        return (2 + state.num_partitions + len(state.configs)) * settings.batch_requests
-    return settings.batch_records
+    """What the step takes of a batch's capacity, which is records times requests.
+
+    A controller refuses too many metadata records in one go, and new topics come by the thousand;
+    everything else is limited by the number of requests as well.
+    """
+    match step.planned.request if step.planned else None:
+        case CreateTopicRequest(requested_state=state):
+            return (2 + state.num_partitions + len(state.configs)) * settings.batch_requests
+        case AlterTopicRequest(requested_state=state):
+            records = state.num_partitions + len(state.requested_configs)
+            return max(records * settings.batch_requests, settings.batch_records)
+        case _:
+            return settings.batch_records

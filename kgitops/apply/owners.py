@@ -1,0 +1,36 @@
+"""The ownership that completed changes leave in the registry."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from kgitops.apply.runs import Outcome, StepRecord
+from kgitops.apply.steps import Step
+from kgitops.cluster.registry import Record, owner_record
+from kgitops.model.results import RequestResult
+from kgitops.plan.plan import Change
+
+
+def owners_of_completed(
+    steps: Mapping[str, Step], news: Mapping[str, StepRecord], known: Mapping[str, StepRecord]
+) -> Mapping[str, Record]:
+    """The ownership records, by address, of the changes that ``news`` completes.
+
+    ``known`` is everything known of all steps, the news included.
+    """
+    done = [steps[step] for step, record in news.items() if record.outcome is Outcome.DONE]
+    changes = {step.address: step.change for step in done}
+    owners = {}
+    for address, change in changes.items():
+        records = [known.get(planned.id) for planned in change.requests]
+        if all(record and record.outcome is Outcome.DONE for record in records):
+            owners[address] = owner_of(change, [record.reply for record in records if record])
+    return owners
+
+
+def owner_of(change: Change, replies: Iterable[RequestResult | None] = ()) -> Record:
+    """Who owns the object now; a topic's id is known only once a broker minted it."""
+    owner = change.owner_after
+    if owner is not None and owner.topic_id is None:
+        minted = [reply.topic_id for reply in replies if reply and reply.topic_id]
+        owner = replace(owner, topic_id=minted[0] if minted else None)
+    return owner_record(change.address, owner)

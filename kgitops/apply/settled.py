@@ -1,0 +1,77 @@
+"""What became of a step: its record for the journal, and the sentence where it is not done."""
+
+from dataclasses import dataclass, replace
+
+from kgitops.apply.outcomes import is_visible
+from kgitops.apply.preconditions import Mismatch, check_preconditions
+from kgitops.apply.runs import Outcome, StepRecord
+from kgitops.apply.steps import Step
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import CreateTopicRequest
+from kgitops.model.results import OK, RequestResult
+from kgitops.model.verdict import ExitCode
+
+RESUME = "remove the cause and run `kgitops apply --resume`, or make a new plan"
+LOOK = "`kgitops apply --resume` looks before it sends anything again"
+BEFORE = "its request was on its way when an earlier run ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What became of a step; a step that is not done has a sentence and the exit it stands for."""
+
+    known: StepRecord
+    sentence: str = ""
+    exit: ExitCode = ExitCode.PARTIAL
+
+
+def seen(
+    step: Step, reply: RequestResult, state: ClusterState, lookup: str | None = None
+) -> Settled:
+    """Its result is visible; a created topic has the id that it was given."""
+    if step.planned and isinstance(step.planned.request, CreateTopicRequest):
+        topic = state.topics[step.planned.request.topic]
+        reply = replace(reply, topic_id=topic.topic_id)
+    return Settled(known=StepRecord(outcome=Outcome.DONE, reply=reply, lookup=lookup))
+
+
+def refused(step: Step, reply: RequestResult) -> Settled:
+    """The broker said no."""
+    return Settled(
+        known=StepRecord(outcome=Outcome.FAILED, reply=reply),
+        sentence=f"{step.address}: the broker answered {step.api} with {reply}; {RESUME}",
+    )
+
+
+def stale(step: Step, mismatch: Mismatch) -> Settled:
+    """It was not sent, because the object is no longer as planned."""
+    return Settled(
+        known=StepRecord(outcome=Outcome.FAILED),
+        sentence=f"{mismatch}, so {step.api} was not sent; make a new plan",
+        exit=ExitCode.STALE,
+    )
+
+
+def conflict(step: Step, problem: str, mismatch: Mismatch) -> Settled:
+    """It may have taken effect, and the object is now something else."""
+    return Settled(
+        known=StepRecord(outcome=Outcome.OPEN, lookup="conflict"),
+        sentence=f"{step.address}: {step.api}: {problem}, and the object is neither as before nor "
+        f"as asked for ({mismatch}); nothing was overwritten: make a new plan",
+    )
+
+
+def left_open(step: Step, problem: str, lookup: str | None = None) -> Settled:
+    """Nobody knows yet what became of it."""
+    return Settled(
+        known=StepRecord(outcome=Outcome.OPEN, lookup=lookup),
+        sentence=f"{step.address}: {step.api}: {problem}; {LOOK}",
+    )
+
+
+def look_up(step: Step, state: ClusterState) -> Settled | None:
+    """What became of a request that an earlier process left open; None when all is as before it."""
+    if step.planned is None or is_visible(step.planned.request, state):
+        return seen(step, OK, state, lookup="done")
+    mismatches = check_preconditions(step.expects, state)
+    return conflict(step, BEFORE, mismatches[0]) if mismatches else None
