@@ -1,0 +1,281 @@
+"""Risk codes: every change has one, every code can occur, every topic config is judged."""
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from builders import (
+    a_binding,
+    a_cluster,
+    a_desired,
+    a_quota,
+    a_quota_state,
+    a_topic,
+    a_topic_state,
+    an_acl,
+    an_entity,
+    applied,
+    on_cluster,
+    plan_of,
+    with_changes,
+)
+from plan.risk_codes_page import PAGE, render_page
+
+from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.topic_configs import ConfigType, TopicConfig, topic_configs
+from kgitops.plan import risks
+from kgitops.plan.config_risks import config_risk
+from kgitops.plan.plan import Plan
+from kgitops.plan.risks import LEVELS, Risk, all_risks
+
+OTHER = a_quota(an_entity(user="other"))
+DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN
+
+Scenario = tuple[DesiredState, ClusterState]
+
+
+def create(*wanted: DesiredObject) -> Scenario:
+    return a_desired(*wanted), a_cluster()
+
+
+def adopt(wanted: DesiredObject) -> Scenario:
+    return a_desired(wanted), a_cluster(on_cluster(wanted))
+
+
+def remove(managed: DesiredObject) -> Scenario:
+    return a_desired(OTHER), applied(OTHER, managed)
+
+
+def change(before: DesiredObject, after: DesiredObject) -> Scenario:
+    return a_desired(after), applied(before)
+
+
+def config(before: Mapping[str, str], after: Mapping[str, str]) -> Scenario:
+    return change(a_topic(configs=before), a_topic(configs=after))
+
+
+TWO = a_topic(assignment=((1, 2), (2, 3)))
+
+SCENARIOS: dict[Risk, Scenario] = {
+    risks.TOPIC_CREATE: create(a_topic()),
+    risks.TOPIC_DELETE: remove(a_topic(deletion_policy=DELETE)),
+    risks.RECORDS_DELETE: change(a_topic(), a_topic(delete_records_before={0: 1})),
+    risks.TOPIC_ADOPT: adopt(a_topic()),
+    risks.TOPIC_FORGET: remove(a_topic(deletion_policy=ORPHAN)),
+    risks.CONFIG_CHANGE: config({"segment.ms": "1"}, {"segment.ms": "2"}),
+    risks.CONFIG_REMOVE: config({"segment.ms": "1"}, {}),
+    risks.RETENTION_SHRINK: config({"retention.ms": "2"}, {"retention.ms": "1"}),
+    risks.CLEANUP_TO_DELETE: config({"cleanup.policy": "compact"}, {"cleanup.policy": "delete"}),
+    risks.CLEANUP_TO_COMPACT: config({}, {"cleanup.policy": "compact,delete"}),
+    risks.COMPACTION_SOONER: config({}, {"delete.retention.ms": "1"}),
+    risks.MAX_MESSAGE_SHRINK: config({}, {"max.message.bytes": "1"}),
+    risks.DURABILITY_WEAKER: config({"min.insync.replicas": "2"}, {"min.insync.replicas": "1"}),
+    risks.DURABILITY_STRICTER: config({}, {"min.insync.replicas": "2"}),
+    risks.TIMESTAMP_RULES: config({}, {"message.timestamp.type": "LogAppendTime"}),
+    risks.REMOTE_STORAGE: config({}, {"remote.storage.enable": "true"}),
+    risks.PARTITIONS_UP: change(a_topic(partitions=3), a_topic(partitions=4)),
+    risks.REPLICAS_MOVE: change(TWO, a_topic(assignment=((1, 3), (2, 3)))),
+    risks.REPLICATION_DOWN: change(TWO, a_topic(assignment=((1,), (2,)))),
+    risks.REPLICATION_UP: change(TWO, a_topic(assignment=((1, 2, 3), (2, 3, 1)))),
+    risks.LEADER_ORDER: change(TWO, a_topic(assignment=((2, 1), (2, 3)))),
+    risks.MIN_ISR_UNREACHABLE: create(a_topic(configs={"min.insync.replicas": "2"})),
+    risks.THROTTLE_CONFIG: config({}, {"leader.replication.throttled.replicas": "*"}),
+    risks.REMOTE_DISABLE: config({"remote.storage.enable": "true"}, {}),
+    risks.UNCLEAN_ELECTION: config({}, {"unclean.leader.election.enable": "true"}),
+    risks.REGISTRY_ONLY: change(a_topic(deletion_policy=DELETE), a_topic()),
+    risks.PROTECTION_LOWERED: change(a_topic(), a_topic(deletion_policy=DELETE)),
+    risks.OBJECT_TAKEN: (a_desired(a_topic()), applied(a_topic(), project="default")),
+    risks.ACL_GRANT: create(an_acl()),
+    risks.ACL_REVOKE: remove(an_acl()),
+    risks.ACL_WIDE_GRANT: create(an_acl(a_binding(principal="User:*"))),
+    risks.ACL_DENY: create(an_acl(a_binding(permission="Deny"))),
+    risks.ACL_DENY_LIFTED: remove(an_acl(a_binding(permission="Deny"))),
+    risks.ACL_ADOPT: adopt(an_acl()),
+    risks.ACL_FORGET: remove(an_acl(deletion_policy=ORPHAN)),
+    risks.ACL_FIRST: (a_desired(an_acl()), a_cluster(a_topic_state())),
+    risks.QUOTA_CREATE: create(a_quota()),
+    risks.QUOTA_LOWER: change(a_quota(producer_byte_rate=2), a_quota(producer_byte_rate=1)),
+    risks.QUOTA_RAISE: change(a_quota(producer_byte_rate=1), a_quota(producer_byte_rate=2)),
+    risks.QUOTA_REMOVE: remove(a_quota()),
+    risks.QUOTA_ADOPT: adopt(a_quota()),
+    risks.QUOTA_FORGET: remove(a_quota(deletion_policy=ORPHAN)),
+}
+
+
+def codes(plan: Plan) -> set[Risk]:
+    found = {risk for change in plan.changes for risk in change.risks}
+    return found | {field.risk for c in plan.changes for field in c.fields if field.risk}
+
+
+def test_every_code_is_produced_by_its_scenario() -> None:
+    """No code is dead; one that is added needs a scenario here."""
+    assert set(SCENARIOS) == set(all_risks())
+    missing = [risk.code for risk, scenario in SCENARIOS.items() if risk not in _of(scenario)]
+    assert missing == []
+
+
+def _of(scenario: Scenario) -> set[Risk]:
+    return codes(plan_of(*scenario))
+
+
+@pytest.mark.parametrize("risk", all_risks(), ids=lambda risk: risk.code)
+def test_every_change_has_a_code_and_leads_with_the_worst(risk: Risk) -> None:
+    for planned in plan_of(*SCENARIOS[risk]).changes:
+        assert planned.risks
+        levels = [LEVELS.index(each.level) for each in planned.risks]
+        assert levels == sorted(levels)
+        assert {field.risk for field in planned.fields} <= set(planned.risks)
+
+
+def test_every_code_is_used_by_the_planner_under_its_name() -> None:
+    """A constant that no module names would be dead though its code may be built elsewhere."""
+    package = Path(risks.__file__).parent
+    named = {
+        node.attr
+        for path in package.glob("*.py")
+        if path.name != "risks.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+    }
+    constants = {name for name, value in vars(risks).items() if isinstance(value, Risk)}
+    assert constants <= named
+
+
+def test_codes_names_and_sentences_are_fit_to_print() -> None:
+    every = all_risks()
+    assert len({risk.name for risk in every}) == len(every)
+    for risk in every:
+        assert risk.code.startswith("KG")
+        assert risk.text
+        assert risk.safer
+        assert "|" not in risk.text + risk.safer
+        assert not risk.text.endswith(".")
+
+
+def test_the_page_of_risk_codes_is_up_to_date() -> None:
+    """Else run: uv run python tests/plan/risk_codes_page.py."""
+    assert PAGE.read_text(encoding="utf-8") == render_page()
+
+
+# Topic configs
+
+# Here no direction loses records, locks anyone out or refuses clients.
+PLAIN = {
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.type",
+    "compression.zstd.level",
+    "errors.deadletterqueue.group.enable",
+    "file.delete.delay.ms",
+    "flush.messages",
+    "flush.ms",
+    "index.interval.bytes",
+    "min.cleanable.dirty.ratio",
+    "preallocate",
+    "segment.bytes",
+    "segment.index.bytes",
+    "segment.jitter.ms",
+    "segment.ms",
+}
+PLAIN_RISKS = {risks.CONFIG_CHANGE, risks.CONFIG_REMOVE}
+
+
+def two_values(found: TopicConfig) -> tuple[str, str]:
+    """Two legal values of a config, the lower first."""
+    match found.type:
+        case ConfigType.BOOLEAN:
+            return "false", "true"
+        case ConfigType.STRING:
+            return found.valid_values[0], found.valid_values[-1]
+        case ConfigType.LIST:
+            return (found.valid_values or ("*",))[0], ",".join(found.valid_values or ("0:1",))
+        case ConfigType.DOUBLE:
+            return "0.25", "0.75"
+        case _:
+            low = max(int(found.minimum or 1), 1)
+            return str(low), str(low + 1)
+
+
+def planned_risks(key: str) -> dict[str, set[Risk]]:
+    low, high = two_values(topic_configs()[key])
+    moves = {
+        "set": ({}, {key: high}),
+        "raise": ({key: low}, {key: high}),
+        "lower": ({key: high}, {key: low}),
+        "remove": ({key: high}, {}),
+    }
+    found = {}
+    for move, (before, after) in moves.items():
+        (change,) = plan_of(*config(before, after)).changes
+        (field,) = change.fields
+        assert field.path == f"configs.{key}"
+        assert field.risk in change.risks
+        found[move] = {field.risk}
+    return found
+
+
+@pytest.mark.parametrize("key", sorted(topic_configs()))
+def test_every_topic_config_is_judged_whichever_way_it_goes(key: str) -> None:
+    judged = set().union(*planned_risks(key).values())
+    if key in PLAIN:
+        assert judged == PLAIN_RISKS
+    else:
+        assert judged - PLAIN_RISKS
+
+
+def test_the_allow_list_names_existing_configs_only() -> None:
+    assert set(topic_configs()) >= PLAIN
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "after", "expected"),
+    [
+        ("retention.ms", "-1", "9223372036854775807", risks.RETENTION_SHRINK),
+        ("retention.ms", "1", "-1", risks.CONFIG_CHANGE),
+        ("retention.bytes", "-5", "-1", risks.CONFIG_CHANGE),
+        ("retention.bytes", "-1", "5", risks.RETENTION_SHRINK),
+        ("retention.ms", "9223372036854775807", "9223372036854775806", risks.RETENTION_SHRINK),
+        ("retention.ms", "1", "what", risks.RETENTION_SHRINK),
+        ("cleanup.policy", "compact,delete", "delete", risks.CONFIG_CHANGE),
+        ("cleanup.policy", "", "delete", risks.CLEANUP_TO_DELETE),
+        ("cleanup.policy", "delete", "", risks.CONFIG_CHANGE),
+        ("min.insync.replicas", "what", "1", risks.DURABILITY_WEAKER),
+        ("unclean.leader.election.enable", "true", "false", risks.CONFIG_CHANGE),
+        ("remote.storage.enable", "true", "false", risks.REMOTE_DISABLE),
+        ("vendor.key", "1", "2", risks.CONFIG_CHANGE),
+        ("x.replication.throttled.replicas", "", "*", risks.THROTTLE_CONFIG),
+    ],
+)
+def test_a_config_is_judged_by_the_values_in_effect(
+    key: str, before: str, after: str, expected: Risk
+) -> None:
+    """Minus is "no limit"; what can't be read is taken for the worse."""
+    assert config_risk(key, before, after, removed=False) is expected
+
+
+def test_removing_a_key_is_judged_by_the_default_that_then_applies() -> None:
+    current = applied(
+        a_topic(configs={"retention.ms": "9"}), broker_defaults={"retention.ms": "10"}
+    )
+    assert codes(plan_of(a_desired(a_topic()), current)) == {risks.CONFIG_REMOVE}
+    lower = applied(a_topic(configs={"retention.ms": "9"}), broker_defaults={"retention.ms": "8"})
+    assert codes(plan_of(a_desired(a_topic()), lower)) == {risks.RETENTION_SHRINK}
+
+
+def test_setting_a_key_to_the_default_that_applies_is_plain() -> None:
+    assert _of(config({}, {"retention.ms": "604800000"})) == {risks.CONFIG_CHANGE}
+
+
+def test_drifted_values_are_judged_from_what_was_found() -> None:
+    """A retention that someone raised is cut back: records go."""
+    managed = a_topic(configs={"retention.ms": "10"})
+    current = with_changes(applied(managed), a_topic_state(configs={"retention.ms": "99"}))
+    assert codes(plan_of(a_desired(managed), current)) == {risks.RETENTION_SHRINK}
+
+
+def test_a_quota_key_set_beside_others_is_a_new_limit() -> None:
+    current = with_changes(applied(OTHER), a_quota_state(request_percentage=1))
+    found = codes(plan_of(a_desired(OTHER, a_quota(producer_byte_rate=1)), current))
+    assert found == {risks.QUOTA_ADOPT, risks.QUOTA_CREATE}
