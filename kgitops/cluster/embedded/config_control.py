@@ -142,7 +142,9 @@ def broker_defaults(draft: Draft) -> dict[str, str]:
 
 def topic_defaults(*layers: Mapping[str, str]) -> dict[str, str]:
     """The brokers' configs that are defaults of topic configs, by the topic's key; last wins."""
-    defaults = {}
+    defaults: dict[str, str] = {}
+    if not any(layers):
+        return defaults
     for key, config in topic_configs().items():
         for layer in layers:
             if config.server_default is not None and config.server_default in layer:

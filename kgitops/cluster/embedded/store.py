@@ -7,6 +7,7 @@ of a batch or nothing of it.
 """
 
 import contextlib
+import gc
 import json
 import sqlite3
 import zlib
@@ -61,14 +62,8 @@ class Store:
 
     def load(self) -> Position:
         """The newest snapshot and what the log has after it."""
-        row = self.connection.execute(
-            "SELECT log_offset, image, crc FROM snapshot ORDER BY log_offset DESC LIMIT 1"
-        ).fetchone()
-        position = START
-        if row is not None and row[2] == checksum(row[1]):
-            image = image_from_json(json.loads(row[1]))
-            position = Position(image=image, offset=row[0], snapshot_chars=len(row[1]))
-        return self.catch_up(position)
+        with _no_garbage_collection():
+            return self._load()
 
     def catch_up(self, position: Position) -> Position:
         """What ``position`` becomes with the batches that were appended after it."""
@@ -125,6 +120,16 @@ class Store:
         """Close the file; the last one to do so folds the WAL into it."""
         self.connection.close()
 
+    def _load(self) -> Position:
+        row = self.connection.execute(
+            "SELECT log_offset, image, crc FROM snapshot ORDER BY log_offset DESC LIMIT 1"
+        ).fetchone()
+        position = START
+        if row is not None and row[2] == checksum(row[1]):
+            image = image_from_json(json.loads(row[1]))
+            position = Position(image=image, offset=row[0], snapshot_chars=len(row[1]))
+        return self.catch_up(position)
+
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
         with explained(self.name, self._busy_timeout_ms):
@@ -156,6 +161,18 @@ class Store:
             return replay(image, records)
         except (ValueError, KeyError) as error:
             raise damaged(self.name, f"the log up to batch {offset}: {error}") from error
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Looking for garbage among very many new values that all stay takes as long as making them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def dump_json(value: Json) -> str:
