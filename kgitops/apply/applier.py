@@ -8,7 +8,7 @@ from kgitops.apply.journal import Journal
 from kgitops.apply.lock import acquire
 from kgitops.apply.result import ApplyResult, judge
 from kgitops.apply.resume import superseding_records
-from kgitops.apply.run_records import Latest, latest_values, new_run, old_nonces, opening_records
+from kgitops.apply.run_records import Latest, latest_values, old_nonces, open_run
 from kgitops.apply.runner import Runner
 from kgitops.apply.settings import ApplySettings, Clock
 from kgitops.apply.steps import Step, build_steps, topics_of
@@ -50,11 +50,11 @@ def apply_plan(
         return _nothing_done(run_id, steps, interrupted())
     try:
         latest = _check(around, sealed, steps, recheck)
-        run = new_run(sealed, run_id=run_id, holder=holder, started=clock.now())
+        run, records = open_run(sealed, run_id=run_id, holder=holder, started=clock.now())
         opening = [
             *superseding_records(around, latest, sealed.plan),
             *old_nonces(latest, clock.now()),
-            *opening_records(run, sealed),
+            *records,
         ]
         runner = Runner(
             around,

@@ -1,6 +1,7 @@
 """The journal's records in the registry: written from runs and read back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -8,6 +9,7 @@ from kgitops.apply.runs import Batch, Outcome, Run, RunStatus, StepRecord
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import Record, check_version, project_record
 from kgitops.model import clock as moments
+from kgitops.model.canonical_json import canonical_json
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import SCHEMA_VERSION, Json
 from kgitops.model.results import ErrorCode, RequestResult
@@ -20,7 +22,7 @@ from kgitops.model.strict_json import (
     text,
     text_or_none,
 )
-from kgitops.plan.plan_file import SealedPlan, read_plan, to_text
+from kgitops.plan.plan_file import SealedPlan, json_text, read_plan, sealed_to_json
 
 RUN_PREFIX = "run/"
 NONCE_PREFIX = "nonce/"
@@ -87,9 +89,10 @@ def read_sealed(run: Run, latest: Latest) -> SealedPlan:
     keys = [f"{RUN_PREFIX}{run.id}/plan/{piece}" for piece in range(run.pieces)]
     try:
         content = "".join(text(latest[key]["text"], key) for key in keys)
+        document = json.loads(content)
     except (KeyError, ValueError):
         raise _damaged(run.id) from None
-    sealed = read_plan(content, f"the plan in the journal of run {run.id}")
+    sealed = read_plan(json_text(document), f"the plan in the journal of run {run.id}")
     planned = {request.id for request in sealed.plan.requests}
     planned |= {change.address for change in sealed.plan.changes if not change.requests}
     if sealed.plan_digest != run.plan_digest or not planned.issuperset(run.steps):
@@ -97,36 +100,37 @@ def read_sealed(run: Run, latest: Latest) -> SealedPlan:
     return sealed
 
 
-def new_run(sealed: SealedPlan, *, run_id: str, holder: str, started: datetime) -> Run:
-    """The run that ``sealed`` begins."""
-    return Run(
+def open_run(
+    sealed: SealedPlan, *, run_id: str, holder: str, started: datetime
+) -> tuple[Run, list[Record]]:
+    """The run that ``sealed`` begins, and the records that go out before its first request.
+
+    They are the header, the plan in pieces, and the spent nonce.
+    """
+    content = canonical_json(sealed_to_json(sealed)).decode()
+    pieces = [content[start : start + _PIECE] for start in range(0, len(content), _PIECE)]
+    run = Run(
         id=run_id,
         status=RunStatus.OPEN,
         project=sealed.plan.desired.identity,
         plan_digest=sealed.plan_digest,
         nonce=sealed.nonce,
-        pieces=len(_pieces(sealed)),
+        pieces=len(pieces),
         started=moments.to_text(started),
         holder=holder,
     )
-
-
-def opening_records(run: Run, sealed: SealedPlan) -> list[Record]:
-    """The header, the plan in pieces, and the spent nonce: all before the first request."""
     expires = moments.to_text(sealed.expires)
-    return [
+    plan_records: list[Record] = [
+        (f"{RUN_PREFIX}{run_id}/plan/{number}", {"schema_version": SCHEMA_VERSION, "text": piece})
+        for number, piece in enumerate(pieces)
+    ]
+    return run, [
         project_record(run.project, sealed.plan.desired.project),
         header_record(run),
-        *(
-            (
-                f"{RUN_PREFIX}{run.id}/plan/{number}",
-                {"schema_version": SCHEMA_VERSION, "text": piece},
-            )
-            for number, piece in enumerate(_pieces(sealed))
-        ),
+        *plan_records,
         (
             f"{NONCE_PREFIX}{run.nonce}",
-            {"schema_version": SCHEMA_VERSION, "run": run.id, "expires": expires},
+            {"schema_version": SCHEMA_VERSION, "run": run_id, "expires": expires},
         ),
     ]
 
@@ -185,11 +189,6 @@ def old_nonces(latest: Latest, now: datetime) -> list[Record]:
         for key, value in latest.items()
         if key.startswith(NONCE_PREFIX) and value.get("expires", before) < before
     ]
-
-
-def _pieces(sealed: SealedPlan) -> Sequence[str]:
-    content = to_text(sealed)
-    return [content[start : start + _PIECE] for start in range(0, len(content), _PIECE)]
 
 
 def _is_header(key: str) -> bool:

@@ -11,7 +11,7 @@ from apply.plans import AFTER, STEPS, Apply, comparable, open_cluster, prepare, 
 from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 
 from kgitops.apply.events import ApplyStarted
-from kgitops.apply.run_records import latest_values, new_run, opening_records
+from kgitops.apply.run_records import latest_values, open_run
 from kgitops.model.errors import SafetyError, UnreachableError, UntrustedPlanError
 from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request
 from kgitops.model.topics import RequestedTopicState
@@ -234,7 +234,7 @@ def _damage(world: World, key: str, values: Mapping[str, object] | None) -> None
     ("key", "values", "error"),
     [
         ("run/run-1/plan/0", None, SafetyError),
-        ("run/run-1", {"pieces": 0}, UntrustedPlanError),
+        ("run/run-1", {"pieces": 0}, SafetyError),
         ("run/run-1", {"pieces": "many"}, SafetyError),
         ("run/run-1", {"status": "lost"}, SafetyError),
         ("run/run-1", {"beside": 1}, SafetyError),
@@ -275,8 +275,8 @@ def test_a_large_plan_is_kept_in_pieces_that_a_log_takes(world: World) -> None:
         whole=False,
     )
     sealed = sealed_now(plan_of(desired, world.cluster.read_state()), world.clock)
-    run = new_run(sealed, run_id="run-9", holder="me", started=world.clock.now())
-    pieces = [value for key, value in opening_records(run, sealed) if "/plan/" in key]
+    run, records = open_run(sealed, run_id="run-9", holder="me", started=world.clock.now())
+    pieces = [value for key, value in records if "/plan/" in key]
     sizes = [len(json.dumps(piece, ensure_ascii=False).encode()) for piece in pieces]
     assert len(pieces) == run.pieces > 1
     assert max(sizes) <= 512 * 1024
