@@ -87,7 +87,7 @@ def _check_names(parts: dict[str, str | None], document: Document, findings: Fin
             document,
             (*_ENTITY, "user"),
             f"a quota's user is a name, so {shown(user)} is a user whose name begins with 'User:'",
-            f"write {user.removeprefix('User:')}",
+            f"write {shown(user.removeprefix('User:'))}",
         )
     if address is not None:
         try:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredTopic, Tombstone
 from kgitops.manifests.document import Document
+from kgitops.manifests.text import shown
 from kgitops.model.names import collision_key
 
 DeclaredIn = tuple[DesiredObject, Document]
@@ -47,7 +48,7 @@ def _report_collision(
     findings.error(
         document,
         ("metadata", "name"),
-        f"the topics {name} and {other} ({where.source}) collide: "
+        f"the topics {shown(name)} and {shown(other)} ({where.source}) collide: "
         "'.' and '_' are the same in Kafka's metric names",
         "rename one of them",
     )

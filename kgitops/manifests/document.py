@@ -7,8 +7,16 @@ from functools import lru_cache
 
 import yaml
 
-from kgitops.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, compose_all
-from kgitops.manifests.nodes import is_merge as _is_merge
+from kgitops.manifests.nodes import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    compose_all,
+    is_merge,
+    is_plain,
+)
+from kgitops.manifests.scalars import plain_value
 from kgitops.manifests.text import SourceText
 from kgitops.model.source import Source
 
@@ -78,6 +86,13 @@ def _compose(file: SourceText, start: int, end: int) -> Node | None:
         return None
 
 
+def _means(key: ScalarNode, step: Step) -> bool:
+    """Whether the key reads as ``step``; a number may be written in several ways."""
+    if key.value == step:
+        return not is_merge(key)
+    return not isinstance(step, str) and is_plain(key) and plain_value(key.value) == step
+
+
 def _child(node: Node | None, step: Step) -> tuple[Node | None, Node] | None:
     if isinstance(node, SequenceNode):
         inside = isinstance(step, int) and 0 <= step < len(node.value)
@@ -85,10 +100,10 @@ def _child(node: Node | None, step: Step) -> tuple[Node | None, Node] | None:
     if not isinstance(node, MappingNode):
         return None
     for key, value in node.value:
-        if isinstance(key, ScalarNode) and key.value == str(step) and not _is_merge(key):
+        if isinstance(key, ScalarNode) and _means(key, step):
             return key, value
     for key, value in node.value:
-        if _is_merge(key):
+        if is_merge(key):
             for merged in value.value if isinstance(value, SequenceNode) else [value]:
                 if found := _child(merged, step):
                     return found

@@ -1,6 +1,7 @@
 """pydantic's errors → findings in our words, each at the scalar that is wrong."""
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from kgitops.model.source import Finding
 
 Path = tuple[str | int, ...]
 
+_WORD = re.compile(r"[\w./*-]{1,60}")
 _UNKNOWN_FIELD = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _MAPPING = frozenset({"dataclass_type", "dict_type", "model_type"})
 _EXPECTED = {
@@ -58,8 +60,12 @@ def _is_open(value: object) -> bool:
 
 def dotted(path: Path) -> str:
     """A path as a sentence names it: ``spec.operations[1]``."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    text = "".join(f".{step}" if _is_word(step) else f"[{shown(step)}]" for step in path)
     return text.removeprefix(".") or "the document"
+
+
+def _is_word(step: str | int) -> bool:
+    return isinstance(step, str) and _WORD.fullmatch(step) is not None
 
 
 def written_value(document: Document, path: Path, value: object) -> str:
@@ -86,9 +92,10 @@ def _finding(
                 source=document.at(*path), problem=f"{dotted(path)} is missing", advice="add it"
             )
         case "invalid_key":
+            key = details["input"]
             return Finding(
-                source=document.key_at(*path),
-                problem=f"the key {shown(path[-1])} in {dotted(path[:-1])} must be text",
+                source=document.key_at(*path, key),
+                problem=f"the key {shown(key)} in {dotted(path)} must be text",
                 advice="put it in quotes, or remove it",
             )
         case "too_short" | "string_too_short":
@@ -138,7 +145,8 @@ def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
 def _path(details: ErrorDetails, content: Content) -> tuple[Path, bool]:
     """The steps of pydantic's location that are in the document: it adds the names of types."""
     steps: list[str | int] = []
-    location = details["loc"]
+    # pydantic ends the location of a key that is no text with some text of its own.
+    location = details["loc"][:-1] if details["type"] == "invalid_key" else details["loc"]
     last = len(location) - 1
     for index, step in enumerate(location):
         if step == "[key]" and index == last:

@@ -27,7 +27,7 @@ ERRORS: dict[str, tuple[str, str, str]] = {
     "names that collide": (
         topic("a.b") + "---\n" + topic("a_b"),
         "8:18",
-        "the topics a_b and a.b (a.yaml:1:1) collide",
+        "the topics 'a_b' and 'a.b' (a.yaml:1:1) collide",
     ),
     # Size: one of the two ways, whole (A4-33, A4-34, A4-35).
     "no size": (topic(spec="{}"), "4:7", "the topic has no size; write spec.partitions and"),
@@ -234,7 +234,7 @@ WARNINGS: dict[str, tuple[str, str, str]] = {
     "a principal for a user": (
         quota('{user: "User:a"}', "{request_percentage: 1}"),
         "5:18",
-        "write a",
+        "write 'a'",
     ),
 }
 
