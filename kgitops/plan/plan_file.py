@@ -86,7 +86,8 @@ def to_text(sealed: SealedPlan) -> str:
 
 def json_text(value: Json) -> str:
     """Indented JSON where what holds no further structure stands on one line."""
-    return _lines(value, 0) + "\n"
+    # Two of these begin a command of build services; in JSON they stand within texts only.
+    return _lines(value, 0).replace("##", "#\\u0023") + "\n"
 
 
 def read_plan(content: str, file: str) -> SealedPlan:

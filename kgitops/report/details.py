@@ -32,14 +32,16 @@ class Detail:
 
 
 def details(change: Change, *, full: bool) -> tuple[Detail, ...]:
-    """Everything worth saying about one change; ``full`` shortens nothing and adds requests."""
+    """Everything worth saying about one change; ``full`` shortens nothing and adds safer ways
+    and requests.
+    """
     return (
         *_because(change, full=full),
         *(Detail(value=text) for text in (stake(change),) if text),
         *_shape(change, full=full),
         *(field_detail(field, full=full) for field in change.fields),
         *_further_risks(change),
-        *(_requests(change) if full else ()),
+        *((*_safer(change), *_requests(change)) if full else ()),
     )
 
 
@@ -140,6 +142,12 @@ def _further_risks(change: Change) -> Iterable[Detail]:
     for risk in change.risks[1:]:
         if risk.level is not Level.SAFE and risk not in carried:
             yield Detail(value=risk.text, risk=risk)
+
+
+def _safer(change: Change) -> Iterable[Detail]:
+    for risk in change.risks:
+        if risk.level is not Level.SAFE:
+            yield Detail(value=f"safer than {risk.name}: {risk.safer}")
 
 
 def _requests(change: Change) -> Iterable[Detail]:

@@ -1,7 +1,7 @@
 """A plan cut into pieces for a comment: each can be shown in full, in rows, or counted.
 
-Pieces that are ``open`` always stand unfolded. What must never be left out (deletions, lost data,
-lost access, refusals) is in every variant of its piece.
+What must never be left out (deletions, lost data, lost access, refusals) is in every variant of
+its piece.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,6 +39,14 @@ class Depth(IntEnum):
     COUNT = 2
 
 
+class Rank(IntEnum):
+    """What is shortened first; what is open stands unfolded and comes last."""
+
+    SAFE = 0
+    DISRUPTIVE = 1
+    OPEN = 2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """One group of lines, by depth.
@@ -48,7 +56,7 @@ class Piece:
 
     title: str
     variants: tuple[tuple[str, ...], ...]
-    open: bool
+    rank: Rank
     changes: int = 0
     elided: tuple[Change, ...] = ()
 
@@ -61,7 +69,7 @@ def pieces(plan: Plan) -> tuple[Piece, ...]:
     """Everything a comment shows, the most important first."""
     found = [
         _fixed("Stops", [f"! {line}" for line in reason_lines(plan.verdict.reasons)]),
-        *(_of_section(section) for section in sections(plan) if _open(section)),
+        *(_of_section(section) for section in sections(plan) if _rank(section) is Rank.OPEN),
         _fixed("Rights lost", [f"! {loss_sentence(loss)}" for loss in plan.access_losses]),
         _listed("Drift", [f"! {drift_sentence(drift, full=False)}" for drift in plan.drift]),
         _listed(
@@ -72,13 +80,15 @@ def pieces(plan: Plan) -> tuple[Piece, ...]:
                 for warned in plan.warnings
             ],
         ),
-        *(_of_section(section) for section in sections(plan) if not _open(section)),
+        *(_of_section(section) for section in sections(plan) if _rank(section) is not Rank.OPEN),
     ]
     return tuple(piece for piece in found if piece.variants[0])
 
 
-def _open(section: Section) -> bool:
-    return any(map(never_folded, section.changes))
+def _rank(section: Section) -> Rank:
+    if any(map(never_folded, section.changes)):
+        return Rank.OPEN
+    return Rank.SAFE if section.level is Level.SAFE else Rank.DISRUPTIVE
 
 
 def _of_section(section: Section) -> Piece:
@@ -92,7 +102,7 @@ def _of_section(section: Section) -> Piece:
             (*kept, *_names(counted_only)),
             (*kept, *_counts(counted_only)),
         ),
-        open=_open(section),
+        rank=_rank(section),
         changes=len(changes),
         elided=counted_only,
     )
@@ -175,7 +185,9 @@ def _groups(changes: Sequence[Change]) -> Iterable[list[Change]]:
 
 def _fixed(title: str, lines: Sequence[str]) -> Piece:
     """Lines that are always all there."""
-    return Piece(title=f"{title} ({len(lines):,})", variants=(tuple(map(_line, lines)),), open=True)
+    return Piece(
+        title=f"{title} ({len(lines):,})", variants=(tuple(map(_line, lines)),), rank=Rank.OPEN
+    )
 
 
 def _listed(title: str, lines: Sequence[str]) -> Piece:
@@ -185,7 +197,7 @@ def _listed(title: str, lines: Sequence[str]) -> Piece:
     if len(safe) > FOLD_ABOVE:
         few = (*safe[:FOLD_ABOVE], f"# and {len(safe) - FOLD_ABOVE:,} more: kgitops show --full")
     count = (f"# {len(safe):,}: kgitops show --full",) if safe else ()
-    return Piece(title=f"{title} ({len(safe):,})", variants=(safe, few, count), open=True)
+    return Piece(title=f"{title} ({len(safe):,})", variants=(safe, few, count), rank=Rank.OPEN)
 
 
 def _line(text: str) -> str:

@@ -13,7 +13,7 @@ from kgitops.model import clock
 from kgitops.plan.plan import Change, Plan
 from kgitops.plan.plan_file import SealedPlan, plan_digest
 from kgitops.plan.risks import Level
-from kgitops.report.markdown_pieces import Depth, Piece, pieces
+from kgitops.report.markdown_pieces import Depth, Piece, Rank, pieces
 from kgitops.report.object_names import object_name
 from kgitops.report.safe_text import code_span, comment_token, fenced, longest_run
 from kgitops.report.sections import sections
@@ -75,7 +75,7 @@ class _Shown:
 
     def markdown(self) -> str:
         block = fenced(self.lines, "diff")
-        if self.piece.open:
+        if self.piece.rank is Rank.OPEN:
             return f"#### {self.piece.title}\n\n{block}\n"
         summary = f"<details><summary>{self.piece.title}</summary>"
         return f"{summary}\n\n{block}\n\n</details>\n"
@@ -176,16 +176,11 @@ def _pages(shown: Sequence[_Shown], room: int) -> Iterator[list[_Shown]]:
 
 
 def _ladder(shown: Sequence[_Shown]) -> Iterator[tuple[int, Depth]]:
-    """What to shorten next: the last pieces are the safest; the open ones come last of all."""
-    folded = [n for n in reversed(range(len(shown))) if not shown[n].piece.open]
-    opened = [n for n in reversed(range(len(shown))) if shown[n].piece.open]
-    for indices, depth in (
-        (folded, Depth.ROWS),
-        (folded, Depth.COUNT),
-        (opened, Depth.ROWS),
-        (opened, Depth.COUNT),
-    ):
-        yield from ((index, depth) for index in indices)
+    """What to shorten next: what is safe, then what is disruptive, then what stands open."""
+    last_first = list(reversed(range(len(shown))))
+    for rank in Rank:
+        for depth in (Depth.ROWS, Depth.COUNT):
+            yield from ((n, depth) for n in last_first if shown[n].piece.rank is rank)
 
 
 def _colour(plan: Plan) -> str:

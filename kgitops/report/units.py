@@ -1,5 +1,6 @@
 """Values as people read them, beside the raw value and never instead of it."""
 
+import math
 import re
 
 _DURATIONS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
@@ -22,7 +23,7 @@ def unit_of(path: str, value: str) -> str | None:
         return "unlimited"
     if value == "-2" and key in _AS_RETENTION:
         return "as retention"
-    if number < 0:
+    if number < 0 or not math.isfinite(number):
         return None
     if value == str(_MOST):
         return "no limit"

@@ -467,6 +467,7 @@ findings = st.builds(
     advice=any_text,
     severity=st.sampled_from(Severity),
 )
+_REFUSALS = (ExitCode.ERROR, ExitCode.DENIED, ExitCode.STALE, ExitCode.REFUSED)
 _counts = st.dictionaries(any_text, st.integers(0, 99), max_size=2)
 any_plan = st.builds(
     Plan,
@@ -513,7 +514,7 @@ any_plan = st.builds(
     warnings=st.lists(findings, max_size=2).map(tuple),
     findings=st.lists(findings, max_size=2).map(tuple),
     refusals=st.lists(
-        st.builds(Reason, exit=st.sampled_from(ExitCode), sentence=any_text), max_size=2
+        st.builds(Reason, exit=st.sampled_from(_REFUSALS), sentence=any_text), max_size=2
     ).map(tuple),
     partial=st.booleans(),
     allow_deletes=_counts,
