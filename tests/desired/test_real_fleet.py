@@ -1,0 +1,55 @@
+"""1,114 topics and 451 ACL rules of real teams: what is refused is refused for a true reason.
+
+The counts are those of docs/real-fleet.md.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from manifests.loading import build, load
+from manifests.real_fleet import FLEET, write_corrected
+
+from kgitops.model.errors import FindingsError
+from kgitops.model.source import Severity
+
+REFUSED = {
+    "message.timestamp.difference.max.ms": 104,
+    "message.format.version": 2,
+    "message.downconversion.enable": 2,
+}
+
+if FLEET.is_dir():
+
+    def test_only_configs_that_kafka_4_removed_are_refused() -> None:
+        loaded = load(FLEET)
+        assert len(loaded.manifests) == 1565
+        with pytest.raises(FindingsError) as caught:
+            build(loaded)
+        findings = caught.value.findings
+        reasons = Counter(finding.problem for finding in findings)
+        assert reasons == {
+            f"Kafka 4 has no topic config {key} any more": count for key, count in REFUSED.items()
+        }
+        assert all(finding.severity is Severity.ERROR for finding in findings)
+
+    def test_each_finding_stands_on_the_line_of_its_config() -> None:
+        with pytest.raises(FindingsError) as caught:
+            build(load(FLEET))
+        for finding in caught.value.findings:
+            assert finding.source is not None
+            text = Path(finding.source.file).read_text(encoding="utf-8")
+            line = text.splitlines()[finding.source.line - 1]
+            key = finding.problem.removeprefix("Kafka 4 has no topic config ").split()[0]
+            assert line[finding.source.column - 1 :].startswith(f"{key}:")
+
+    def test_without_those_lines_the_whole_fleet_is_desired(tmp_path: Path) -> None:
+        with pytest.raises(FindingsError) as caught:
+            build(load(FLEET))
+        write_corrected(tmp_path, caught.value.findings)
+        state = build(load(tmp_path))
+        assert (len(state.topics), len(state.acls)) == (1114, 451)
+        assert not state.warnings
+
+    def test_a_project_for_an_older_kafka_may_let_them_through() -> None:
+        assert len(build(load(FLEET), allow_configs=("message.*",)).topics) == 1114
