@@ -49,6 +49,14 @@ def is_visible(request: Request, state: ClusterState, reply: RequestResult | Non
             assert_never(request)
 
 
+def is_under_way(request: Request, state: ClusterState) -> bool:
+    """Whether the cluster took the request on and has not finished it (A4-63)."""
+    if not isinstance(request, DeleteTopicRequest):
+        return False
+    topic = _same_topic(request.topic, request.topic_id, state)
+    return topic is not None and topic.marked_for_deletion
+
+
 def _same_topic(name: str, topic_id: str, state: ClusterState) -> TopicState | None:
     topic = state.topics.get(name)
     return topic if topic and topic.topic_id == topic_id else None

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from kgitops.apply.events import StepStarted, Waiting, WaitReason
 from kgitops.apply.journal import Journal
 from kgitops.apply.lock import Lock
-from kgitops.apply.outcomes import is_visible
+from kgitops.apply.outcomes import is_under_way, is_visible
 from kgitops.apply.preconditions import Mismatch, check_preconditions
 from kgitops.apply.settled import BEFORE, Settled, conflict, left_open, refused, seen, stale
 from kgitops.apply.steps import Step, batches, topics_of
@@ -44,9 +44,9 @@ class _Attempt:
     step: Step
     request: Request
     doubtful: bool
+    deadline: float
     doubts: int = 0
     sends: int = 0
-    deadline: float = 0.0
     refusal: RequestResult | None = None
     problem: str = BEFORE
 
@@ -76,8 +76,14 @@ class Sending:
             StaleError: nothing of the whole run was sent yet, and something is not as expected.
             KgitopsError: the run can't go on; what is not in ``settled`` is not known.
         """
+        deadline = self._deadline()
         todo = [
-            _Attempt(step=step, request=step.planned.request, doubtful=step.id in doubtful)
+            _Attempt(
+                step=step,
+                request=step.planned.request,
+                doubtful=step.id in doubtful,
+                deadline=deadline,
+            )
             for step in steps
             if step.planned
         ]
@@ -97,6 +103,7 @@ class Sending:
                 self._tell_waiting(WaitReason.RETRY, todo, todo[0].problem)
                 self._around.clock.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
+                self._lock.heartbeat()
         self._await_visible(confirmed)
 
     def _look(self, attempt: _Attempt, state: ClusterState) -> _Next:
@@ -108,17 +115,19 @@ class Sending:
         if attempt.refusal:
             self.settled[step.id] = refused(step, attempt.refusal)
             return _Next.NOTHING
+        coming = attempt.doubtful and is_under_way(attempt.request, state)
         mismatches = check_preconditions(step.expects, state)
-        if mismatches:
+        if mismatches and not coming:
             self._changed(attempt, mismatches[0])
             return _Next.NOTHING
-        if attempt.doubts > 1 or (attempt.sends and self._stopped()):
-            if attempt.doubts > 1 and not self._is_late(attempt) and not self._stopped():
-                return _Next.LOOK_AGAIN
-            problem = f"{attempt.problem}, and its result can't be seen"
-            self.settled[step.id] = left_open(step, problem, "start")
-            return _Next.NOTHING
-        return _Next.SEND
+        may_send = attempt.doubts <= 1 and not (attempt.sends and self._stopped())
+        if may_send and not coming:
+            return _Next.SEND
+        if not self._is_late(attempt) and not self._stopped():
+            return _Next.LOOK_AGAIN
+        problem = f"{attempt.problem}, and its result can't be seen"
+        self.settled[step.id] = left_open(step, problem, None if coming else "start")
+        return _Next.NOTHING
 
     def _changed(self, attempt: _Attempt, mismatch: Mismatch) -> None:
         if attempt.doubtful:
@@ -144,7 +153,7 @@ class Sending:
             for step in (step for batch in chunk for step in batch):
                 self._around.on_event(StepStarted(step=step.id, address=step.address, api=step.api))
         self.sent = True
-        deadline = self._around.clock.monotonic() + settings.timeout_ms / 1000
+        deadline = self._deadline()
         for attempt in attempts:
             attempt.sends += 1
             if attempt.sends == 1 or attempt.doubts:
@@ -192,7 +201,7 @@ class Sending:
 
     def _await_visible(self, confirmed: Sequence[tuple[_Attempt, RequestResult]]) -> None:
         clock, settings = self._around.clock, self._around.settings
-        deadline = clock.monotonic() + settings.timeout_ms / 1000
+        deadline = self._deadline()
         pause = settings.poll_ms / 1000
         left = list(confirmed)
         while left:
@@ -233,6 +242,9 @@ class Sending:
                 if not self.sent or late or self._stopped():
                     raise
             self._around.clock.sleep(self._around.settings.retry_ms / 1000)
+
+    def _deadline(self) -> float:
+        return self._around.clock.monotonic() + self._around.settings.timeout_ms / 1000
 
     def _is_late(self, attempt: _Attempt) -> bool:
         return self._around.clock.monotonic() >= attempt.deadline

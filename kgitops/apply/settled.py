@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from kgitops.apply.outcomes import is_visible
+from kgitops.apply.outcomes import is_under_way, is_visible
 from kgitops.apply.preconditions import Mismatch, check_preconditions
 from kgitops.apply.runs import Outcome, StepRecord
 from kgitops.apply.steps import Step
@@ -70,8 +70,13 @@ def left_open(step: Step, problem: str, lookup: str | None = None) -> Settled:
 
 
 def look_up(step: Step, state: ClusterState) -> Settled | None:
-    """What became of a request that an earlier process left open; None when all is as before it."""
+    """What became of a request that an earlier process left open.
+
+    None when all is as before it, or its result is still to come.
+    """
     if step.planned is None or is_visible(step.planned.request, state):
         return seen(step, OK, state, lookup="done")
+    if is_under_way(step.planned.request, state):
+        return None
     mismatches = check_preconditions(step.expects, state)
     return conflict(step, BEFORE, mismatches[0]) if mismatches else None

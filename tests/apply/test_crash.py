@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from apply.faults import FakeClock, FaultyCluster
-from apply.plans import Apply, comparable, open_cluster, prepare, sealed_now
-from builders import UID
+from apply.plans import AFTER, Apply, comparable, open_cluster, prepare, sealed_now
+from builders import UID, plan_of
 
 from kgitops.apply.run_records import latest_values
 from kgitops.model.verdict import ExitCode
@@ -18,9 +18,10 @@ from kgitops.plan.plan_file import SealedPlan, read_plan, to_text
 TESTS = Path(__file__).parent.parent
 
 
-def _prepared(folder: Path) -> SealedPlan:
+def _prepared(folder: Path, *, first: bool) -> SealedPlan:
     cluster = open_cluster(folder / "store.db")
-    sealed = sealed_now(prepare(cluster), FakeClock())
+    plan = plan_of(AFTER, cluster.read_state()) if first else prepare(cluster)
+    sealed = sealed_now(plan, FakeClock())
     cluster.close()
     (folder / "plan.json").write_text(to_text(sealed))
     return sealed
@@ -36,7 +37,7 @@ def _kill_everywhere(folder: Path, times: int) -> int:
             folder,
             str(times),
         ],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
         capture_output=True,
         text=True,
         check=False,
@@ -46,12 +47,14 @@ def _kill_everywhere(folder: Path, times: int) -> int:
 
 
 @pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("first", [False, True], ids=["later", "first"])
 def test_a_kill_at_any_boundary_then_a_resume_ends_like_an_undisturbed_run(
-    tmp_path: Path, times: int
+    tmp_path: Path, times: int, *, first: bool
 ) -> None:
-    sealed = _prepared(tmp_path)
+    """The very first apply, which also creates the registry, and a later one of every kind."""
+    sealed = _prepared(tmp_path, first=first)
     boundaries = _kill_everywhere(tmp_path, times)
-    assert boundaries > 25
+    assert boundaries > 20
 
     undisturbed = open_cluster(tmp_path / "store.db")
     assert Apply(cluster=undisturbed).plan(sealed).verdict.exit == ExitCode.SUCCESS

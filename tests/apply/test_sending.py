@@ -325,6 +325,47 @@ def test_a_step_counts_only_once_its_result_is_visible(world: World) -> None:
     assert world.count(CreateTopicRequest, "new-a") == 1
 
 
+def test_a_deletion_that_takes_its_time_is_waited_for(world: World) -> None:
+    """A4-63: the broker accepts a deletion before it is finished."""
+    embedded = world.cluster.real
+    embedded.faults.hold_deletions = True
+    asleep: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        asleep.append(seconds)
+        if len(asleep) == 3:
+            embedded.release()
+
+    world.clock.sleep = sleep
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.SUCCESS
+    assert len(asleep) >= 3
+    assert "old" not in world.cluster.read_state().topics
+
+
+def test_a_deletion_that_is_never_finished_stays_open(world: World) -> None:
+    embedded = world.cluster.real
+    embedded.faults.hold_deletions = True
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert [failure.address for failure in result.failed] == ["topic/old"]
+    embedded.release()
+    resumed = world.apply.resume(UID)
+    assert resumed is not None
+    assert resumed.verdict.exit is ExitCode.SUCCESS
+    assert world.count(DeleteTopicRequest, "old") == 1
+
+
+def test_a_topic_without_leaders_is_timed_out_by_the_broker_and_found_when_looked_for(
+    world: World,
+) -> None:
+    """A4-42: the unfinished get REQUEST_TIMED_OUT and may still appear."""
+    world.cluster.real.faults.leaderless_topics = frozenset({"new-a"})
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.SUCCESS
+    assert world.count(CreateTopicRequest, "new-a") == 1
+
+
 def test_what_never_becomes_visible_stays_open_and_a_resume_looks_first(world: World) -> None:
     world.cluster.see = lambda state: replace(
         state, topics={name: t for name, t in state.topics.items() if name != "new-a"}
