@@ -146,6 +146,23 @@ def test_a_retriable_answer_is_retried_no_longer_than_the_timeout(world: World) 
     assert SETTINGS.timeout_ms / 1000 <= waited < SETTINGS.timeout_ms / 1000 + 5
 
 
+@pytest.mark.parametrize("code", [ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT])
+def test_the_lock_is_kept_however_long_a_step_takes(world: World, code: ErrorCode) -> None:
+    world.apply.settings = replace(SETTINGS, lease_ms=SETTINGS.timeout_ms + 1000)
+    world.cluster.see = lambda state: replace(
+        state, topics={name: t for name, t in state.topics.items() if name != "new-a"}
+    )
+    world.cluster.refuse = lambda r: (
+        RequestResult(code=code) if _is(r, CreateTopicRequest, "new-b") else None
+    )
+    before = world.clock.monotonic()
+    result = world.apply.plan(world.plan)
+    assert {failure.address for failure in result.failed} == {"topic/new-a", "topic/new-b"}
+    assert world.clock.monotonic() - before > SETTINGS.timeout_ms / 1000 * 2
+    assert ExitCode.LOCKED not in [reason.exit for reason in result.verdict.reasons]
+    assert len(result.done) == STEPS - 2
+
+
 def test_a_step_whose_reply_was_lost_is_done_and_not_sent_again(world: World) -> None:
     def lose(requests: Sequence[Request]) -> None:
         raise UnreachableError("the connection broke")
