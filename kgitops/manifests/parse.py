@@ -12,6 +12,7 @@ from kgitops.manifests.nodes import MAX_DEPTH, Node, ScalarNode, TooDeepError, c
 from kgitops.manifests.text import SourceText
 from kgitops.model.source import Finding, Severity
 
+MAX_BROKEN = 50
 _DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
@@ -27,7 +28,7 @@ def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]
     """The documents of ``file`` that are YAML, in order; what is wrong is added to ``findings``."""
     constructor = Constructor()
     offset = 0
-    count = 0
+    count = broken = 0
     while offset >= 0:
         try:
             for root in compose_all(file.text[offset:]):
@@ -42,6 +43,10 @@ def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]
             index = offset + _error_index(error, len(file.text) - offset)
             findings.append(_syntax_finding(error, file, offset, index))
             offset = _next_document(file.text, after=max(index, offset + 1))
+            broken += 1
+            if broken == MAX_BROKEN and offset >= 0:
+                findings.append(_too_many_finding(file, offset))
+                return
     if count == 0:
         findings.append(_nothing_finding(file))
 
@@ -73,6 +78,15 @@ def _nothing_finding(file: SourceText) -> Finding:
         problem="the file is empty" if empty else "the file declares nothing",
         advice="delete it if nothing is declared here any more",
         severity=Severity.ERROR if empty else Severity.WARNING,
+    )
+
+
+def _too_many_finding(file: SourceText, offset: int) -> Finding:
+    """Each broken document means reading the rest of the file once more."""
+    return Finding(
+        source=file.place(offset),
+        problem=f"{MAX_BROKEN} documents above are no YAML, so the rest is not read",
+        advice="correct those first",
     )
 
 

@@ -352,3 +352,27 @@ def test_the_value_of_an_environment_variable_is_never_shown(
     assert len(said.splitlines()) >= 8
     assert "hunter2" not in said
     assert "${env:SECRET}" in said
+
+
+def test_a_file_of_broken_documents_ends_early(tmp_path: Path) -> None:
+    """Else each would mean reading the rest once more."""
+    write(tmp_path, {"a.yaml": "---\na: [\n" * 2000})
+    said = findings(load(tmp_path))
+    assert len(said) == 51
+    assert any("a.yaml:101:1: 50 documents above are no YAML" in one for one in said)
+
+
+def test_a_bomb_of_merges_is_found(tmp_path: Path) -> None:
+    lines = ["a0: &a0 {k0: 0}"]
+    lines += [f"a{n}: &a{n} {{<<: *a{n - 1}, k{n}: 0}}" for n in range(1, 3000)]
+    write(tmp_path, {"a.yaml": "\n".join(lines)})
+    (said,) = findings(load(tmp_path))
+    assert "stand for more than 20000 values" in said
+
+
+def test_a_few_aliases_are_no_bomb(tmp_path: Path) -> None:
+    configs = "configs: &c {retention.ms: 1}"
+    text = topic("a", f"{{partitions: 1, replicationFactor: 1, {configs}}}")
+    write(tmp_path, {"a.yaml": text + "x: *c\n"})
+    (said,) = findings(load(tmp_path))
+    assert "x is not a field of Topic" in said
