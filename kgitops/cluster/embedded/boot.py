@@ -9,7 +9,7 @@ from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import REAL, Options, Surroundings
 from kgitops.cluster.embedded.records import RegisterBrokerRecord
-from kgitops.cluster.embedded.store_file import create_store, memory_store, open_store
+from kgitops.cluster.embedded.store_file import create_store, is_there, memory_store, open_store
 from kgitops.model.cluster_state import Broker
 
 
@@ -34,7 +34,7 @@ def boot(
     if path is None:
         store = memory_store(first, cluster_id=cluster_id, now_ms=now_ms)
     else:
-        if not path.exists():
+        if not is_there(path):
             create_store(path, first, cluster_id=cluster_id, now_ms=now_ms)
         store = open_store(path, busy_timeout_ms=options.busy_timeout_ms)
     try:

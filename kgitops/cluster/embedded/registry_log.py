@@ -57,7 +57,7 @@ class EmbeddedRegistryLog:
                 text = None if value is None else dump_json(value)
                 self._store.connection.execute(
                     "INSERT OR REPLACE INTO registry VALUES (?, ?, ?, ?, ?)",
-                    (offset, key, text, timestamp_ms, checksum(text or "")),
+                    (offset, key, text, timestamp_ms, checksum(offset, key, text)),
                 )
             self._store.set_meta(_NEXT_OFFSET, str(offset + 1))
             self._store.set_meta(_LAST_TIMESTAMP, str(timestamp_ms))
@@ -91,7 +91,7 @@ class EmbeddedRegistryLog:
             (since,),
         )
         for offset, key, text, timestamp_ms, crc in rows:
-            if crc != checksum(text or ""):
+            if crc != checksum(offset, key, text):
                 raise SafetyError(
                     f"the registry record {key} in the store {self._store.name} is damaged, so who "
                     "owns what can't be known; restore the store from a copy"

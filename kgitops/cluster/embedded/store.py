@@ -76,7 +76,7 @@ class Store:
         for found, text, crc in batches:
             offset += 1
             chars += len(text)
-            if found != offset or crc != checksum(text):
+            if found != offset or crc != checksum(offset, text):
                 raise damaged(self.name, f"the log's batch {offset} can't be read")
             records.extend(self._records(text, offset))
         return Position(
@@ -94,7 +94,7 @@ class Store:
         offset = position.offset + 1
         self.connection.execute(
             "INSERT INTO log VALUES (?, ?, ?, ?, ?)",
-            (offset, timestamp_ms, principal, text, checksum(text)),
+            (offset, timestamp_ms, principal, text, checksum(offset, text)),
         )
         image = replay(position.image, records)
         chars = position.log_chars + len(text)
@@ -109,12 +109,20 @@ class Store:
 
     def meta(self, key: str) -> str | None:
         """A value that belongs to the store as a whole."""
-        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
+        row = self.connection.execute(
+            "SELECT value, crc FROM meta WHERE key = ?", (key,)
+        ).fetchone()
+        if row is None:
+            return None
+        if row[1] != checksum(key, row[0]):
+            raise damaged(self.name, f"its {key} can't be read")
+        return str(row[0])
 
     def set_meta(self, key: str, value: str) -> None:
         """Keep a value that belongs to the store as a whole."""
-        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, checksum(key, value))
+        )
 
     def close(self) -> None:
         """Close the file; the last one to do so folds the WAL into it."""
@@ -125,7 +133,7 @@ class Store:
             "SELECT log_offset, image, crc FROM snapshot ORDER BY log_offset DESC LIMIT 1"
         ).fetchone()
         position = START
-        if row is not None and row[2] == checksum(row[1]):
+        if row is not None and row[2] == checksum(row[0], row[1]):
             image = image_from_json(json.loads(row[1]))
             position = Position(image=image, offset=row[0], snapshot_chars=len(row[1]))
         return self.catch_up(position)
@@ -146,7 +154,7 @@ class Store:
         text = dump_json(image_to_json(image))
         self.connection.execute("DELETE FROM snapshot")
         self.connection.execute(
-            "INSERT INTO snapshot VALUES (?, ?, ?)", (offset, text, checksum(text))
+            "INSERT INTO snapshot VALUES (?, ?, ?)", (offset, text, checksum(offset, text))
         )
         return Position(image=image, offset=offset, snapshot_chars=len(text))
 
@@ -187,6 +195,6 @@ def _plain(value: Json) -> Json:
     raise TypeError(f"{value!r} can't be kept in a store")
 
 
-def checksum(text: str) -> int:
+def checksum(*parts: int | str | None) -> int:
     """What tells a row that rotted on the disk."""
-    return zlib.crc32(text.encode())
+    return zlib.crc32("\0".join(map(str, parts)).encode())

@@ -21,7 +21,7 @@ FORMAT_VERSION = 1
 APPLICATION_ID = 0x6B676974  # "kgit": tells a store from any other SQLite file
 
 _SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) STRICT;
 CREATE TABLE log (
     log_offset INTEGER PRIMARY KEY, timestamp_ms INTEGER NOT NULL, principal TEXT NOT NULL,
     records TEXT NOT NULL, crc INTEGER NOT NULL) STRICT;
@@ -51,6 +51,14 @@ def open_store(path: Path, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) ->
             connection.close()
             raise
     return Store(connection, name, busy_timeout_ms)
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file, or something that keeps us from seeing whether there is."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
 
 
 def create_store(path: Path, records: Sequence[Record], *, cluster_id: str, now_ms: int) -> None:
@@ -125,16 +133,15 @@ def _check_file(path: Path) -> None:
 
 
 def _connect(path: Path, busy_timeout_ms: int) -> sqlite3.Connection:
-    connection = _connect_to(path, "rw", busy_timeout_ms)
     try:
-        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        connection.close()
-        if os.access(path, os.W_OK) or Path(f"{path}-wal").exists():
+        return _connect_to(path, "rw", busy_timeout_ms)
+    except sqlite3.OperationalError as error:
+        code = error.sqlite_errorname
+        is_closed_off = code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN"))
+        if not is_closed_off or os.access(path, os.W_OK) or _size(Path(f"{path}-wal")):
             raise
         # Nobody may write the file or beside it, and no WAL waits: it can be read as it stands.
         return _connect_to(path, "ro&immutable=1", busy_timeout_ms)
-    return connection
 
 
 def _connect_to(path: Path, mode: str, busy_timeout_ms: int) -> sqlite3.Connection:
@@ -145,8 +152,17 @@ def _connect_to(path: Path, mode: str, busy_timeout_ms: int) -> sqlite3.Connecti
         isolation_level=None,
         check_same_thread=False,
     )
-    connection.execute("PRAGMA synchronous = FULL")
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _check_format(connection: sqlite3.Connection, name: str) -> None:

@@ -1,0 +1,143 @@
+"""The registry's log in the store: order, compaction, time, all or nothing."""
+
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from cluster.clusters import NOON, a_cluster
+
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.options import Surroundings
+from kgitops.cluster.registry import meta_record, owner_record, project_record
+from kgitops.model.errors import SafetyError
+from kgitops.model.registry import Owner
+
+NOON_MS = int(NOON.timestamp() * 1000)
+
+
+def entry(number: int) -> dict:
+    return {"schema_version": 1, "number": number}
+
+
+def contents(cluster: EmbeddedCluster, since: int = 0) -> list:
+    return [(item.offset, item.key, item.value) for item in cluster.registry.read(since) or ()]
+
+
+def test_there_is_no_registry_before_the_first_append():
+    cluster = a_cluster()
+    assert cluster.registry.read() is None
+    assert cluster.read_state().registry is None
+
+
+def test_the_first_append_creates_it_with_its_mark():
+    cluster = a_cluster()
+    assert cluster.registry.append([project_record("uid", "payments")]) == 1
+    assert contents(cluster) == [(0, *meta_record()), (1, *project_record("uid", "payments"))]
+    state = cluster.read_state().registry
+    assert state is not None
+    assert (state.topic_id, state.offset) == ("id-0001", 1)
+    assert state.projects == {"uid": "payments"}
+
+
+def test_a_mark_that_is_given_is_not_repeated():
+    cluster = a_cluster()
+    assert cluster.registry.append([meta_record(), ("lock/a", entry(1))]) == 1
+    assert [key for _, key, _ in contents(cluster)] == ["meta", "lock/a"]
+
+
+def test_appending_nothing_writes_nothing():
+    cluster = a_cluster()
+    cluster.registry.append([("lock/a", entry(1))])
+    assert cluster.registry.append([]) == 1
+    assert len(contents(cluster)) == 2
+
+
+def test_of_each_key_the_newest_is_kept_at_its_offset():
+    cluster = a_cluster()
+    cluster.registry.append([("lock/a", entry(1)), ("lock/b", entry(2))])
+    assert cluster.registry.append([("lock/a", entry(3)), ("lock/b", None)]) == 4
+    assert contents(cluster) == [
+        (0, *meta_record()),
+        (3, "lock/a", entry(3)),
+        (4, "lock/b", None),
+    ]
+    assert contents(cluster, since=4) == [(4, "lock/b", None)]
+    assert contents(cluster, since=5) == []
+
+
+def test_a_key_twice_in_one_append_keeps_the_last():
+    cluster = a_cluster()
+    cluster.registry.append([("lock/a", entry(1)), ("lock/a", entry(2))])
+    assert contents(cluster)[1:] == [(2, "lock/a", entry(2))]
+
+
+def test_owners_add_up():
+    cluster = a_cluster()
+    owner = Owner(project="uid", topic_id="t1", last_applied={"partitions": 3, "deep": {"x": [1]}})
+    cluster.registry.append([owner_record("topic/a", owner), owner_record("topic/b", owner)])
+    cluster.registry.append([owner_record("topic/b", None)])
+    state = cluster.read_state().registry
+    assert state is not None
+    assert (state.owners, state.offset) == ({"topic/a": owner}, 3)
+
+
+def test_metadata_and_registry_are_read_at_one_moment(tmp_path: Path):
+    path = tmp_path / "local.db"
+    with closing(boot(path)) as one, closing(boot(path)) as two:
+        one.registry.append([project_record("uid", "payments")])
+        assert two.read_state() == one.read_state()
+        two.registry.append([project_record("uid", "renamed")])
+        state = one.read_state().registry
+        assert state is not None
+        assert state.projects == {"uid": "renamed"}
+
+
+def test_time_never_goes_back(tmp_path: Path):
+    moments = [NOON]
+    cluster = boot(None, surroundings=Surroundings(now=lambda: moments[-1], new_id=lambda: "id"))
+    cluster.registry.append([("lock/a", entry(1))])
+    moments.append(NOON - timedelta(hours=1))
+    assert cluster.registry.now_ms() == NOON_MS
+    cluster.registry.append([("lock/b", entry(2))])
+    moments.append(NOON + timedelta(milliseconds=5))
+    assert cluster.registry.now_ms() == NOON_MS + 5
+    cluster.registry.append([("lock/c", entry(3))])
+    times = [item.timestamp_ms for item in cluster.registry.read() or ()]
+    assert times == [NOON_MS, NOON_MS, NOON_MS, NOON_MS + 5]
+
+
+def test_all_entries_are_appended_or_none():
+    cluster = a_cluster()
+    cluster.registry.append([("lock/a", entry(1))])
+    before = contents(cluster)
+    with pytest.raises(TypeError):
+        cluster.registry.append([("lock/b", entry(2)), ("lock/c", {"value": object()})])
+    assert contents(cluster) == before
+    assert cluster.registry.append([("lock/d", entry(3))]) == 2
+
+
+def test_a_record_of_a_newer_kgitops_stops_planning():
+    cluster = a_cluster()
+    cluster.registry.append([("own/topic/a", {"schema_version": 2})])
+    with pytest.raises(SafetyError, match="schema version 2"):
+        cluster.read_state()
+
+
+def test_a_registry_that_lost_its_mark_stops_planning():
+    cluster = a_cluster()
+    cluster.registry.append([("lock/a", entry(1))])
+    cluster.registry.append([("meta", None)])
+    with pytest.raises(SafetyError, match="no meta record"):
+        cluster.read_state()
+
+
+def test_it_survives_its_process(tmp_path: Path):
+    path = tmp_path / "local.db"
+    with closing(boot(path)) as cluster:
+        cluster.registry.append([("lock/a", entry(1)), ("lock/a", None)])
+        before = cluster.registry.read()
+    with closing(boot(path)) as cluster:
+        assert cluster.registry.read() == before
+        assert cluster.registry.append([("lock/b", entry(2))]) == 3

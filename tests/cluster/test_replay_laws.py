@@ -1,0 +1,188 @@
+"""The laws of the embedded cluster: deciding changes nothing, replaying alone makes the state."""
+
+import json
+from contextlib import closing
+
+from cluster.clusters import a_cluster, a_grant
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image import Image
+from kgitops.cluster.embedded.image_json import image_from_json, image_to_json
+from kgitops.cluster.embedded.record_json import Json
+from kgitops.cluster.embedded.records import Record, record_from_json, record_to_json
+from kgitops.cluster.embedded.replay import replay
+from kgitops.cluster.embedded.store import dump_json
+from kgitops.model.acls import Operation
+from kgitops.model.quotas import make_entity
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.topics import RequestedTopicState
+
+NAMES = ("a", "b.c", "b_c", "d")
+REPLICAS = ((1, 2), (2, 3), (3, 1), (1, 2, 3), (1, 9), ())
+CONFIGS = ({}, {"retention.ms": "1"}, {"cleanup.policy": "compact"}, {"retention.ms": "x"})
+OPERATIONS = (Operation.READ, Operation.WRITE)
+
+
+def states(draw: st.DrawFn, name: str) -> RequestedTopicState:
+    configs = draw(st.sampled_from(CONFIGS))
+    return RequestedTopicState(
+        name=name,
+        topic_id=None,
+        assignment=tuple(draw(st.lists(st.sampled_from(REPLICAS), min_size=1, max_size=3))),
+        configs=configs,
+        requested_configs=configs or {"retention.ms": None},
+        generated_replica_assignments=draw(st.booleans()),
+    )
+
+
+@st.composite
+def requests(draw: st.DrawFn, cluster: EmbeddedCluster) -> Request:
+    """Any request, legal or not, most about things that are there."""
+    topics = cluster.read_state().topics
+    name = draw(st.sampled_from([*topics, *NAMES]))
+    topic_id = topics[name].topic_id if name in topics else "none"
+    assert topic_id is not None
+    user = draw(st.sampled_from(["a", None]))
+    value = draw(st.sampled_from([None, 1.0, 2.5, -1.0]))
+    binding = a_grant(draw(st.sampled_from(OPERATIONS)), name=name)
+    kinds = [
+        CreateTopicRequest(topic=name, requested_state=states(draw, name)),
+        AlterTopicRequest(
+            topic=name,
+            topic_id=topic_id,
+            step=draw(st.sampled_from(list(AlterStep))),
+            requested_state=states(draw, name),
+        ),
+        DeleteTopicRequest(topic=name, topic_id=topic_id),
+        DeleteRecordsRequest(
+            topic=name, topic_id=topic_id, deleted_message_offsets={0: draw(st.integers(-2, 9))}
+        ),
+        CreateAclRequest(binding=binding),
+        DeleteAclRequest(binding=binding),
+        AlterClientQuotaRequest(
+            entity=make_entity({"user": user}), quotas={"request_percentage": value}
+        ),
+    ]
+    return draw(st.sampled_from(kinds))
+
+
+def faults(data: st.DataObject, cluster: EmbeddedCluster) -> None:
+    cluster.faults.hold_deletions = data.draw(st.booleans())
+    cluster.faults.hold_reassignments = data.draw(st.booleans())
+
+
+def dirty_cluster(data: st.DataObject) -> EmbeddedCluster:
+    """A cluster after some requests, with topics half deleted, on the move, and with records."""
+    cluster = a_cluster()
+    faults(data, cluster)
+    for _ in range(data.draw(st.integers(0, 8))):
+        send(cluster, data.draw(requests(cluster)), validate_only=False)
+    for name in cluster.read_state().topics:
+        cluster.produce(name, 0, records=data.draw(st.integers(0, 9)), bytes_each=3)
+    if data.draw(st.booleans()):
+        cluster.fence(3)
+    return cluster
+
+
+def send(cluster: EmbeddedCluster, request: Request, *, validate_only: bool):
+    return cluster.execute([request], validate_only=validate_only, principal="User:a")[0]
+
+
+def log_of(cluster: EmbeddedCluster) -> list[Record]:
+    rows = cluster.controller._store.connection.execute(
+        "SELECT records FROM log ORDER BY log_offset"
+    )
+    return [record_from_json(item) for (text,) in rows for item in json.loads(text)]
+
+
+def through_text(value: Json) -> Json:
+    return json.loads(dump_json(value))
+
+
+LAW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@LAW
+@given(st.data())
+def test_records_split_anywhere_add_up_to_the_same(data: st.DataObject):
+    with closing(dirty_cluster(data)) as cluster:
+        records = log_of(cluster)
+        whole = cluster.controller.image()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(records)), max_size=4)))
+    image = Image.EMPTY
+    for begin, end in zip([0, *cuts], [*cuts, len(records)], strict=True):
+        image = replay(image, records[begin:end])
+    assert image == whole == replay(Image.EMPTY, records)
+
+
+@LAW
+@given(st.data())
+def test_records_and_images_come_back_from_text(data: st.DataObject):
+    with closing(dirty_cluster(data)) as cluster:
+        image, records = cluster.controller.image(), log_of(cluster)
+    assert image_from_json(through_text(image_to_json(image))) == image
+    for record in records:
+        assert record_from_json(through_text(record_to_json(record))) == record
+
+
+@LAW
+@given(st.data())
+def test_validating_changes_nothing_and_says_what_executing_says(data: st.DataObject):
+    """Plan verdicts = validate_only verdicts = apply verdicts."""
+    with closing(dirty_cluster(data)) as cluster:
+        cluster.faults.hold_deletions = cluster.faults.hold_reassignments = False
+        request = data.draw(requests(cluster))
+        before = cluster.controller.image()
+        kept = image_from_json(through_text(image_to_json(before)))
+        judged = send(cluster, request, validate_only=True)
+        assert cluster.controller.image() is before
+        assert before == kept
+        done = send(cluster, request, validate_only=False)
+        assert (judged.code, judged.message) == (done.code, done.message)
+        # An image that someone holds stays what it was, whatever happens later.
+        assert before == kept
+
+
+@LAW
+@given(st.data())
+def test_what_is_refused_writes_nothing(data: st.DataObject):
+    with closing(dirty_cluster(data)) as cluster:
+        request = data.draw(requests(cluster))
+        before = cluster.controller.image()
+        if not send(cluster, request, validate_only=False).ok and not cluster.faults.hold_deletions:
+            assert cluster.controller.image() is before
+
+
+@LAW
+@given(st.data())
+def test_a_decision_depends_on_nothing_but_the_image(data: st.DataObject):
+    """Deciding twice on one image writes the same records, but for the ids that are minted."""
+    with closing(dirty_cluster(data)) as cluster:
+        request = data.draw(requests(cluster))
+        drafts: list[Draft] = []
+        cluster.controller.surroundings = type(cluster.controller.surroundings)(
+            now=cluster.controller.surroundings.now, new_id=lambda: "new"
+        )
+        original = cluster.controller._draft
+
+        def remember(*args):
+            drafts.append(original(*args))
+            return drafts[-1]
+
+        cluster.controller._draft = remember
+        for _ in range(2):
+            send(cluster, request, validate_only=True)
+        assert drafts[0].records == drafts[1].records
