@@ -159,7 +159,11 @@ class Runner:
 
     def _record(self, steps: Sequence[Step]) -> None:
         """Commit changes that only the registry records."""
-        state = self._around.cluster.read_state(topics_of(steps))
+        try:
+            state = self._around.cluster.read_state(topics_of(steps))
+        except KgitopsError as error:
+            self._stick(error)
+            return
         good = []
         for step in steps:
             mismatches = check_preconditions(step.expects, state)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import SETTINGS, STEPS, Apply, comparable, open_cluster, prepare
-from builders import UID, a_topic_state
+from builders import UID, a_desired, a_topic, a_topic_state, plan_of
 
 from kgitops.apply.events import StepDone, StepFailed, Waiting, WaitReason
 from kgitops.apply.run_records import latest_values
@@ -442,6 +442,53 @@ def test_a_cluster_that_goes_away_after_the_first_request_stops_the_run_with_6(
     assert resumed is not None
     assert resumed.verdict.exit is ExitCode.SUCCESS
     assert len(world.cluster.sent) == len(world.plan.requests)
+
+
+def test_a_cluster_that_goes_away_before_an_adoption_is_recorded_stops_the_run_with_6(
+    world: World,
+) -> None:
+    def gone() -> None:
+        if any(isinstance(event, StepDone) for event in world.apply.events):
+            raise UnreachableError("the cluster is gone")
+
+    desired = a_desired(a_topic("new-a"), a_topic("found"), whole=False)
+    world.cluster.before_read = gone
+    result = world.apply.plan(plan_of(desired, world.cluster.real.read_state()))
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert ExitCode.UNREACHABLE in [reason.exit for reason in result.verdict.reasons]
+    assert (len(result.done), result.not_attempted) == (1, ("topic/found",))
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_a_disk_that_is_full_stops_the_run_where_it_is(world: World, after: int) -> None:
+    """Whatever append fails: what is not sent is refused with 8, what was begun is 6."""
+    appends = 0
+
+    def full(records: object) -> None:
+        nonlocal appends
+        appends += 1
+        if appends > after:
+            raise UnreachableError("the disk is full")
+
+    desired = a_desired(a_topic("found"), a_topic("new-a"), whole=False)
+    plan = plan_of(desired, world.cluster.real.read_state())
+    world.cluster.before_append = full
+    if after == 1:
+        with pytest.raises(UnreachableError, match="the disk is full"):
+            world.apply.plan(plan)
+        assert world.cluster.sent == []
+    else:
+        result = world.apply.plan(plan)
+        assert result.verdict.exit is ExitCode.PARTIAL
+        assert result.planned == 2
+        assert len(result.done) == after - 2
+    world.undisturb()
+    world.clock.sleep(100)
+    resumed = world.apply.resume(UID)
+    assert (resumed is None) == (after == 1)
+    if resumed:
+        assert resumed.verdict.exit is ExitCode.SUCCESS
+        assert world.count(CreateTopicRequest, "new-a") == 1
 
 
 def test_an_outcome_that_cannot_be_written_stops_the_run_and_a_resume_finds_it(
