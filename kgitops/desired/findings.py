@@ -9,6 +9,8 @@ from kgitops.model.source import Finding, Severity
 
 Path = tuple[str | int, ...]
 
+_LEAST_SECRET = 4
+
 
 def counted(number: int, noun: str) -> str:
     """``1 replica``, ``2 replicas``."""
@@ -43,7 +45,11 @@ class Findings:
 def without_env_values(
     findings: Iterable[Finding], env_values: Mapping[str, str]
 ) -> tuple[Finding, ...]:
-    """The findings with every value that came from the environment replaced by its name."""
+    """The findings with every value that came from the environment replaced by its name.
+
+    Values of up to three characters stay: they are no secrets, and stand in any sentence.
+    """
+    env_values = {value: name for value, name in env_values.items() if len(value) >= _LEAST_SECRET}
     if not env_values:
         return tuple(findings)
     # As it is and as a quoted text shows it; the longest first, as one may be part of another.

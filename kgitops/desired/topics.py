@@ -164,7 +164,7 @@ def _check_delete_records(topic: DesiredTopic, document: Document, findings: Fin
         findings.error(
             document,
             ("spec", "deleteRecordsBefore"),
-            f"Kafka deletes no records of a topic whose cleanup.policy is {policy}",
+            f"Kafka deletes no records of a topic whose cleanup.policy is {policy or 'empty'}",
             "remove deleteRecordsBefore, or add delete to cleanup.policy",
             key=True,
         )

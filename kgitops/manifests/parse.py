@@ -150,6 +150,10 @@ _PLAINLY = {
         "the text has an unknown escape",
         "write \\\\ for a backslash, or use single quotes",
     ),
+    "found invalid Unicode character escape code": (
+        "the text has an escape that is no character",
+        "write the character itself",
+    ),
     "second occurrence": ("the anchor is defined twice", "give it another name"),
 }
 _NOT_CLOSED = ("found unexpected end of stream", "found unexpected document indicator")

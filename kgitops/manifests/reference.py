@@ -45,6 +45,13 @@ one placeholder without quotes is read as YAML again, so `partitions: ${var:coun
 A placeholder that has no value is an error. `$${` stands for `${` itself. Between `{…}` and `[…]`,
 put a placeholder in quotes.
 
+## Removing an object
+
+Taking a document out of a project that is loaded whole means what the `deletionPolicy` last applied
+says: `Delete` deletes the object, `Orphan` leaves it on the cluster and forgets it, and `Protect`
+refuses the plan. Topics are protected unless they say otherwise; ACLs and quotas are deleted. A `Tombstone`
+deletes a protected object in one reviewed step. What nobody manages is never deleted.
+
 ## Clusters
 
 `metadata.clusters: [prod, staging]` limits a document to those clusters. On any other cluster it

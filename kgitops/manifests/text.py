@@ -8,7 +8,9 @@ from kgitops.model.source import Finding, Source
 
 MAX_SHOWN = 60
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+# Beside what YAML forbids: the characters that YAML 1.1, and so libyaml, takes for line breaks and
+# YAML 1.2 does not. What follows one in a comment would be read, though no editor shows it so.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _OTHER_ENCODINGS = (
     (b"\xff\xfe\x00\x00", "UTF-32"),
     (b"\x00\x00\xfe\xff", "UTF-32"),
@@ -70,7 +72,7 @@ def decode(data: bytes, name: str) -> SourceText | Finding:
     if forbidden := _FORBIDDEN.search(source.text):
         return Finding(
             source=source.place(forbidden.start()),
-            problem=f"YAML does not allow the control character U+{ord(forbidden[0]):04X}",
+            problem=f"the control character U+{ord(forbidden[0]):04X} is not allowed",
             advice="remove it, or write it as an escape in double quotes",
         )
     return source

@@ -72,6 +72,8 @@ CASES: dict[str, tuple[Files, str, str]] = {
     "UTF-32": (one(topic().encode("utf-32")), "1:1", "encoded as UTF-32"),
     "Latin-1": (one(topic("café").encode("latin-1")), "3:21", "not UTF-8: the byte 0xe9"),
     "Latin-1 after a byte order mark": (one(b"\xef\xbb\xbf\xe9"), "1:1", "the byte 0xe9"),
+    "a hidden line break": (one("# x\u2028kind: Topic\n"), "1:4", "U+2028 is not allowed"),
+    "half a character in JSON": (one('a: "\\ud83d"\n'), "1:7", "write the character itself"),
     "a NUL": (one(topic("a\0b")), "3:19", "U+0000"),
     "an escape sequence": (one(topic("a\x1bb")), "3:19", "U+001B"),
     "an empty file": (one(""), "1:1", "the file is empty"),

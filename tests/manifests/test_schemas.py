@@ -152,6 +152,14 @@ def test_the_schema_takes_a_placeholder_for_a_number() -> None:
     jsonschema.validate(document, build_schema("Topic"))
 
 
+def test_every_example_of_the_repository_satisfies_the_schema() -> None:
+    validator = jsonschema.Draft202012Validator(build_schema())
+    for path in sorted((ROOT / "examples").rglob("*.yaml")):
+        for document in yaml.safe_load_all(path.read_text(encoding="utf-8")):
+            if document is not None:
+                assert validator.is_valid(document), f"{path}: {document}"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_has_a_description(kind: str) -> None:
     schema = build_schema(kind)
