@@ -49,8 +49,8 @@ put a placeholder in quotes.
 
 Taking a document out of a project that is loaded whole means what the `deletionPolicy` last applied
 says: `Delete` deletes the object, `Orphan` leaves it on the cluster and forgets it, and `Protect`
-refuses the plan. Topics are protected unless they say otherwise; ACLs and quotas are deleted. A `Tombstone`
-deletes a protected object in one reviewed step. What nobody manages is never deleted.
+refuses the plan. Topics are protected unless they say otherwise; ACLs and quotas are deleted.
+A `Tombstone` deletes a protected object in one reviewed step. What nobody manages is never deleted.
 
 ## Clusters
 
