@@ -21,7 +21,7 @@ def apply(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[PLAN | PATH...]",
+            metavar="PLAN|PATH",
             help="A saved plan, or what to plan and apply. Default: the project here.",
             show_default=False,
         ),
@@ -42,7 +42,7 @@ def apply(
         ),
     ] = None,
     parallelism: Annotated[
-        int, typer.Option(metavar="N", help="How many requests may be under way at once.")
+        int, typer.Option(metavar="N", min=1, help="How many requests may be under way at once.")
     ] = 10,
     format_: Annotated[
         EventFormat, typer.Option("--format", help="json writes one event a line.")
@@ -56,9 +56,10 @@ def apply(
 ) -> int:
     """Execute a saved plan, exactly it or nothing; or plan, ask and execute.
 
-    Example: kgitops apply plan.json --expect-digest sha256:9f2c…
+    Example: kgitops apply plan.json
     """
     from kgitops.cli.applying import ApplyOptions, run_apply
+    from kgitops.cli.executing import How
     from kgitops.cli.selecting import make_selection
 
     selection = make_selection(
@@ -69,15 +70,11 @@ def apply(
         principal=as_,
         allow_deletes=allow_deletes,
     )
-    return run_apply(
-        selection,
-        ApplyOptions(
-            auto_approve=auto_approve,
-            resume=resume,
-            expect_digest=expect_digest,
-            parallelism=parallelism,
-            format=format_,
-            full=full,
-            no_color=no_color,
-        ),
+    options = ApplyOptions(
+        auto_approve=auto_approve,
+        resume=resume,
+        expect_digest=expect_digest,
+        full=full,
+        how=How(parallelism=parallelism, format=format_, no_color=no_color),
     )
+    return run_apply(selection, options)

@@ -1,158 +1,116 @@
-"""The conversation of ``kgitops apply``: show, ask, execute, summarise."""
+"""The conversation of ``kgitops apply``: what is to be applied, shown, and agreed to."""
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from kgitops.apply.result import ApplyResult
-from kgitops.cli.console import print_notice, print_result
-from kgitops.cli.options import EventFormat, Format
-from kgitops.cli.planning import exit_code, show_plan
-from kgitops.cli.progress import EventPrinter
-from kgitops.cli.signals import Interrupts, graceful
-from kgitops.cluster.port import Cluster
+from kgitops.cli.console import print_notice
+from kgitops.cli.executing import How, run_plan, run_resume
+from kgitops.cli.options import Format
+from kgitops.cli.planning import show_plan
+from kgitops.cli.progress import stages
+from kgitops.cli.refusing import print_verdict, tell_refusal
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan_file import SealedPlan
-from kgitops.report.apply_view import render_summary
-from kgitops.workflow.execution import check_digest, execute_plan, execute_resume
-from kgitops.workflow.pipeline import check_project, load_desired, plan_against
-from kgitops.workflow.saved_plan import is_plan, load_plan
-from kgitops.workflow.selection import Selection, Workspace, open_workspace
+from kgitops.workflow.pipeline import load_desired, plan_against
+from kgitops.workflow.saved_plan import check_digest, is_plan, load_plan
+from kgitops.workflow.selection import Selection, Workspace, open_workspace, open_workspace_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyOptions:
-    """How to apply; what to apply is the selection's."""
+    """What is asked of an apply; which plan or paths is the selection's."""
 
     auto_approve: bool
     resume: bool
     expect_digest: str | None
-    parallelism: int
-    format: EventFormat
     full: bool
-    no_color: bool
+    how: How
 
 
 def run_apply(selection: Selection, options: ApplyOptions) -> int:
     """One apply from its words to its exit code."""
     plans = [path for path in selection.paths if is_plan(path)]
-    if plans and len(selection.paths) > 1:
-        raise UsageError("a saved plan is applied alone; give one PLAN, or only PATHs")
+    _check(selection, options, plans)
     if plans:
         return _apply_saved(plans[0], selection, options)
     workspace = open_workspace(selection)
     if options.resume:
-        code = _resume(workspace, options)
+        with workspace.connected() as cluster:
+            code = run_resume(cluster, workspace, options.how)
         if code or not selection.paths:
             return code
-    return _apply_paths(workspace, selection, options)
+    return _apply_paths(workspace, options)
+
+
+def _check(selection: Selection, options: ApplyOptions, plans: list[Path]) -> None:
+    """Words that can't be meant together.
+
+    Raises:
+        UsageError: there are some.
+    """
+    if plans and len(selection.paths) > 1:
+        raise UsageError("a saved plan is applied alone; give one PLAN, or only PATHs")
+    if plans and options.resume:
+        raise UsageError(
+            "--resume takes no PLAN, for the journal knows what was begun; drop one of the two"
+        )
+    if plans and selection.shapes_a_plan:
+        raise UsageError(
+            "a saved plan is applied as it is; give --target, --exclude, --as and --allow-deletes "
+            "to kgitops plan"
+        )
+    if plans:
+        return
+    plans_here = not options.resume or bool(selection.paths)
+    if not plans_here and (selection.shapes_a_plan or options.expect_digest):
+        raise UsageError(
+            "--resume alone goes on with the plan that was begun, as it is; give a PATH too for a "
+            "new plan after it"
+        )
+    if plans_here and options.how.as_json and not options.auto_approve:
+        raise UsageError(
+            "--format json asks nobody; pass --auto-approve, or save a plan, review it and apply it"
+        )
 
 
 def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int:
-    if options.resume:
-        raise UsageError("--resume takes no PLAN; the journal knows what was begun")
-    if selection.targets or selection.excludes or selection.principal or selection.allow_deletes:
-        raise UsageError(
-            "a saved plan is applied as it is: --target, --exclude, --as and --allow-deletes "
-            "belong to kgitops plan"
-        )
     sealed = load_plan(path)
     check_digest(sealed, options.expect_digest)
-    name = selection.cluster or sealed.plan.target.name
-    workspace = open_workspace(replace(selection, paths=(), cluster=_known(name, selection)))
-    check_project(sealed, workspace)
-    return _with_cluster(workspace, lambda cluster: _execute(sealed, cluster, workspace, options))
+    workspace = open_workspace_of(sealed.plan, path, selection)
+    if sealed.plan.verdict.stops:
+        return tell_refusal(sealed.plan.verdict, as_json=options.how.as_json)
+    with workspace.connected() as cluster:
+        return run_plan(sealed, cluster, workspace, options.how)
 
 
-def _known(name: str, selection: Selection) -> str | None:
-    # Without a project file the default cluster has a name that no file explains.
-    is_default = open_workspace(replace(selection, paths=(), cluster=None)).target_name == name
-    return None if is_default else name
-
-
-def _apply_paths(workspace: Workspace, selection: Selection, options: ApplyOptions) -> int:
-    desired = load_desired(workspace, selection)
-
-    def go(cluster: Cluster) -> int:
-        sealed = plan_against(cluster, desired, workspace)
+def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
+    with stages(no_color=options.how.no_color) as stage:
+        desired = load_desired(workspace, stage)
+    with workspace.connected() as cluster:
+        with stages(no_color=options.how.no_color) as stage:
+            sealed = plan_against(cluster, desired, workspace, stage)
         check_digest(sealed, options.expect_digest)
-        if options.format is EventFormat.TEXT:
-            show_plan(sealed, Format.TEXT, full=options.full, no_color=options.no_color)
-        verdict = sealed.plan.verdict
+        verdict, as_json = sealed.plan.verdict, options.how.as_json
+        if not as_json:
+            show_plan(sealed, Format.TEXT, full=options.full, no_color=options.how.no_color)
         if verdict.stops:
-            if options.format is EventFormat.JSON:
-                for reason in verdict.reasons:
-                    print_notice(reason.sentence)
-            return int(verdict.exit)
+            # As text the plan itself says why.
+            return tell_refusal(verdict, as_json=True) if as_json else int(verdict.exit)
         if not sealed.plan.changes:
+            if as_json:
+                print_verdict(verdict)
             return int(ExitCode.SUCCESS)
         if not options.auto_approve and not _approved():
             print_notice("Not applied; nothing was changed.")
             return int(ExitCode.ERROR)
-        return _execute(sealed, cluster, workspace, options)
-
-    return _with_cluster(workspace, go)
+        return run_plan(sealed, cluster, workspace, options.how)
 
 
 def _approved() -> bool:
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
             "there is nobody to ask; pass --auto-approve, or save a plan, review it and apply it"
         )
     print("\nApply this plan? Only 'yes' is taken: ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip() == "yes"
-
-
-def _execute(
-    sealed: SealedPlan, cluster: Cluster, workspace: Workspace, options: ApplyOptions
-) -> int:
-    def go(printer: EventPrinter, interrupts: Interrupts) -> ApplyResult:
-        return execute_plan(
-            sealed,
-            cluster,
-            workspace,
-            parallelism=options.parallelism,
-            on_event=printer,
-            interrupted=interrupts,
-        )
-
-    return _run(go, options)
-
-
-def _resume(workspace: Workspace, options: ApplyOptions) -> int:
-    def with_cluster(cluster: Cluster) -> int:
-        def go(printer: EventPrinter, interrupts: Interrupts) -> ApplyResult | None:
-            return execute_resume(
-                cluster,
-                workspace,
-                parallelism=options.parallelism,
-                on_event=printer,
-                interrupted=interrupts,
-            )
-
-        return _run(go, options)
-
-    return _with_cluster(workspace, with_cluster)
-
-
-def _run(
-    go: Callable[[EventPrinter, Interrupts], ApplyResult | None], options: ApplyOptions
-) -> int:
-    with EventPrinter(options.format) as printer, graceful() as interrupts:
-        result = go(printer, interrupts)
-    if result is None:
-        print_notice("Nothing to resume: this project has no unfinished run.")
-        return int(ExitCode.SUCCESS)
-    if options.format is EventFormat.TEXT:
-        print_result(render_summary(result))
-    return exit_code(result.verdict, detailed=False)
-
-
-def _with_cluster(workspace: Workspace, go: Callable[[Cluster], int]) -> int:
-    cluster = workspace.connect()
-    try:
-        return go(cluster)
-    finally:
-        cluster.close()

@@ -3,10 +3,10 @@
 import os
 import shutil
 import sys
-from pathlib import Path
+from contextlib import suppress
 from typing import TextIO
 
-from kgitops.model.errors import FindingsError, KgitopsError, UnreachableError
+from kgitops.model.errors import KgitopsError
 
 _WIDEST = 160
 _NARROWEST = 80
@@ -25,44 +25,35 @@ def text_width() -> int:
 
 
 def print_result(text: str) -> None:
-    """The result of a command, and nothing else, goes to stdout."""
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
-    sys.stdout.flush()
+    """The result of a command, and nothing else, goes to stdout.
+
+    Where its reader went away (``| head``) it has what it wanted; that is no failure.
+
+    Raises:
+        KgitopsError: stdout can't be written.
+    """
+    try:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        sys.stdout.flush()
+    except OSError as error:
+        _give_up_stdout()
+        if not isinstance(error, BrokenPipeError):
+            reason = (error.strerror or str(error)).lower()
+            raise KgitopsError(f"stdout can't be written: {reason}; send it elsewhere") from error
 
 
 def print_notice(text: str) -> None:
     """Something a person should know, on stderr."""
     from kgitops.report.safe_text import terminal_text
 
-    print(terminal_text(text), file=sys.stderr)
+    with suppress(OSError):
+        for line in text.split("\n"):
+            print(terminal_text(line), file=sys.stderr)
 
 
-def print_error(error: KgitopsError | str) -> None:
-    """One sentence; findings one a line with their places."""
-    from kgitops.report.safe_text import terminal_text
-
-    if isinstance(error, FindingsError):
-        for finding in error.findings:
-            print(terminal_text(str(finding)), file=sys.stderr)
-        count = len(error.findings)
-        print(f"{count} finding{'s' if count != 1 else ''}.", file=sys.stderr)
-        return
-    print(f"kgitops: {terminal_text(str(error))}", file=sys.stderr)
-
-
-def write_file(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all.
-
-    Raises:
-        UnreachableError: the file can't be written.
-    """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.touch(mode=0o600)
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise UnreachableError(
-            f"{path} can't be written: {error.strerror}; choose another place with -o"
-        ) from error
+def _give_up_stdout() -> None:
+    """What is still buffered would fail again when the process ends."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -23,18 +23,16 @@ def drift(
 ) -> int:
     """Show what differs from what this project last applied; reads no manifests.
 
-    Example: kgitops drift --cluster prod --detailed-exitcode
+    Example: kgitops drift examples/quickstart --detailed-exitcode
     """
     from kgitops.cli.planning import exit_code, show_plan
+    from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
     from kgitops.workflow.drift import plan_drift
     from kgitops.workflow.selection import open_workspace
 
     workspace = open_workspace(make_selection(paths, cluster, principal=as_))
-    far_side = workspace.connect()
-    try:
-        sealed = plan_drift(far_side, workspace)
-    finally:
-        far_side.close()
+    with stages(no_color=no_color) as stage, workspace.connected() as current:
+        sealed = plan_drift(current, workspace, stage)
     show_plan(sealed, format_, full=full, no_color=no_color)
     return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)

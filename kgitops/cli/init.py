@@ -8,7 +8,7 @@ import typer
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where. Default: this folder.")
+        Path, typer.Argument(metavar="DIR", help="Where. Default: this folder.")
     ] = Path(),
 ) -> None:
     """Write a project file, an example manifest and a CI workflow; overwrite nothing.

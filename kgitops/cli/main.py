@@ -4,40 +4,33 @@ Each subcommand imports its work when it runs, so that ``--help`` stays fast.
 """
 
 import sys
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from io import TextIOWrapper
+from itertools import pairwise
+from typing import Annotated
 
 import typer
 
 import kgitops
-from kgitops.cli import (
-    apply,
-    drift,
-    export,
-    init,
-    plan,
-    schema,
-    show,
-    snapshot,
-    validate,
-)
-from kgitops.cli.console import print_error
+from kgitops.cli import apply, drift, export, init, plan, schema, show, snapshot, validate
+from kgitops.cli.console import print_notice
+from kgitops.cli.parsing import usage_error
+from kgitops.cli.refusing import refuse, unexpected
+from kgitops.cli.signals import InterruptedRunError, stop_on_signals
 from kgitops.model.errors import KgitopsError
 from kgitops.model.verdict import ExitCode
-
-_EPILOG = "Exit codes: docs/exit-codes.md. Begin with: kgitops init my-project"
 
 app = typer.Typer(
     name="kgitops",
     help="Declare what your Kafka cluster should hold, review the plan, apply exactly that plan.",
-    epilog=_EPILOG,
+    epilog="Exit codes: docs/exit-codes.md. Begin with: kgitops init my-project",
     rich_markup_mode=None,
-    no_args_is_help=True,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
-_COMMANDS: dict[str, Callable[..., int | None]] = {
+COMMANDS: dict[str, Callable[..., int | None]] = {
     "init": init.init,
     "validate": validate.validate,
     "plan": plan.plan,
@@ -48,8 +41,11 @@ _COMMANDS: dict[str, Callable[..., int | None]] = {
     "export": export.export,
     "schema": schema.schema,
 }
-for _name, _command in _COMMANDS.items():
+for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
+
+_SIGNAL_BASE = 128
+_SIGINT = 2
 
 
 def _version(value: bool) -> None:
@@ -60,71 +56,53 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def _root(
-    version: bool = typer.Option(
-        False,
-        "--version",
-        help="Show the version and exit.",
-        callback=_version,
-        is_eager=True,
-    ),
-    debug: bool = typer.Option(
-        False,
-        "--debug",
-        help="Show a traceback where kgitops itself fails.",
-    ),
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_version, is_eager=True
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show a traceback where kgitops itself fails.")
+    ] = False,
 ) -> None:
-    del version  # handled eagerly by its callback
-    _STATE["debug"] = debug
-
-
-_STATE = {"debug": False}
+    del version, debug  # the one is handled by its callback, the other in main()
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(int(ExitCode.USAGE))
 
 
 def run() -> None:
-    """The process: no traceback for a user's mistake, and 64 where the command line is at fault."""
+    """The process: signals stop it, and text that a stream can't show is escaped."""
+    stop_on_signals()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(main(sys.argv[1:]))
 
 
-def main(words: list[str]) -> int:
-    """Run one command line and say its exit code."""
+def main(words: Sequence[str]) -> int:
+    """Run one command line and say its exit code; no user's mistake gives a traceback."""
+    as_json = ("--format", "json") in pairwise(words) or "--format=json" in words
     try:
-        result = app(words, standalone_mode=False)
+        result = app(list(words), prog_name="kgitops", standalone_mode=False)
     except KgitopsError as error:
-        print_error(error)
-        return int(error.exit)
+        return refuse(error, as_json=as_json)
+    except InterruptedRunError as stopped:
+        return _interrupted(stopped.number)
+    except (typer.Abort, KeyboardInterrupt):
+        return _interrupted(_SIGINT)
     except typer.Exit as done:
         return done.exit_code
-    except (typer.Abort, KeyboardInterrupt):
-        print_error("interrupted before anything was sent; nothing was changed")
-        return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of stdout went away (``| head``): what it wanted, it has.
-        sys.stderr.close()
-        return int(ExitCode.SUCCESS)
     except Exception as error:  # noqa: BLE001 (the last resort says one sentence too)
-        return _unexpected(error)
+        usage = usage_error(error)
+        if usage:
+            return refuse(usage, as_json=as_json)
+        return unexpected(error, words, as_json=as_json)
     return result if isinstance(result, int) else int(ExitCode.SUCCESS)
 
 
-def _unexpected(error: Exception) -> int:
-    usage = _usage_sentence(error)
-    if usage:
-        print_error(usage)
-        return int(ExitCode.USAGE)
-    if _STATE["debug"]:
-        traceback.print_exception(error)
-    print_error(
-        f"kgitops failed where it should not: {type(error).__name__}: {error}; run again with "
-        "kgitops --debug and report what it prints"
-    )
-    return int(ExitCode.ERROR)
-
-
-def _usage_sentence(error: Exception) -> str | None:
-    """What the command-line parser found wrong, if it was the parser."""
-    describe = getattr(error, "format_message", None)
-    if describe is None or getattr(error, "exit_code", None) is None:
-        return None
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context else "kgitops"
-    return f"{str(describe()).rstrip('.')}; see {path} --help"
+def _interrupted(number: int) -> int:
+    print_notice("kgitops: interrupted while no request was on its way")
+    return _SIGNAL_BASE + number

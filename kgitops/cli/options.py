@@ -1,10 +1,12 @@
-"""The options that several commands share, spelt and explained once."""
+"""The arguments and options that several commands share, spelt and explained once."""
 
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from kgitops.cli.completing import complete_cluster
 
 
 class Format(StrEnum):
@@ -25,7 +27,7 @@ class EventFormat(StrEnum):
 Paths = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="[PATH]...",
+        metavar="PATH",
         help="Project folder, or manifest files and folders. Default: the project here.",
         show_default=False,
     ),
@@ -37,6 +39,7 @@ ClusterName = Annotated[
         "-c",
         metavar="NAME|URL",
         help="A cluster of the project file, or a URL such as embedded:FILE.",
+        autocompletion=complete_cluster,
         show_default=False,
     ),
 ]

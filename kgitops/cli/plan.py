@@ -46,11 +46,12 @@ def plan(
 
     Example: kgitops plan examples/quickstart -o plan.json
     """
-    from kgitops.cli.console import write_file
+    from kgitops.cli.files import check_place, write_file
     from kgitops.cli.planning import exit_code, show_plan
+    from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
     from kgitops.plan.plan_file import to_text
-    from kgitops.workflow.offline import read_cluster
+    from kgitops.workflow.offline import far_side
     from kgitops.workflow.pipeline import load_desired, plan_against
     from kgitops.workflow.selection import open_workspace
 
@@ -62,13 +63,12 @@ def plan(
         principal=as_,
         allow_deletes=allow_deletes,
     )
+    check_place(out)
     workspace = open_workspace(selection)
-    desired = load_desired(workspace, selection)
-    far_side = read_cluster(snapshot) if snapshot else workspace.connect()
-    try:
-        sealed = plan_against(far_side, desired, workspace)
-    finally:
-        far_side.close()
+    with stages(no_color=no_color) as stage:
+        desired = load_desired(workspace, stage)
+        with far_side(workspace, snapshot) as current:
+            sealed = plan_against(current, desired, workspace, stage)
     if out:
         write_file(out, to_text(sealed))
     show_plan(sealed, format_, full=full, no_color=no_color, saved_as=out)

@@ -1,41 +1,52 @@
-"""What an apply tells while it runs: a bar on a terminal's stderr, or one JSON event a line."""
+"""What a long command tells while it works: on a terminal's stderr, or one JSON event a line."""
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from kgitops.apply.events import (
-    ApplyStarted,
-    Event,
-    StepDone,
-    StepFailed,
-    Waiting,
-)
+from kgitops.apply.events import ApplyFinished, ApplyStarted, Event, StepDone, StepFailed, Waiting
+from kgitops.cli.console import print_notice, print_result, wants_colour
 from kgitops.cli.options import EventFormat
+from kgitops.model.errors import KgitopsError
 from kgitops.report.apply_view import event_to_json, render_event_text
+from kgitops.workflow.stages import OnStage, in_silence
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+
+@contextmanager
+def stages(*, no_color: bool) -> Iterator[OnStage]:
+    """What is going on now, as a line on a terminal that is gone in the end."""
+    if not sys.stderr.isatty():
+        yield in_silence
+        return
+    with _console(no_color=no_color).status("") as status:
+        yield status.update
 
 
 class EventPrinter:
-    """Receives an apply's events; a context manager, so that the bar is always taken down."""
+    """Receives an apply's events; a context manager, so that the bar is always taken down.
 
-    def __init__(self, format_: EventFormat) -> None:
+    ``finished`` says that the last event was among them. It never raises: that nobody reads any
+    more is no reason to stop half-way.
+    """
+
+    def __init__(self, format_: EventFormat, *, no_color: bool) -> None:
         self._json = format_ is EventFormat.JSON
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=self._json or not sys.stderr.isatty(),
-        )
-        self._task = self._bar.add_task("applying", total=None)
+        self._bar = None if self._json or not sys.stderr.isatty() else _bar(no_color=no_color)
+        self._task = self._bar.add_task("applying", total=None) if self._bar else None
+        self._last = ""
+        self.finished = False
+        self._gone = False
 
     def __enter__(self) -> "EventPrinter":
-        self._bar.start()
+        if self._bar:
+            self._bar.start()
         return self
 
     def __exit__(
@@ -44,21 +55,64 @@ class EventPrinter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        if self._bar:
+            self._bar.stop()
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
+        self.finished = self.finished or isinstance(event, ApplyFinished)
         if self._json:
-            print(json.dumps(event_to_json(event), ensure_ascii=False), flush=True)
+            self._print_json(event)
             return
         match event:
             case ApplyStarted():
-                self._bar.update(self._task, total=event.planned, completed=event.earlier)
+                self._move(total=event.planned, completed=event.earlier)
             case StepDone():
-                self._bar.advance(self._task)
+                self._move(advance=1)
             case StepFailed() | Waiting():
-                self._bar.console.print(
-                    render_event_text(event), markup=False, highlight=False, soft_wrap=True
-                )
+                self._print_line(render_event_text(event))
             case _:
                 pass
+
+    def _print_json(self, event: Event) -> None:
+        if self._gone:
+            return
+        try:
+            print_result(json.dumps(event_to_json(event)))
+        except KgitopsError as error:
+            self._gone = True
+            print_notice(f"kgitops: {error}; the apply goes on")
+
+    def _print_line(self, text: str) -> None:
+        if text == self._last:
+            return  # a wait says the same at every look
+        self._last = text
+        if self._bar:
+            self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print_notice(text)
+
+    def _move(
+        self, *, total: int | None = None, completed: int | None = None, advance: int = 0
+    ) -> None:
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, total=total, completed=completed, advance=advance)
+
+
+def _bar(*, no_color: bool) -> "Progress":
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=_console(no_color=no_color),
+        transient=True,
+    )
+
+
+def _console(*, no_color: bool) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True, no_color=not wants_colour(sys.stderr, no_color=no_color))

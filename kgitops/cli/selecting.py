@@ -1,6 +1,7 @@
 """From the words of a command line to a selection."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from kgitops.model.errors import UsageError
@@ -10,13 +11,13 @@ from kgitops.workflow.selection import Selection
 
 
 def make_selection(
-    paths: list[Path] | None,
+    paths: Sequence[Path] | None,
     cluster: str | None,
     *,
-    targets: list[str] | None = None,
-    excludes: list[str] | None = None,
+    targets: Sequence[str] | None = None,
+    excludes: Sequence[str] | None = None,
     principal: str | None = None,
-    allow_deletes: list[str] | None = None,
+    allow_deletes: Sequence[str] | None = None,
 ) -> Selection:
     """What the user means.
 
@@ -25,6 +26,8 @@ def make_selection(
     """
     if principal is not None and not is_principal(principal):
         raise UsageError(f"--as {principal!r} is no principal; write Type:name, as in User:alice")
+    if both := sorted({*(targets or ())} & {*(excludes or ())}):
+        raise UsageError(f"{both[0]} is given to --target and to --exclude; drop one of the two")
     return Selection(
         paths=tuple(paths or ()),
         cluster=cluster,
@@ -39,7 +42,7 @@ def make_selection(
 def _allowance(text: str) -> tuple[str, int]:
     kind, _, number = text.partition("=")
     kinds = {str(known).lower(): str(known) for known in Kind}
-    if kind.lower() not in kinds or not number.isdigit():
+    if kind.lower() not in kinds or not (number.isascii() and number.isdigit()):
         raise UsageError(
             f"--allow-deletes {text!r} can't be read; write KIND=N with one of "
             f"{', '.join(kinds.values())}, as in Topic=12"

@@ -1,10 +1,37 @@
-"""The first SIGINT or SIGTERM lets the request on its way finish; a second stops at once."""
+"""Signals: before anything is sent they stop at once, during an apply after what is on its way."""
 
+import os
 import signal
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_STDERR = 2
+_STOPPING = b"kgitops: finishing the request on its way, then stopping; again to stop at once\n"
+
+
+class InterruptedRunError(BaseException):
+    """A signal came while no request was on its way.
+
+    Not an ``Exception``, as ``KeyboardInterrupt`` is none: nothing may take it for a failure.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def stop_on_signals() -> None:
+    """From now on SIGINT and SIGTERM raise :class:`InterruptedRunError`, unless ignored so far."""
+    for number in _heeded():
+        signal.signal(number, _stop)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    raise InterruptedRunError(number)
 
 
 class Interrupts:
@@ -25,22 +52,23 @@ class Interrupts:
             signal.raise_signal(number)
             return
         self.signal = number
-        print(
-            "kgitops: finishing the request on its way, then stopping; again to stop at once",
-            file=sys.stderr,
-        )
+        # Not print(): a handler may run in the middle of one, and must not raise.
+        with suppress(OSError):
+            os.write(_STDERR, _STOPPING)
 
 
 @contextmanager
 def graceful() -> Iterator[Interrupts]:
     """Within this block signals are noted instead of raised."""
     interrupts = Interrupts()
-    before = {
-        number: signal.signal(number, interrupts.receive)
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    before = {number: signal.signal(number, interrupts.receive) for number in _heeded()}
     try:
         yield interrupts
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _heeded() -> list[signal.Signals]:
+    """A shell has jobs in the background ignore SIGINT."""
+    return [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.options import ClusterName, Paths
+from kgitops.cli.options import ClusterName, NoColor, Paths
 
 
 def snapshot(
@@ -21,21 +21,27 @@ def snapshot(
         ),
     ] = None,
     cluster: ClusterName = None,
+    no_color: NoColor = False,
 ) -> None:
     """Write the state of the cluster as JSON, to plan against offline.
 
-    Example: kgitops snapshot -o prod.json
+    Example: kgitops snapshot examples/quickstart -o state.json
     """
-    from kgitops.cli.console import print_result, write_file
+    from kgitops.cli.console import print_result
+    from kgitops.cli.files import check_place, write_file
+    from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
     from kgitops.cluster.snapshot import write_snapshot
+    from kgitops.model.errors import UsageError
     from kgitops.workflow.selection import open_workspace
 
-    far_side = open_workspace(make_selection(paths, cluster)).connect()
-    try:
-        text = write_snapshot(far_side.read_state())
-    finally:
-        far_side.close()
+    check_place(out)
+    if out and out.suffix == ".parquet":
+        raise UsageError(f"-o {out}: Parquet is not in this version yet; name a .json file")
+    workspace = open_workspace(make_selection(paths, cluster))
+    with stages(no_color=no_color) as stage, workspace.connected() as current:
+        stage("reading the cluster")
+        text = write_snapshot(current.read_state())
     if out is None:
         print_result(text)
     else:

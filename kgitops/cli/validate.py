@@ -1,21 +1,22 @@
 """``kgitops validate``: the manifests alone, no cluster."""
 
-from kgitops.cli.options import ClusterName, Paths
+from kgitops.cli.options import ClusterName, NoColor, Paths
 
 
-def validate(paths: Paths = None, cluster: ClusterName = None) -> None:
+def validate(paths: Paths = None, cluster: ClusterName = None, no_color: NoColor = False) -> None:
     """Check manifests without a cluster: schema, references, duplicates, Kafka's own rules.
 
     Example: kgitops validate examples/quickstart
     """
     from kgitops.cli.console import print_notice, print_result
+    from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
     from kgitops.workflow.pipeline import load_desired
     from kgitops.workflow.selection import open_workspace
 
-    selection = make_selection(paths, cluster)
-    workspace = open_workspace(selection)
-    desired = load_desired(workspace, selection)
+    workspace = open_workspace(make_selection(paths, cluster))
+    with stages(no_color=no_color) as stage:
+        desired = load_desired(workspace, stage)
     for warning in desired.warnings:
         print_notice(str(warning))
     counts = {

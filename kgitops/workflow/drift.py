@@ -6,16 +6,21 @@ from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.pipeline import seal_now
 from kgitops.workflow.selection import Workspace
+from kgitops.workflow.stages import OnStage, in_silence
 
 
-def plan_drift(cluster: Cluster, workspace: Workspace) -> SealedPlan:
+def plan_drift(
+    cluster: Cluster, workspace: Workspace, on_stage: OnStage = in_silence
+) -> SealedPlan:
     """What it would take to undo what others did, with their changes as drift rows.
 
     Raises:
         UnreachableError: the cluster can't be read.
         SafetyError: its registry can't be trusted.
     """
+    on_stage("reading the cluster")
     current = cluster.read_state()
+    on_stage("comparing")
     desired = desired_from_registry(
         workspace.project,
         current.registry,

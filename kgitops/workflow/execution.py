@@ -4,21 +4,22 @@ import os
 import secrets
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from kgitops.apply.applier import apply_plan
+from kgitops.apply.checks import Recheck
 from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.resume import resume
 from kgitops.apply.settings import ApplySettings, SystemClock
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.verdict import Reason
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.safety import deletion_limits, managed_counts
 from kgitops.policy.approval import approve
-from kgitops.workflow.pipeline import recheck_limits
 from kgitops.workflow.selection import Workspace
 
 OnEvent = Callable[[Event], None]
@@ -48,7 +49,7 @@ def execute_plan(
         run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
         on_event=on_event,
         interrupted=interrupted,
-        recheck=_limits(workspace),
+        recheck=_limits(workspace, resumed=False),
     )
 
 
@@ -73,25 +74,25 @@ def execute_resume(
         holder=_holder(),
         on_event=on_event,
         interrupted=interrupted,
-        recheck=_limits(workspace),
+        recheck=_limits(workspace, resumed=True),
     )
 
 
-def check_digest(sealed: SealedPlan, expected: str | None) -> None:
-    """The plan is the one that was reviewed, where the caller says which that was.
+def _limits(workspace: Workspace, *, resumed: bool) -> Recheck:
+    """The deletion limits once more, on the cluster and the project file as they are now.
 
-    Raises:
-        UntrustedPlanError: it is another one.
+    What a resumed run deleted already is no longer managed; the share is of what was before it.
     """
-    if expected is not None and expected != sealed.plan_digest:
-        raise UntrustedPlanError(
-            f"the plan's digest is {sealed.plan_digest}, expected was {expected}; review this "
-            "plan, or apply the one that was reviewed"
-        )
 
+    def recheck(plan: Plan, current: ClusterState) -> tuple[Reason, ...]:
+        managed = managed_counts(current.registry, plan.desired.identity)
+        if resumed:
+            before = plan.managed_counts
+            managed = {kind: max(count, before.get(kind, 0)) for kind, count in managed.items()}
+        safety = replace(workspace.safety, allow_deletes=plan.allow_deletes)
+        return deletion_limits(plan.changes, managed, safety)
 
-def _limits(workspace: Workspace) -> Callable[[Plan, ClusterState], tuple[Reason, ...]]:
-    return lambda plan, current: recheck_limits(plan, workspace, current)
+    return recheck
 
 
 def _holder() -> str:

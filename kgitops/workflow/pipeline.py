@@ -6,34 +6,28 @@ cluster.read_state -> current-+
 """
 
 import secrets
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from itertools import groupby
 
 from kgitops.cluster.port import Cluster
 from kgitops.desired.build import build_desired
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.load import load_manifests
-from kgitops.model.capabilities import Validation
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import UntrustedPlanError, UsageError
-from kgitops.model.requests import api_name
-from kgitops.model.results import RequestResult
-from kgitops.model.verdict import Reason
-from kgitops.plan.broker_validation import checkable, record_validation
+from kgitops.model.errors import UsageError
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, seal
 from kgitops.plan.planner import make_plan
-from kgitops.plan.safety import deletion_limits, managed_counts
+from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.git import read_git
-from kgitops.workflow.selection import PROJECT_FILE, Selection, Workspace
+from kgitops.workflow.homes import PROJECT_FILE
+from kgitops.workflow.selection import Workspace
+from kgitops.workflow.stages import OnStage, in_silence
 
 PLAN_HOLDS = timedelta(days=1)
-_BATCH = 500
 
 
-def load_desired(workspace: Workspace, selection: Selection) -> DesiredState:
+def load_desired(workspace: Workspace, on_stage: OnStage = in_silence) -> DesiredState:
     """What the selected documents ask for.
 
     Raises:
@@ -45,12 +39,17 @@ def load_desired(workspace: Workspace, selection: Selection) -> DesiredState:
             f"there is no {PROJECT_FILE} here and no PATH was given; run kgitops init, or name "
             "the files or folders to load"
         )
+    selection = workspace.selection
+    on_stage("loading the manifests")
     manifests = load_manifests(
         workspace.manifests,
         cluster=workspace.target_name,
         variables=workspace.variables,
         env=selection.environ,
+        known_clusters=workspace.known_clusters,
+        env_values=workspace.cluster.env_values,
     )
+    on_stage("checking the manifests")
     return build_desired(
         manifests,
         project=workspace.project,
@@ -63,15 +62,19 @@ def load_desired(workspace: Workspace, selection: Selection) -> DesiredState:
     )
 
 
-def plan_against(cluster: Cluster, desired: DesiredState, workspace: Workspace) -> SealedPlan:
+def plan_against(
+    cluster: Cluster, desired: DesiredState, workspace: Workspace, on_stage: OnStage = in_silence
+) -> SealedPlan:
     """The plan that makes ``cluster`` what is desired, checked by its brokers, sealed.
 
     Raises:
         UnreachableError: the cluster can't be read.
         SafetyError: its registry can't be trusted.
     """
+    on_stage("reading the cluster")
     current = cluster.read_state()
     _check_addresses(desired, current)
+    on_stage("comparing")
     sha, dirty = read_git(workspace.base)
     plan = make_plan(
         desired,
@@ -81,7 +84,7 @@ def plan_against(cluster: Cluster, desired: DesiredState, workspace: Workspace) 
         git_sha=sha,
         dirty=dirty,
     )
-    return seal_now(validate_on_brokers(plan, cluster), current)
+    return seal_now(validate_on_brokers(plan, cluster, on_stage), current)
 
 
 def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
@@ -100,27 +103,6 @@ def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
         raise UsageError(f"no declared or managed object has the address {address!r}; {hint}")
 
 
-def validate_on_brokers(plan: Plan, cluster: Cluster) -> Plan:
-    """Let the brokers judge what they can (``validate_only``); nothing is changed."""
-    asked = [
-        planned
-        for planned in checkable(plan)
-        if cluster.capabilities.validation.get(api_name(planned.request)) is Validation.BROKER
-    ]
-    results: dict[str, RequestResult] = {}
-    for _, group in groupby(asked, key=lambda planned: api_name(planned.request)):
-        requests = list(group)
-        for start in range(0, len(requests), _BATCH):
-            batch = requests[start : start + _BATCH]
-            answers = cluster.execute(
-                [planned.request for planned in batch],
-                validate_only=True,
-                principal=plan.principal,
-            )
-            results |= {planned.id: answer for planned, answer in zip(batch, answers, strict=True)}
-    return record_validation(plan, results)
-
-
 def seal_now(plan: Plan, current: ClusterState) -> SealedPlan:
     """Seal a plan with this moment, a day to live and a nonce of its own."""
     created = datetime.now(UTC)
@@ -130,28 +112,4 @@ def seal_now(plan: Plan, current: ClusterState) -> SealedPlan:
         created=created,
         expires=created + PLAN_HOLDS,
         nonce=secrets.token_hex(16),
-    )
-
-
-def check_project(sealed: SealedPlan, workspace: Workspace) -> None:
-    """A saved plan belongs to the project that it was made for.
-
-    Raises:
-        UntrustedPlanError: it was made for another project.
-    """
-    made_for = sealed.plan.desired
-    if made_for.identity != workspace.project.identity:
-        raise UntrustedPlanError(
-            f"the plan was made for the project {made_for.project!r} ({made_for.identity}), this "
-            f"is {workspace.project.name!r} ({workspace.project.identity}); run apply where "
-            "that project's file is"
-        )
-
-
-def recheck_limits(plan: Plan, workspace: Workspace, current: ClusterState) -> tuple[Reason, ...]:
-    """The deletion limits once more, on the cluster and the project file as they are now."""
-    return deletion_limits(
-        plan.changes,
-        managed_counts(current.registry, plan.desired.identity),
-        replace(workspace.safety, allow_deletes=plan.allow_deletes),
     )

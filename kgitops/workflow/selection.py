@@ -1,19 +1,19 @@
 """What a command line is about: which project, which of its files, which cluster."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project, Safety
-from kgitops.manifests.project import BrokerConfig, ProjectFile, load_project
-from kgitops.model.cluster_state import Broker
-from kgitops.model.errors import UsageError
+from kgitops.manifests.project import ProjectFile, load_project
+from kgitops.model.registry import DEFAULT_PROJECT
+from kgitops.plan.plan import Plan
+from kgitops.workflow.clusters import ChosenCluster, choose_cluster
+from kgitops.workflow.homes import PROJECT_FILE, home_of_paths, home_of_plan
 
-PROJECT_FILE = "kgitops.yaml"
-DEFAULT_CLUSTER = "local"
-DEFAULT_URL = "embedded:.kgitops/local.db"
+ANONYMOUS = "User:ANONYMOUS"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,11 @@ class Selection:
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @property
+    def shapes_a_plan(self) -> bool:
+        """Whether an option was given that only means something while a plan is made."""
+        return bool(self.targets or self.excludes or self.principal or self.allow_deletes)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
@@ -35,8 +40,10 @@ class Workspace:
 
     ``whole`` says that every document of the project is loaded: only then can an absence mean
     something. ``base`` is the folder that the project's paths are relative to.
+    ``known_clusters`` are the names of the project's clusters; None without a project file.
     """
 
+    selection: Selection
     project: Project
     safety: Safety
     principal: str
@@ -44,18 +51,26 @@ class Workspace:
     manifests: Sequence[Path]
     whole: bool
     allow_configs: tuple[str, ...]
-    target_name: str
-    url: str
-    brokers: int | Sequence[Broker] | None
-    variables: Mapping[str, str]
+    known_clusters: tuple[str, ...] | None
+    cluster: ChosenCluster
+
+    @property
+    def target_name(self) -> str:
+        """What the project calls the cluster."""
+        return self.cluster.name
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What ``${var:NAME}`` stands for on this cluster."""
+        return self.cluster.variables
 
     def connect(self) -> Cluster:
-        """The cluster, opened.
+        """The cluster, opened; for whoever closes it."""
+        return self.cluster.connect()
 
-        Raises:
-            UnreachableError: it can't be opened.
-        """
-        return connect(self.url, brokers=self.brokers, base=self.base)
+    def connected(self) -> AbstractContextManager[Cluster]:
+        """The cluster, open within a ``with`` block."""
+        return self.cluster.connected()
 
 
 def open_workspace(selection: Selection) -> Workspace:
@@ -65,54 +80,43 @@ def open_workspace(selection: Selection) -> Workspace:
         FindingsError: the project file can't be used.
         UsageError: the paths or the cluster can't be meant.
     """
-    home, whole = _project_home(selection.paths)
+    home, whole = home_of_paths(selection.paths)
+    return _workspace(selection, home, whole=whole, cluster=selection.cluster)
+
+
+def open_workspace_of(plan: Plan, file: Path, selection: Selection) -> Workspace:
+    """Find the project and the cluster that the plan saved at ``file`` was made for.
+
+    Raises:
+        FindingsError: the project file can't be used.
+        UntrustedPlanError: the plan was made for another project.
+    """
+    home = home_of_plan(plan, file, selection.environ)
+    cluster = selection.cluster or plan.target.name
+    return _workspace(selection, home, whole=False, cluster=cluster)
+
+
+def _workspace(
+    selection: Selection, home: Path | None, *, whole: bool, cluster: str | None
+) -> Workspace:
     file = load_project(home / PROJECT_FILE, env=selection.environ) if home is not None else None
-    base = home if home is not None else Path()
-    name, url, brokers, variables = _cluster(selection.cluster, file, selection.environ)
     return Workspace(
+        selection=selection,
         project=_project(file),
         safety=_safety(file, selection.allow_deletes),
-        principal=selection.principal or (file and file.principal) or "User:ANONYMOUS",
-        base=base,
+        principal=selection.principal or (file and file.principal) or ANONYMOUS,
+        base=home or Path(),
         manifests=file.manifests if file and (whole or not selection.paths) else selection.paths,
         whole=whole and not selection.targets and not selection.excludes,
         allow_configs=file.allow_configs if file else (),
-        target_name=name,
-        url=url,
-        brokers=brokers,
-        variables=variables,
+        known_clusters=(file and file.cluster_names) or None,
+        cluster=choose_cluster(cluster, file, home, selection.environ),
     )
-
-
-def _project_home(paths: Sequence[Path]) -> tuple[Path | None, bool]:
-    """The folder of the project file, and whether all of the project is asked for."""
-    homes = [path for path in paths if (path / PROJECT_FILE).is_file()]
-    if len(homes) > 1 or (homes and len(paths) > 1):
-        raise UsageError(
-            f"{homes[0]} is a whole project and can't be mixed with other paths; give one project "
-            "folder, or only files and folders of one project"
-        )
-    if homes:
-        return homes[0], True
-    if not paths:
-        return (Path(), True) if Path(PROJECT_FILE).is_file() else (None, False)
-    found = {_enclosing(path) for path in paths}
-    if len(found) > 1:
-        raise UsageError("the paths belong to different projects; plan one project at a time")
-    return found.pop(), False
-
-
-def _enclosing(path: Path) -> Path | None:
-    """The nearest folder above ``path`` with a project file; the working directory's own last."""
-    for folder in path.parents:
-        if (folder / PROJECT_FILE).is_file():
-            return folder
-    return Path() if Path(PROJECT_FILE).is_file() else None
 
 
 def _project(file: ProjectFile | None) -> Project:
     if file is None:
-        return Project(name="default")
+        return Project(name=DEFAULT_PROJECT)
     return Project(name=file.name, uid=file.uid, formerly=file.formerly, take_from=file.take_from)
 
 
@@ -124,37 +128,3 @@ def _safety(file: ProjectFile | None, allow_deletes: Mapping[str, int]) -> Safet
         max_delete_percent=file.max_delete_percent,
         allow_deletes=allow_deletes,
     )
-
-
-_Brokers = int | Sequence[Broker] | None
-
-
-def _cluster(
-    wanted: str | None, file: ProjectFile | None, environ: Mapping[str, str]
-) -> tuple[str, str, _Brokers, Mapping[str, str]]:
-    """Name, URL, brokers and variables of the cluster that is meant."""
-    names = file.cluster_names if file else ()
-    if wanted is None:
-        wanted = (file and file.default_cluster) or (names[0] if len(names) == 1 else None)
-    if wanted is None and not names:
-        return DEFAULT_CLUSTER, DEFAULT_URL, None, {}
-    if wanted is None:
-        raise UsageError(
-            f"the project has the clusters {', '.join(sorted(names))} and no defaultCluster; "
-            "choose one with --cluster"
-        )
-    if file is not None and (wanted in names or ":" not in wanted):
-        config = file.cluster(wanted, env=environ)
-        return wanted, config.url, _brokers(config.brokers), config.variables
-    if ":" not in wanted:
-        raise UsageError(
-            f"no cluster is named {wanted!r}, because there is no project file; give a URL such "
-            "as embedded:.kgitops/local.db"
-        )
-    return wanted, wanted, None, {}
-
-
-def _brokers(declared: int | Sequence[BrokerConfig] | None) -> _Brokers:
-    if declared is None or isinstance(declared, int):
-        return declared
-    return tuple(Broker(id=broker.id, rack=broker.rack) for broker in declared)

@@ -1,0 +1,87 @@
+"""Executing a plan in front of the user: events while it runs, in the end what became of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kgitops.apply.result import ApplyResult
+from kgitops.cli.console import print_notice, print_result
+from kgitops.cli.options import EventFormat
+from kgitops.cli.planning import exit_code
+from kgitops.cli.progress import EventPrinter
+from kgitops.cli.refusing import print_verdict
+from kgitops.cli.signals import Interrupts, graceful
+from kgitops.cluster.port import Cluster
+from kgitops.model.errors import KgitopsError
+from kgitops.model.verdict import decide
+from kgitops.plan.plan_file import SealedPlan
+from kgitops.report.apply_view import render_summary
+from kgitops.workflow.execution import execute_plan, execute_resume
+from kgitops.workflow.selection import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How a plan is executed, and told."""
+
+    parallelism: int
+    format: EventFormat
+    no_color: bool
+
+    @property
+    def as_json(self) -> bool:
+        """Whether a program reads what is printed."""
+        return self.format is EventFormat.JSON
+
+
+def run_plan(sealed: SealedPlan, cluster: Cluster, workspace: Workspace, how: How) -> int:
+    """Execute a plan that was agreed to; the exit code."""
+
+    def execute(printer: EventPrinter, interrupts: Interrupts) -> ApplyResult:
+        return execute_plan(
+            sealed,
+            cluster,
+            workspace,
+            parallelism=how.parallelism,
+            on_event=printer,
+            interrupted=interrupts,
+        )
+
+    return _run(execute, how)
+
+
+def run_resume(cluster: Cluster, workspace: Workspace, how: How) -> int:
+    """Go on with what is unfinished; the exit code."""
+
+    def execute(printer: EventPrinter, interrupts: Interrupts) -> ApplyResult | None:
+        return execute_resume(
+            cluster,
+            workspace,
+            parallelism=how.parallelism,
+            on_event=printer,
+            interrupted=interrupts,
+        )
+
+    return _run(execute, how)
+
+
+def _run(execute: Callable[[EventPrinter, Interrupts], ApplyResult | None], how: How) -> int:
+    # Signals are noted to the very end, so that none hides what was done.
+    with graceful() as interrupts:
+        with EventPrinter(how.format, no_color=how.no_color) as printer:
+            result = execute(printer, interrupts)
+        verdict = result.verdict if result else decide((), changes=False)
+        if result is None:
+            print_notice("Nothing to resume: this project has no unfinished run.")
+        elif not how.as_json:
+            _print_summary(result)
+        if how.as_json and not printer.finished:
+            print_verdict(verdict)
+        return exit_code(verdict, detailed=False)
+
+
+def _print_summary(result: ApplyResult) -> None:
+    try:
+        print_result(render_summary(result))
+    except KgitopsError as error:
+        # What was done is done: the exit code speaks of that.
+        print_notice(f"kgitops: {error}")

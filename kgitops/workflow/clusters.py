@@ -1,0 +1,119 @@
+"""Which cluster a command line means, and how it is reached."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.port import Cluster
+from kgitops.desired.findings import without_env_values
+from kgitops.manifests.project import BrokerConfig, ClusterConfig, ProjectFile
+from kgitops.model.cluster_state import Broker
+from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.model.source import Finding
+
+DEFAULT_CLUSTER = "local"
+DEFAULT_URL = "embedded:.kgitops/local.db"
+_SCHEMES = ("embedded:", "kafka:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenCluster:
+    """The cluster that is meant.
+
+    ``base`` is what a file in the URL is relative to. ``variables`` are what ``${var:NAME}`` stands
+    for; ``env_values`` maps what was taken from the environment to its variable's name.
+    """
+
+    name: str
+    url: str
+    base: Path
+    brokers: int | Sequence[Broker] | None = None
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def connect(self) -> Cluster:
+        """The cluster, opened.
+
+        Raises:
+            UnreachableError: it can't be opened.
+        """
+        return connect(self.url, brokers=self.brokers, base=self.base)
+
+    @contextmanager
+    def connected(self) -> Iterator[Cluster]:
+        """The cluster, open within this block; no error says what came from the environment.
+
+        Raises:
+            UnreachableError: it can't be opened.
+        """
+        try:
+            with closing(self.connect()) as cluster:
+                yield cluster
+        except FindingsError:
+            raise
+        except KgitopsError as error:
+            secrets = {text: name for text, name in self.env_values.items() if text in self.url}
+            raise _without(error, secrets) from error
+
+
+def choose_cluster(
+    wanted: str | None, file: ProjectFile | None, home: Path | None, environ: Mapping[str, str]
+) -> ChosenCluster:
+    """The cluster called ``wanted``, the one behind that URL, or the default one.
+
+    Raises:
+        UsageError: it can't be meant, or can't be told which is.
+        FindingsError: the project file's own settings for it can't be used.
+    """
+    names = file.cluster_names if file else ()
+    if wanted is None:
+        wanted = (file and file.default_cluster) or (names[0] if len(names) == 1 else None)
+    if wanted is None and names:
+        raise UsageError(
+            f"the project has the clusters {', '.join(sorted(names))} and no defaultCluster; "
+            "choose one with --cluster"
+        )
+    base = home or Path()
+    if file is not None and wanted in names:
+        return _of_project(wanted, file.cluster(wanted, env=environ), base)
+    if wanted in (None, DEFAULT_CLUSTER) and not names:
+        return ChosenCluster(name=DEFAULT_CLUSTER, url=DEFAULT_URL, base=base)
+    if wanted is not None and wanted.startswith(_SCHEMES):
+        # It was typed here, so a file in it is meant from here.
+        return ChosenCluster(name=wanted, url=wanted, base=Path())
+    if wanted is not None and ":" in wanted:
+        raise UsageError(
+            f"--cluster {wanted} is not the URL of a cluster; write embedded:FILE or "
+            "kafka://HOST:PORT"
+        )
+    if file is not None and wanted is not None and names:
+        file.cluster(wanted, env=environ)  # says which name is near
+    raise UsageError(
+        f"no cluster is named {wanted!r}, because no project file names any; give a URL such as "
+        f"{DEFAULT_URL}"
+    )
+
+
+def _of_project(name: str, config: ClusterConfig, base: Path) -> ChosenCluster:
+    return ChosenCluster(
+        name=name,
+        url=config.url,
+        base=base,
+        brokers=_brokers(config.brokers),
+        variables=config.variables,
+        env_values=config.env_values,
+    )
+
+
+def _brokers(declared: int | Sequence[BrokerConfig] | None) -> int | Sequence[Broker] | None:
+    if declared is None or isinstance(declared, int):
+        return declared
+    return tuple(Broker(id=broker.id, rack=broker.rack) for broker in declared)
+
+
+def _without(error: KgitopsError, secrets: Mapping[str, str]) -> KgitopsError:
+    said = Finding(source=None, problem=str(error), advice="")
+    (hidden,) = without_env_values([said], secrets)
+    return type(error)(hidden.problem)
