@@ -26,10 +26,10 @@ def check_assignment(draft: Draft, given: ManualAssignment) -> Assignment:
         if partition in by_partition:
             raise _invalid(f"Found multiple manual partition assignments for partition {partition}")
         by_partition[partition] = replicas
-    assignment = check_replica_lists(draft, list(by_partition.values()), replication_factor=None)
+    lists = check_replica_lists(draft, list(by_partition.values()), replication_factor=None)
     if sorted(by_partition) != list(range(len(by_partition))):
         raise _invalid("partitions should be a consecutive 0-based integer sequence")
-    return tuple(assignment[list(by_partition).index(i)] for i in range(len(assignment)))
+    return tuple(replicas for _, replicas in sorted(zip(by_partition, lists, strict=True)))
 
 
 def check_replica_lists(

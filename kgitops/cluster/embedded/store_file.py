@@ -169,8 +169,10 @@ def _check_format(connection: sqlite3.Connection, name: str) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise not_a_store(name)
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version != FORMAT_VERSION:
+    if version > FORMAT_VERSION:
         raise newer_version(name, version, FORMAT_VERSION)
+    if version < FORMAT_VERSION:
+        raise not_a_store(name)
     problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":
         raise damaged(name, problem.replace("\n", " "))

@@ -1,0 +1,226 @@
+"""Snapshot files: they come back as they were, and nothing else is planned from."""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from cluster.clusters import a_cluster, a_cluster_with, a_grant, admin
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgitops.cluster.registry import build_registry_state, owner_record, project_record
+from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
+from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
+from kgitops.model.errors import KgitopsError, SafetyError, UnreachableError
+from kgitops.model.quotas import ClientQuotaState, make_entity
+from kgitops.model.registry import Json, Owner, RegistryState
+from kgitops.model.topics import TopicState
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+NUMBERS = st.one_of(st.none(), st.integers(0, 2**63 - 1))
+CONFIGS = st.dictionaries(TEXTS, TEXTS, max_size=3)
+JSON_VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**53) + 1, 2**53 - 1), TEXTS),
+    lambda items: st.one_of(st.lists(items, max_size=3), st.dictionaries(TEXTS, items, max_size=3)),
+    max_leaves=6,
+)
+RATES = st.floats(min_value=1e-4, max_value=1e15, allow_nan=False).map(lambda x: round(x, 6) or 1.0)
+
+brokers = st.builds(
+    Broker, id=st.integers(0, 99), rack=st.one_of(st.none(), TEXTS), fenced=st.booleans()
+)
+topics = st.builds(
+    TopicState,
+    name=TEXTS,
+    topic_id=st.one_of(st.none(), TEXTS),
+    assignment=st.lists(st.lists(st.integers(0, 99), max_size=3).map(tuple), max_size=3).map(tuple),
+    configs=CONFIGS,
+    marked_for_deletion=st.booleans(),
+    reassigning=st.booleans(),
+)
+usages = st.builds(
+    TopicUsage,
+    log_start_offsets=st.lists(NUMBERS, max_size=2).map(tuple),
+    high_watermarks=st.lists(NUMBERS, max_size=2).map(tuple),
+    size_bytes=st.lists(NUMBERS, max_size=2).map(tuple),
+    active_groups=st.one_of(st.none(), st.lists(TEXTS, max_size=2).map(tuple)),
+)
+bindings = st.builds(
+    AclBinding,
+    resource_type=st.sampled_from(ResourceType),
+    resource_name=TEXTS,
+    pattern_type=st.sampled_from(PatternType),
+    principal=TEXTS,
+    host=TEXTS,
+    operation=st.sampled_from(Operation),
+    permission_type=st.sampled_from(PermissionType),
+)
+entities = st.dictionaries(
+    st.sampled_from(["user", "client-id", "ip"]), st.one_of(st.none(), TEXTS), min_size=1
+).map(make_entity)
+quotas = st.builds(
+    ClientQuotaState, entity=entities, quotas=st.dictionaries(TEXTS, RATES, max_size=2)
+)
+owners = st.builds(
+    Owner,
+    project=TEXTS,
+    topic_id=st.one_of(st.none(), TEXTS),
+    adopted=st.booleans(),
+    spent=st.booleans(),
+    last_applied=st.dictionaries(TEXTS, JSON_VALUES, max_size=2),
+)
+registries = st.builds(
+    RegistryState,
+    topic_id=TEXTS,
+    offset=st.integers(0, 2**63 - 1),
+    projects=CONFIGS,
+    owners=st.dictionaries(TEXTS, owners, max_size=2),
+)
+states = st.builds(
+    ClusterState,
+    cluster_id=TEXTS,
+    backend=TEXTS,
+    brokers=st.lists(brokers, max_size=3).map(tuple),
+    controller_id=st.integers(-1, 99),
+    topics=st.lists(topics, max_size=3).map(lambda items: {item.name: item for item in items}),
+    acls=st.frozensets(bindings, max_size=3),
+    quotas=st.lists(quotas, max_size=3).map(lambda items: {item.entity: item for item in items}),
+    usage=st.dictionaries(TEXTS, usages, max_size=2),
+    broker_defaults=CONFIGS,
+    registry=st.one_of(st.none(), registries),
+    captured_at=TEXTS,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(states)
+def test_a_snapshot_comes_back_as_it_was(state: ClusterState):
+    """Law: snapshot, write and read give the same state, and the same text again."""
+    text = write_snapshot(state)
+    again = read_snapshot(text, "prod.json")
+    assert again == state
+    assert write_snapshot(again) == text
+
+
+def a_state() -> ClusterState:
+    """A cluster with one of everything."""
+    cluster = a_cluster_with("orders")
+    admin(cluster).create_acls([a_grant(Operation.READ)])
+    owner = Owner(project="uid", topic_id="t", last_applied={"partitions": 2})
+    cluster.registry.append([project_record("uid", "payments"), owner_record("topic/a", owner)])
+    return cluster.read_state()
+
+
+def test_equal_states_give_one_text():
+    assert write_snapshot(a_state()) == write_snapshot(a_state())
+
+
+def test_numbers_beyond_a_double_are_text():
+    """Contract §6: 64-bit integers, offsets and config values are strings."""
+    cluster = a_cluster_with("orders")
+    cluster.produce("orders", 0, records=2**60 + 1, bytes_each=1)
+    value = json.loads(write_snapshot(cluster.read_state()))
+    assert value["usage"]["orders"]["high_watermarks"] == [str(2**60 + 1), "0"]
+
+
+def test_no_registry_is_said_aloud():
+    text = write_snapshot(a_cluster().read_state())
+    assert json.loads(text)["registry"] is None
+    assert read_snapshot(text, "prod.json").registry is None
+
+
+def changed(change: Callable[[Json], object]) -> str:
+    """A snapshot after a change of its JSON."""
+    value = json.loads(write_snapshot(a_state()))
+    change(value)
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "says"),
+    [
+        pytest.param("", UnreachableError, "is no complete JSON", id="empty"),
+        pytest.param("kind: snapshot", UnreachableError, "is no complete JSON", id="yaml"),
+        pytest.param(write_snapshot(a_state())[:-9], UnreachableError, "is no complete JSON",
+                     id="truncated"),
+        pytest.param("[" * 100_000, UnreachableError, "is no complete JSON", id="nested"),
+        pytest.param('{"kind": NaN}', UnreachableError, "is no complete JSON", id="nan"),
+        pytest.param("[]", UnreachableError, 'has no "kind"', id="list"),
+        pytest.param('{"kind": "kgitops.plan"}', UnreachableError, 'has no "kind"', id="plan"),
+        pytest.param('{"kind":"kgitops.snapshot","kind":"kgitops.snapshot"}', UnreachableError,
+                     "'kind' is there twice", id="duplicate-key"),
+        pytest.param(changed(lambda v: v.update(format_version="2.0")), SafetyError,
+                     "has format version 2.0", id="newer-major"),
+        pytest.param(changed(lambda v: v.pop("format_version")), SafetyError,
+                     "has format version None", id="no-version"),
+        pytest.param(changed(lambda v: v.pop("registry")), SafetyError,
+                     "refused for planning", id="no-registry"),
+        pytest.param(changed(lambda v: v.pop("acls")), SafetyError, "has no key 'acls'",
+                     id="no-acls"),
+        pytest.param(changed(lambda v: v.update(topics={})), SafetyError, "topics is not an array",
+                     id="topics-of-another-type"),
+        pytest.param(changed(lambda v: v["topics"].append(v["topics"][0])), SafetyError,
+                     "topics has 'orders' twice", id="topic-twice"),
+        pytest.param(changed(lambda v: v["topics"][0].pop("topic_id")), SafetyError,
+                     "topics[0] has no key 'topic_id'", id="no-topic-id"),
+        pytest.param(changed(lambda v: v["acls"][0].update(operation="Reed")), SafetyError,
+                     "acls[0].operation is none of", id="operation"),
+        pytest.param(changed(lambda v: v["quotas"].append({"entity": {}, "quotas": {}})),
+                     SafetyError, "quotas[0].entity is not an entity", id="entity"),
+        pytest.param(changed(lambda v: v["usage"]["orders"].update(size_bytes=[1])), SafetyError,
+                     "not a whole number written as text", id="number"),
+        pytest.param(changed(lambda v: v["registry"].pop("owners")), SafetyError,
+                     "registry has no key 'owners'", id="no-owners"),
+        pytest.param(changed(lambda v: v["registry"]["owners"]["topic/a"].update(schema_version=2)),
+                     SafetyError, "has schema version 2", id="owner-of-a-newer-version"),
+    ],
+)  # fmt: skip
+def test_what_is_not_a_whole_snapshot_is_refused_in_one_sentence(
+    text: str, kind: type[KgitopsError], says: str
+):
+    with pytest.raises(kind, match=re.escape(says)) as error:
+        read_snapshot(text, "prod.json")
+    assert "prod.json" in str(error.value)
+    assert "; " in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_newer_minor_version_may_have_more_parts():
+    text = changed(lambda value: value.update(format_version="1.7", virtual_clusters=[]))
+    assert read_snapshot(text, "prod.json") == a_state()
+
+
+def test_a_snapshot_stands_in_for_a_cluster():
+    state = a_state()
+    cluster = SnapshotCluster(state)
+    assert cluster.read_state() == state
+    narrow = cluster.read_state(frozenset({"orders", "none"}))
+    assert (list(narrow.topics), narrow.registry) == (["orders"], state.registry)
+    assert cluster.read_state(frozenset()).topics == {}
+    assert set(cluster.capabilities.validation.values()) == {Validation.CLIENT}
+    assert cluster.capabilities.supports("AlterClientQuota")
+    cluster.close()
+
+
+def test_nothing_can_be_changed_in_a_snapshot():
+    cluster = SnapshotCluster(a_state())
+    refused: list[Callable[[], object]] = [
+        lambda: cluster.execute([], validate_only=True, principal="User:a"),
+        lambda: cluster.registry.append([]),
+        cluster.registry.now_ms,
+    ]
+    for call in refused:
+        with pytest.raises(UnreachableError, match="can't be changed"):
+            call()
+
+
+def test_the_registry_of_a_snapshot_adds_up_to_the_same():
+    state = a_state()
+    assert state.registry is not None
+    entries = SnapshotCluster(state).registry.read()
+    assert entries is not None
+    assert build_registry_state(entries, state.registry.topic_id) == state.registry
+    assert SnapshotCluster(a_cluster().read_state()).registry.read() is None

@@ -1,0 +1,23 @@
+"""The clusters that the contract is held against: one of each kind, fresh for each test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.port import Cluster
+
+URLS = {
+    "memory": "embedded:?brokers=3",
+    "file": "embedded:local.db?brokers=3",
+    "kraft": "embedded:?brokers=3&compat=kraft",
+}
+
+
+@pytest.fixture(params=list(URLS))
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster of three brokers without topics, ACLs, quotas or a registry."""
+    connected = connect(URLS[request.param], base=tmp_path)
+    yield connected
+    connected.close()

@@ -1,0 +1,124 @@
+"""How the contract's tests ask a cluster, and wait until it shows what it did.
+
+Written against the port only: a real cluster answers before ACLs, quotas and moves are visible.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from kgitops.cluster.port import Cluster
+from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest, Request
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
+
+PRINCIPAL = "User:kgitops"
+_PATIENCE_SECONDS = 30
+
+
+def send(cluster: Cluster, request: Request, *, validate_only: bool = False) -> RequestResult:
+    """What one request is answered."""
+    (result,) = cluster.execute([request], validate_only=validate_only, principal=PRINCIPAL)
+    return result
+
+
+def judge(cluster: Cluster, request: Request) -> ErrorCode:
+    """The code of a dry run, which changes nothing."""
+    before = comparable(cluster.read_state())
+    code = send(cluster, request, validate_only=True).code
+    assert comparable(cluster.read_state()) == before
+    return code
+
+
+def refused(cluster: Cluster, request: Request) -> ErrorCode:
+    """The code of a request that must fail, in a dry run as well, and change nothing."""
+    before = comparable(cluster.read_state())
+    judged, done = judge(cluster, request), send(cluster, request)
+    assert judged == done.code != ErrorCode.NONE
+    assert comparable(cluster.read_state()) == before
+    return done.code
+
+
+def done(cluster: Cluster, request: Request, shows: Callable[[ClusterState], bool]) -> ClusterState:
+    """The state once it shows what the request did."""
+    assert send(cluster, request).ok
+    return wait(cluster, shows)
+
+
+def wait(cluster: Cluster, shows: Callable[[ClusterState], bool]) -> ClusterState:
+    """The state once it shows what is waited for."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not shows(state := cluster.read_state()):
+        assert time.monotonic() < deadline, "the cluster does not show it"
+        time.sleep(0.05)
+    return state
+
+
+def comparable(state: ClusterState) -> ClusterState:
+    """The state without the time at which it was read."""
+    return replace(state, captured_at="")
+
+
+def creation(
+    name: str = "orders",
+    assignment: Assignment = ((1, 2), (2, 3)),
+    configs: Mapping[str, str] | None = None,
+    *,
+    generated: bool = False,
+) -> CreateTopicRequest:
+    """A request to create a topic."""
+    state = RequestedTopicState(
+        name=name,
+        topic_id=None,
+        assignment=assignment,
+        configs=configs or {},
+        requested_configs=configs or {},
+        generated_replica_assignments=generated,
+    )
+    return CreateTopicRequest(topic=name, requested_state=state)
+
+
+def created(cluster: Cluster, name: str = "orders", **configs: str) -> TopicState:
+    """A topic that is there; ``retention_ms="1"`` gives a config."""
+    request = creation(name, configs={k.replace("_", "."): v for k, v in configs.items()})
+    return done(cluster, request, lambda state: name in state.topics).topics[name]
+
+
+def alteration(
+    topic: TopicState,
+    step: AlterStep,
+    *,
+    assignment: Assignment | None = None,
+    configs: Mapping[str, str | None] | None = None,
+) -> AlterTopicRequest:
+    """A request for one step of an alteration."""
+    requested = configs or {}
+    after = {**topic.configs, **requested}
+    assert topic.topic_id is not None
+    return AlterTopicRequest(
+        topic=topic.name,
+        topic_id=topic.topic_id,
+        step=step,
+        requested_state=RequestedTopicState(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            assignment=topic.assignment if assignment is None else assignment,
+            configs={key: value for key, value in after.items() if value is not None},
+            requested_configs=requested,
+        ),
+    )
+
+
+def binding(name: str = "orders", operation: Operation = Operation.READ) -> AclBinding:
+    """An Allow on a topic."""
+    return AclBinding(
+        resource_type=ResourceType.TOPIC,
+        resource_name=name,
+        pattern_type=PatternType.LITERAL,
+        principal="User:billing",
+        host="*",
+        operation=operation,
+        permission_type=PermissionType.ALLOW,
+    )

@@ -1,0 +1,79 @@
+"""ACLs, as every cluster changes them."""
+
+from dataclasses import replace
+
+import pytest
+from cluster_contract.contract import PRINCIPAL, binding, done, send, wait
+
+from kgitops.cluster.port import Cluster
+from kgitops.model.acls import CLUSTER_NAME, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.model.results import ErrorCode
+
+READ, WRITE = binding(), binding(operation=Operation.WRITE)
+NEIGHBOURS = (
+    replace(READ, pattern_type=PatternType.PREFIXED),
+    replace(READ, permission_type=PermissionType.DENY),
+    replace(READ, principal="User:audit"),
+    replace(READ, host="10.0.0.1"),
+    replace(READ, resource_name="*"),
+    replace(READ, resource_type=ResourceType.GROUP),
+    WRITE,
+)
+
+
+def test_a_binding_comes_and_goes(cluster: Cluster):
+    done(cluster, CreateAclRequest(binding=READ), lambda state: state.acls == {READ})
+    done(cluster, DeleteAclRequest(binding=READ), lambda state: not state.acls)
+
+
+def test_creating_again_and_deleting_again_are_successes(cluster: Cluster):
+    """A4-94, A4-95."""
+    for _ in range(2):
+        done(cluster, CreateAclRequest(binding=READ), lambda state: state.acls == {READ})
+    for _ in range(2):
+        done(cluster, DeleteAclRequest(binding=READ), lambda state: not state.acls)
+
+
+def test_exactly_one_binding_is_deleted(cluster: Cluster):
+    """A4-95: none that only looks like it."""
+    everything = {READ, *NEIGHBOURS}
+    requests = [CreateAclRequest(binding=item) for item in sorted(everything)]
+    results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
+    assert all(result.ok for result in results)
+    wait(cluster, lambda state: state.acls == everything)
+    done(
+        cluster,
+        DeleteAclRequest(binding=READ),
+        lambda state: state.acls == everything - {READ},
+    )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        replace(READ, principal="billing"),
+        replace(READ, resource_type=ResourceType.CLUSTER, resource_name="other"),
+        replace(READ, resource_name=""),
+    ],
+    ids=["principal", "cluster", "name"],
+)
+def test_a_bad_binding_is_refused_and_hides_no_other(cluster: Cluster, bad):
+    """A4-87, A4-95."""
+    requests = [CreateAclRequest(binding=item) for item in (READ, bad, WRITE)]
+    results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
+    codes = [result.code for result in results]
+    assert codes == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.NONE]
+    wait(cluster, lambda state: state.acls == {READ, WRITE})
+
+
+def test_bindings_of_the_cluster(cluster: Cluster):
+    alter = replace(
+        READ,
+        resource_type=ResourceType.CLUSTER,
+        resource_name=CLUSTER_NAME,
+        operation=Operation.ALTER,
+    )
+    done(cluster, CreateAclRequest(binding=alter), lambda state: state.acls == {alter})
+    assert send(cluster, DeleteAclRequest(binding=READ)).ok
+    assert cluster.read_state().acls == {alter}

@@ -1,0 +1,210 @@
+"""Topics, as every cluster changes them."""
+
+import re
+
+import pytest
+from cluster_contract.contract import (
+    PRINCIPAL,
+    alteration,
+    created,
+    creation,
+    done,
+    judge,
+    refused,
+    send,
+    wait,
+)
+
+from kgitops.cluster.port import Cluster
+from kgitops.model.requests import AlterStep, DeleteRecordsRequest, DeleteTopicRequest
+from kgitops.model.results import ErrorCode
+from kgitops.model.topics import TopicState
+
+CONFIGS, PARTITIONS, REPLICAS = AlterStep.CONFIGS, AlterStep.PARTITIONS, AlterStep.REPLICAS
+
+
+def deletion(topic: TopicState) -> DeleteTopicRequest:
+    assert topic.topic_id is not None
+    return DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id)
+
+
+def records_deletion(topic: TopicState, **offsets: int) -> DeleteRecordsRequest:
+    assert topic.topic_id is not None
+    return DeleteRecordsRequest(
+        topic=topic.name,
+        topic_id=topic.topic_id,
+        deleted_message_offsets={int(key[1:]): offset for key, offset in offsets.items()},
+    )
+
+
+def test_a_topic_is_created_as_requested(cluster: Cluster):
+    """A4-37, A4-39, A4-44: replicas in their order."""
+    request = creation("orders", ((2, 1), (3, 2)), {"retention.ms": "1000"})
+    assert judge(cluster, request) is ErrorCode.NONE
+    result = send(cluster, request)
+    topic = wait(cluster, lambda state: "orders" in state.topics).topics["orders"]
+    assert topic == TopicState(
+        name="orders",
+        topic_id=result.topic_id,
+        assignment=((2, 1), (3, 2)),
+        configs={"retention.ms": "1000"},
+    )
+    assert re.fullmatch("[A-Za-z0-9_-]{22}", result.topic_id or "")
+
+
+def test_the_brokers_can_place_the_replicas(cluster: Cluster):
+    """A4-38."""
+    request = creation("orders", ((1, 2), (2, 3), (3, 1)), generated=True)
+    topic = done(cluster, request, lambda state: "orders" in state.topics).topics["orders"]
+    assert (topic.num_partitions, topic.replication_factor) == (3, 2)
+    assert all(len(set(replicas)) == 2 for replicas in topic.assignment)
+
+
+@pytest.mark.parametrize(
+    ("name", "assignment", "configs", "code"),
+    [
+        ("taken", ((1,),), {}, ErrorCode.TOPIC_ALREADY_EXISTS),
+        ("a b", ((1,),), {}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("a_b", ((1,),), {}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("x", ((1, 1),), {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("x", ((1, 99),), {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("x", ((1, 2), (3,)), {}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("x", ((1,),), {"retention.ms": "soon"}, ErrorCode.INVALID_CONFIG),
+        ("x", ((1,),), {"no.such.config": "1"}, ErrorCode.INVALID_CONFIG),
+    ],
+)
+def test_what_can_not_be_created(cluster: Cluster, name: str, assignment, configs, code: ErrorCode):
+    """A4-09…15, A4-45."""
+    created(cluster, "taken")
+    created(cluster, "a.b")
+    assert refused(cluster, creation(name, assignment, configs)) is code
+
+
+def test_too_few_brokers(cluster: Cluster):
+    """A4-13."""
+    request = creation("x", ((1, 2, 3, 4),), generated=True)
+    assert refused(cluster, request) is ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_results_are_in_order_and_one_failure_hides_no_other(cluster: Cluster):
+    """A4-05, A4-46."""
+    requests = [creation("a"), creation("b", configs={"retention.ms": "soon"}), creation("c")]
+    results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
+    assert [result.ok for result in results] == [True, False, True]
+    assert results[1].message
+    wait(cluster, lambda state: state.topics.keys() == {"a", "c"})
+
+
+def test_configs_are_set_and_removed_and_others_left_alone(cluster: Cluster):
+    """A4-74, A4-77, P201-27."""
+    topic = created(cluster, "orders", retention_ms="1000", cleanup_policy="compact")
+    request = alteration(topic, CONFIGS, configs={"retention.ms": None, "segment.bytes": "1048576"})
+    assert judge(cluster, request) is ErrorCode.NONE
+    after = {"cleanup.policy": "compact", "segment.bytes": "1048576"}
+    done(cluster, request, lambda state: state.topics["orders"].configs == after)
+    # Once more is the same.
+    assert send(cluster, request).ok
+    assert cluster.read_state().topics["orders"].configs == after
+
+
+@pytest.mark.parametrize(
+    "configs", [{"retention.ms": "soon"}, {"segment.bytes": "1048576", "no.such.config": "1"}]
+)
+def test_one_bad_config_fails_all_of_the_topic(cluster: Cluster, configs):
+    """A4-75."""
+    topic = created(cluster, "orders")
+    request = alteration(topic, CONFIGS, configs=configs)
+    assert refused(cluster, request) is ErrorCode.INVALID_CONFIG
+
+
+def test_partitions_are_added_as_requested(cluster: Cluster):
+    """A4-71, A4-72."""
+    topic = created(cluster, "orders")
+    wanted = (*topic.assignment, (3, 1), (1, 2))
+    request = alteration(topic, PARTITIONS, assignment=wanted)
+    assert judge(cluster, request) is ErrorCode.NONE
+    done(cluster, request, lambda state: state.topics["orders"].assignment == wanted)
+    # The count is a total, so the same request is not the same again.
+    assert refused(cluster, request) is ErrorCode.INVALID_PARTITIONS
+
+
+@pytest.mark.parametrize(
+    ("assignment", "code"),
+    [
+        (((1, 2),), ErrorCode.INVALID_PARTITIONS),
+        (((1, 2), (2, 3), (1,)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (((1, 2), (2, 3), (1, 99)), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ],
+)
+def test_partitions_that_can_not_be(cluster: Cluster, assignment, code: ErrorCode):
+    """A4-71, A4-72, C-07."""
+    topic = created(cluster, "orders")
+    assert refused(cluster, alteration(topic, PARTITIONS, assignment=assignment)) is code
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [((2, 1), (2, 3)), ((3, 1), (1, 3)), ((1, 2, 3), (2, 3, 1)), ((1,), (2,))],
+    ids=["leader", "move", "more", "fewer"],
+)
+def test_replicas_move_where_they_are_wanted(cluster: Cluster, wanted):
+    """A4-80."""
+    topic = created(cluster, "orders")
+    done(
+        cluster,
+        alteration(topic, REPLICAS, assignment=wanted),
+        lambda state: (
+            state.topics["orders"].assignment == wanted and not state.topics["orders"].reassigning
+        ),
+    )
+
+
+@pytest.mark.parametrize("wanted", [((1, 99), (2, 3)), ((1, 1), (2, 3)), ((), (2, 3))])
+def test_replicas_that_can_not_be(cluster: Cluster, wanted):
+    """A4-80."""
+    topic = created(cluster, "orders")
+    request = alteration(topic, REPLICAS, assignment=wanted)
+    assert refused(cluster, request) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+def test_a_topic_is_deleted_by_its_id(cluster: Cluster):
+    """A4-62, C-03."""
+    topic, other = created(cluster, "orders"), created(cluster, "other")
+    assert judge(cluster, deletion(topic)) is ErrorCode.NONE
+    state = done(cluster, deletion(topic), lambda state: "orders" not in state.topics)
+    assert state.topics == {"other": other}
+    assert refused(cluster, deletion(topic)) is ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_a_topic_made_anew_under_the_name_is_not_touched(cluster: Cluster):
+    """A4-69b: the worst day is a topic deleted by accident."""
+    old = created(cluster, "orders")
+    done(cluster, deletion(old), lambda state: "orders" not in state.topics)
+    new = created(cluster, "orders")
+    assert new.topic_id != old.topic_id
+    for request in (
+        deletion(old),
+        records_deletion(old, p0=0),
+        alteration(old, CONFIGS, configs={"retention.ms": "1"}),
+        alteration(old, PARTITIONS, assignment=(*old.assignment, (1, 2))),
+        alteration(old, REPLICAS, assignment=((3, 1), (1, 3))),
+    ):
+        assert refused(cluster, request) is ErrorCode.UNKNOWN_TOPIC_ID
+    assert cluster.read_state().topics["orders"] == new
+
+
+@pytest.mark.parametrize(
+    ("offset", "code"), [(0, ErrorCode.NONE), (1, ErrorCode.OFFSET_OUT_OF_RANGE)]
+)
+def test_records_are_deleted_within_what_is_there(cluster: Cluster, offset: int, code: ErrorCode):
+    """A4-81: nothing was ever written."""
+    topic = created(cluster, "orders")
+    request = records_deletion(topic, p0=offset)
+    assert judge(cluster, request) is code
+    assert send(cluster, request).code is code
+
+
+def test_a_compacted_topic_keeps_its_records(cluster: Cluster):
+    """A4-81, C-26."""
+    topic = created(cluster, "orders", cleanup_policy="compact")
+    assert refused(cluster, records_deletion(topic, p0=0)) is ErrorCode.POLICY_VIOLATION
