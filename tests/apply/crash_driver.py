@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 
 from apply.faults import FakeClock, FaultyCluster
-from apply.plans import Apply, open_cluster
+from apply.plans import Apply, open_cluster, spelt
 from builders import UID
 
 from kgitops.model.requests import Request
@@ -64,7 +64,7 @@ def _run_until(store: Path, boundary: int, plan: Path | None) -> None:
 
     def note_sent(requests: list[Request]) -> None:
         with store.with_suffix(".sent").open("a") as file:
-            file.writelines(f"{request!r}\n" for request in requests)
+            file.writelines(f"{line}\n" for line in spelt(requests))
         pass_boundary()
 
     # A resume begins when the killed process's lease is long over.

@@ -1,6 +1,6 @@
 """A cluster to apply to, plans to apply, and how their outcome is compared."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,8 +19,10 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Surroundings, random_id
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState
+from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import CreateAclRequest, CreateTopicRequest
+from kgitops.model.request_json import request_to_json
+from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request, api_name
 from kgitops.model.topics import RequestedTopicState
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, seal
@@ -119,6 +121,14 @@ def prepare(cluster: Cluster, clock: FakeClock | None = None) -> Plan:
         (answer,) = cluster.execute([request], validate_only=False, principal="User:other")
         assert answer.ok, answer
     return plan_of(AFTER, cluster.read_state())
+
+
+def spelt(requests: Iterable[Request]) -> list[str]:
+    """Requests in their one spelling, sorted, so that equal ones are equal."""
+    return sorted(
+        f"{api_name(request)} {canonical_json(request_to_json(request)).decode()}"
+        for request in requests
+    )
 
 
 def comparable(state: ClusterState) -> Mapping[str, object]:

@@ -1,7 +1,7 @@
 """An undisturbed apply does exactly what was planned, and the registry remembers it."""
 
 from apply.faults import FaultyCluster
-from apply.plans import AFTER, STEPS, Apply, open_cluster, prepare
+from apply.plans import AFTER, STEPS, Apply, open_cluster, prepare, spelt
 from builders import UID, a_desired, plan_of
 
 from kgitops.apply.events import ApplyFinished, ApplyStarted, StepDone, StepStarted
@@ -23,7 +23,7 @@ def test_the_requests_sent_are_the_planned_ones_each_once() -> None:
     cluster.sent.clear()
     Apply(cluster=cluster).plan(plan)
     planned = [planned.request for planned in plan.requests]
-    assert sorted(map(repr, cluster.sent)) == sorted(map(repr, planned))
+    assert spelt(cluster.sent) == spelt(planned)
 
 
 def test_a_created_topics_id_is_bound_in_the_registry() -> None:

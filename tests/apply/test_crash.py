@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from apply.faults import FakeClock, FaultyCluster
-from apply.plans import AFTER, Apply, comparable, open_cluster, prepare, sealed_now
+from apply.plans import AFTER, Apply, comparable, open_cluster, prepare, sealed_now, spelt
 from builders import UID, plan_of
 
 from kgitops.apply.run_records import latest_values
@@ -90,5 +90,5 @@ def _assert_tidy(cluster: FaultyCluster, boundary: int) -> None:
 
 def _assert_sent_once(log: Path, cluster: FaultyCluster, boundary: int) -> None:
     before = log.read_text().splitlines() if log.exists() else []
-    counts = Counter([*before, *map(repr, cluster.sent)])
+    counts = Counter([*before, *spelt(cluster.sent)])
     assert set(counts.values()) <= {1}, (boundary, counts.most_common(1))
