@@ -145,7 +145,7 @@ def request_from_json(api: str, body: Json) -> Request:
                 },
             )
         case _:
-            raise ShapeError(f"there is no request named {api!r}")
+            raise ShapeError(f"api is {api!r}, and there is no request named so")
 
 
 def _state_to_json(state: RequestedTopicState) -> dict[str, Json]:

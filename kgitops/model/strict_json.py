@@ -19,16 +19,14 @@ class ShapeError(ValueError):
 
 def members(value: Json, path: str, keys: Sequence[str]) -> Mapping[str, Json]:
     """The members of an object that has exactly ``keys``."""
-    if not isinstance(value, dict):
-        raise ShapeError(f"{path} is not an object")
-    # The usual case, all keys and no other, costs no set.
-    if len(value) != len(keys) or not all(key in value for key in keys):
-        for key in keys:
-            if key not in value:
-                raise ShapeError(f"{path} has no key {key!r}")
-        unknown = next(key for key in value if key not in keys)
+    given = mapping(value, path)
+    for key in keys:
+        if key not in given:
+            raise ShapeError(f"{path} has no key {key!r}")
+    if len(given) != len(keys):
+        unknown = next(key for key in given if key not in keys)
         raise ShapeError(f"{path} has the unknown key {unknown!r}")
-    return value
+    return given
 
 
 def mapping(value: Json, path: str) -> Mapping[str, Json]:
@@ -39,10 +37,16 @@ def mapping(value: Json, path: str) -> Mapping[str, Json]:
 
 
 def array(value: Json, path: str, read: Callable[[Json, str], T]) -> tuple[T, ...]:
-    """An array, each item read by ``read``."""
+    """An array, each item read by ``read``, which is told no path: arrays may be long."""
     if not isinstance(value, list):
         raise ShapeError(f"{path} is not an array")
-    return tuple(read(item, f"{path}[{index}]") for index, item in enumerate(value))
+    found: list[T] = []
+    try:
+        for item in value:
+            found.append(read(item, ""))  # noqa: PERF401 (its length says which item is wrong)
+    except ShapeError as error:
+        raise ShapeError(f"{path}[{len(found)}]{error}") from None
+    return tuple(found)
 
 
 def text(value: Json, path: str) -> str:

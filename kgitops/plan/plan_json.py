@@ -405,7 +405,7 @@ def _planned_request(value: Json, path: str) -> PlannedRequest:
     try:
         request = request_from_json(text(given["api"], f"{path}.api"), given["body"])
     except ShapeError as error:
-        raise ShapeError(f"{path}: {error}") from None
+        raise ShapeError(f"{path}.{error}") from None
     return PlannedRequest(
         id=text(given["id"], f"{path}.id"),
         request=request,

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kgitops.model.capabilities import Validation
 from kgitops.model.registry import Json
 from kgitops.model.request_json import request_to_json
 from kgitops.model.requests import api_name
@@ -19,6 +20,11 @@ _PLAIN_REASONS = frozenset({"it is declared", "it differs from its document"})
 _EFFECTIVE = re.compile(r"(.*) (will apply|applied before) \((.*)\)", re.DOTALL)
 _MOVES_SHOWN = 3
 _MOST_WORDS = 400
+_CHECKED = {
+    Validation.BROKER: "checked by the broker",
+    Validation.CLIENT: "checked by kgitops",
+    Validation.NOT_SUPPORTED: "can't be checked ahead",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +38,9 @@ class Detail:
 
 
 def details(change: Change, *, full: bool) -> tuple[Detail, ...]:
-    """Everything worth saying about one change; ``full`` shortens nothing and adds safer ways
-    and requests.
+    """Everything worth saying about one change.
+
+    With ``full`` nothing is shortened, and safer ways and the requests are added.
     """
     return (
         *_because(change, full=full),
@@ -155,7 +162,7 @@ def _requests(change: Change) -> Iterable[Detail]:
         after = f" after {', '.join(planned.depends_on)}" if planned.depends_on else ""
         yield Detail(
             value=f"request {planned.id}: {api_name(planned.request)}{after}, "
-            f"checked by {planned.validated}"
+            f"{_CHECKED[planned.validated]}"
         )
         body = request_to_json(planned.request)
         yield Detail(value=f"  {json.dumps(body, ensure_ascii=False)}")

@@ -34,20 +34,18 @@ class Section:
 
 def sections(plan: Plan) -> tuple[Section, ...]:
     """Data loss, access loss, disruption, then what is safe by action; empty ones are left out."""
-    found = [
-        Section(title=title, level=level, changes=_at(plan, level))
-        for level, title in _RISKY.items()
-    ]
-    safe = _at(plan, Level.SAFE)
-    found += [
-        Section(
-            title=str(action).upper(),
-            level=Level.SAFE,
-            changes=tuple(change for change in safe if main_action(change) is action),
-        )
-        for action in _SAFE
-    ]
-    return tuple(section for section in found if section.changes)
+    by_heading: dict[tuple[Level, str], list[Change]] = {
+        **{(level, title): [] for level, title in _RISKY.items()},
+        **{(Level.SAFE, str(action).upper()): [] for action in _SAFE},
+    }
+    for change in plan.changes:
+        title = _RISKY.get(change.level) or str(main_action(change)).upper()
+        by_heading[change.level, title].append(change)
+    return tuple(
+        Section(title=title, level=level, changes=tuple(sorted(changes, key=_order)))
+        for (level, title), changes in by_heading.items()
+        if changes
+    )
 
 
 def main_action(change: Change) -> Action:
@@ -63,10 +61,6 @@ def symbol(change: Change) -> str:
 def never_folded(change: Change) -> bool:
     """Whether every view must show this change on its own: deletions, lost data, lost access."""
     return change.level in (Level.DATA_LOSS, Level.ACCESS_LOSS) or Action.DELETE in change.actions
-
-
-def _at(plan: Plan, level: Level) -> tuple[Change, ...]:
-    return tuple(sorted((c for c in plan.changes if c.level is level), key=_order))
 
 
 def _order(change: Change) -> tuple[bool, int, str]:

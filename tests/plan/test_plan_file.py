@@ -149,7 +149,10 @@ RESEALED = {
         _set("changes", 0, "reason", "level", value="safe"),
         "changes holds what does not follow",
     ),
-    "another api": (_set("changes", 0, "requests", 0, "api", value="DropAll"), "no request named"),
+    "another api": (
+        _set("changes", 0, "requests", 0, "api", value="DropAll"),
+        "requests[0].api is 'DropAll', and there is no request",
+    ),
     "a request's key": (
         _set("changes", 0, "requests", 0, "body", "force", value=True),
         "has the unknown key 'force'",

@@ -53,7 +53,7 @@ def test_an_event_has_a_line_and_a_json_object(kind: str) -> None:
     assert render_event_text(event) == line
     document = json.loads(json.dumps(event_to_json(event)))
     assert document.pop("type") == kind
-    fields = {name for name in type(event).__slots__}
+    fields = set(type(event).__slots__)
     assert set(document) == fields
 
 
