@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from apply.faults import FakeClock
+from apply.faults import FakeClock, FaultyCluster
 from builders import a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 
 from kgitops.apply.applier import apply_plan
@@ -84,6 +84,7 @@ def sealed_now(plan: Plan, clock: FakeClock, nonce: str = "nonce-1") -> SealedPl
 BEFORE = a_desired(
     a_topic("orders", partitions=2, configs={"retention.ms": "1000"}),
     a_topic("old", deletion_policy=DELETE),
+    a_topic("log", partitions=1),
     an_acl(a_binding("User:gone")),
     a_quota(consumer_byte_rate=1024),
 )
@@ -94,13 +95,14 @@ AFTER = a_desired(
     a_topic("new-a", configs={"cleanup.policy": "compact"}),
     a_topic("new-b", partitions=5),
     a_topic("found"),
+    a_topic("log", partitions=1, delete_records_before={0: 40}),
     an_acl(a_binding("User:billing")),
     an_acl(a_binding("User:found")),
     a_quota(consumer_byte_rate=2048, producer_byte_rate=512),
 )
-"""What it asks for now: of everything something, ten steps, two of them in the registry alone."""
+"""What it asks for now: of everything something, in eleven steps, two of them registry only."""
 
-STEPS = 10
+STEPS = 11
 
 
 def prepare(cluster: Cluster, clock: FakeClock | None = None) -> Plan:
@@ -120,6 +122,8 @@ def prepare(cluster: Cluster, clock: FakeClock | None = None) -> Plan:
     for request in others:
         (answer,) = cluster.execute([request], validate_only=False, principal="User:other")
         assert answer.ok, answer
+    embedded = cluster.real if isinstance(cluster, FaultyCluster) else cluster
+    embedded.produce("log", 0, records=100, bytes_each=1)
     return plan_of(AFTER, cluster.read_state())
 
 
@@ -140,6 +144,7 @@ def comparable(state: ClusterState) -> Mapping[str, object]:
     assert state.registry
     return {
         "topics": {name: replace(topic, topic_id=None) for name, topic in state.topics.items()},
+        "usage": dict(state.usage),
         "acls": state.acls,
         "quotas": dict(state.quotas),
         "projects": dict(state.registry.projects),

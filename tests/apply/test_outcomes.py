@@ -38,6 +38,7 @@ def test_each_planned_request_is_visible_after_it_was_carried_out_and_not_before
         "CreateTopic",
         "AlterTopic",
         "DeleteTopic",
+        "DeleteRecords",
         "CreateAcl",
         "DeleteAcl",
         "AlterClientQuota",
