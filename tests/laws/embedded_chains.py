@@ -1,0 +1,121 @@
+"""Three plans in a row on a real embedded cluster that others change in between."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from apply.faults import FakeClock, FaultyCluster
+from apply.plans import Apply, sealed_now
+from hypothesis import strategies as st
+from strategies import BROKERS, HIGH_WATERMARK, TEAMS, Team, foreign_requests, projects
+
+from kgitops.apply.result import ApplyResult
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.options import Surroundings, random_id
+from kgitops.desired.state import DesiredState
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import Request
+from kgitops.plan.plan import Plan
+from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.planner import make_plan
+from kgitops.workflow.pipeline import validate_on_brokers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One plan that nothing stopped, what it was made from, and what its apply sent and left."""
+
+    desired: DesiredState
+    before: ClusterState
+    sealed: SealedPlan
+    sent: tuple[Request, ...]
+    result: ApplyResult
+    after: ClusterState
+    cluster: EmbeddedCluster
+
+    @property
+    def plan(self) -> Plan:
+        return self.sealed.plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A plan that nothing stops, not applied yet."""
+
+    desired: DesiredState
+    before: ClusterState
+    plan: Plan
+    cluster: EmbeddedCluster
+    clock: FakeClock
+    nonce: str
+
+
+def ready_plans(
+    data: st.DataObject, teams: Sequence[Team] = TEAMS[:1], count: int = 3
+) -> Iterator[Ready]:
+    """Others change the cluster, clients write, a team plans; and again, if someone applies."""
+    clock = FakeClock()
+    cluster = boot(
+        None, brokers=BROKERS, surroundings=Surroundings(now=clock.now, new_id=random_id)
+    )
+    declared: dict[Team, DesiredState] = {}
+    try:
+        for number in range(count):
+            _disturb(data, cluster)
+            team = data.draw(st.sampled_from(teams))
+            desired = data.draw(projects(team, declared.get(team)), label="desired")
+            declared[team] = desired
+            before = cluster.read_state()
+            plan = planned(desired, cluster)
+            if not plan.verdict.stops:
+                yield Ready(
+                    desired=desired,
+                    before=before,
+                    plan=plan,
+                    cluster=cluster,
+                    clock=clock,
+                    nonce=f"nonce-{number}",
+                )
+    finally:
+        cluster.close()
+
+
+def embedded_turns(
+    data: st.DataObject, teams: Sequence[Team] = TEAMS[:1], count: int = 3
+) -> Iterator[Turn]:
+    """Ready plans, each applied on the way."""
+    for ready in ready_plans(data, teams, count):
+        recording = FaultyCluster(ready.cluster)
+        sealed = sealed_now(ready.plan, ready.clock, ready.nonce)
+        result = Apply(cluster=recording, clock=ready.clock).plan(sealed, f"run-{ready.nonce}")
+        yield Turn(
+            desired=ready.desired,
+            before=ready.before,
+            sealed=sealed,
+            sent=tuple(recording.sent),
+            result=result,
+            after=ready.cluster.read_state(),
+            cluster=ready.cluster,
+        )
+
+
+def planned(desired: DesiredState, cluster: EmbeddedCluster) -> Plan:
+    """As the product plans: made from the cluster, then judged by its brokers."""
+    plan = make_plan(
+        desired,
+        cluster.read_state(),
+        target_name="local",
+        capabilities=cluster.capabilities,
+    )
+    return validate_on_brokers(plan, cluster)
+
+
+def _disturb(data: st.DataObject, cluster: EmbeddedCluster) -> None:
+    for request in data.draw(foreign_requests(cluster.read_state()), label="others"):
+        # What a broker refuses of others' changes just does not happen.
+        cluster.execute([request], validate_only=False, principal="User:someone")
+    state = cluster.read_state()
+    for name, usage in state.usage.items():
+        for partition, end in enumerate(usage.high_watermarks):
+            if end is not None and end < HIGH_WATERMARK:
+                cluster.produce(name, partition, HIGH_WATERMARK - end, 10)
