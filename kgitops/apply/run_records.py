@@ -11,6 +11,7 @@ from kgitops.cluster.registry import Record, check_version, project_record
 from kgitops.model import clock as moments
 from kgitops.model.canonical_json import canonical_json
 from kgitops.model.errors import SafetyError
+from kgitops.model.json_layout import json_text
 from kgitops.model.registry import SCHEMA_VERSION, Json
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.strict_json import (
@@ -22,7 +23,7 @@ from kgitops.model.strict_json import (
     text,
     text_or_none,
 )
-from kgitops.plan.plan_file import SealedPlan, json_text, read_plan, sealed_to_json
+from kgitops.plan.plan_file import SealedPlan, read_plan, sealed_to_json
 
 RUN_PREFIX = "run/"
 NONCE_PREFIX = "nonce/"

@@ -13,15 +13,15 @@ from typing import NoReturn
 from kgitops.model import clock
 from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.errors import UntrustedPlanError
+from kgitops.model.json_layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.strict_json import ShapeError, members, text
 from kgitops.plan.plan import Plan
-from kgitops.plan.plan_json import FORMAT_VERSION, KEYS, PLAN_KIND, plan_from_json, plan_to_json
+from kgitops.plan.plan_from_json import plan_from_json
+from kgitops.plan.plan_json import FORMAT_VERSION, KEYS, PLAN_KIND, plan_to_json
 
 _ENVELOPE_KEYS = ("captured_at", "created", "expires", "nonce", "digest")
 _NEXT = "make a new plan"
-_encode = json.JSONEncoder().encode  # ASCII only: nothing in a file hides or reorders text
-_DEPTH = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +82,6 @@ def plan_digest(plan: Plan) -> str:
 def to_text(sealed: SealedPlan) -> str:
     """The file's text: indented, its keys in the contract's order, the same for the same plan."""
     return json_text(sealed_to_json(sealed))
-
-
-def json_text(value: Json) -> str:
-    """Indented JSON where what holds no further structure stands on one line."""
-    # Two of these begin a command of build services; in JSON they stand within texts only.
-    return _lines(value, 0).replace("##", "#\\u0023") + "\n"
 
 
 def read_plan(content: str, file: str) -> SealedPlan:
@@ -157,30 +151,6 @@ def _file_digest(parts: Mapping[str, bytes], digest: str, envelope: Mapping[str,
     return _digest(
         {**parts, "plan_digest": canonical_json(digest), "envelope": canonical_json(envelope)}
     )
-
-
-def _lines(value: Json, depth: int) -> str:
-    """Lay out ``value``, which begins ``depth`` levels deep; plain loops, for plans are large."""
-    if depth > _DEPTH or not _holds_structure(value):
-        return _encode(value)
-    pad = "  " * (depth + 1)
-    separator = f",\n{pad}"
-    if isinstance(value, dict):
-        lines = [f"{_encode(key)}: {_lines(item, depth + 1)}" for key, item in value.items()]
-        return f"{{\n{pad}{separator.join(lines)}\n{'  ' * depth}}}"
-    items = [_lines(item, depth + 1) for item in value]
-    return f"[\n{pad}{separator.join(items)}\n{'  ' * depth}]"
-
-
-def _holds_structure(value: Json) -> bool:
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list):
-        return False
-    for item in value:  # noqa: SIM110 (a generator would take twice the time)
-        if isinstance(item, dict | list):
-            return True
-    return False
 
 
 def _parse(content: str, file: str) -> dict[str, Json]:

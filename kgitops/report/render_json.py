@@ -1,7 +1,8 @@
 """A plan as JSON: what a saved plan holds, without the envelope where it has none."""
 
+from kgitops.model.json_layout import json_text
 from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import SealedPlan, json_text, plan_digest, to_text
+from kgitops.plan.plan_file import SealedPlan, plan_digest, to_text
 from kgitops.plan.plan_json import plan_to_json
 
 

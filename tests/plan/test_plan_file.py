@@ -12,11 +12,11 @@ from report.plans import ALL_PLANS, any_plan, one_change, sealed, twelve_changes
 
 from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.errors import UntrustedPlanError
+from kgitops.model.json_layout import json_text
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import (
     check_usable,
-    json_text,
     plan_digest,
     read_plan,
     sealed_to_json,

@@ -1,0 +1,38 @@
+"""JSON laid out for people: indented, with what holds no further structure on one line."""
+
+import json
+
+from kgitops.model.registry import Json
+
+_encode = json.JSONEncoder().encode  # ASCII only: nothing in a file hides or reorders text
+_DEPTH = 3
+
+
+def json_text(value: Json) -> str:
+    """Indented JSON where what holds no further structure stands on one line."""
+    # Two of these begin a command of build services; in JSON they stand within texts only.
+    return _lines(value, 0).replace("##", "#\\u0023") + "\n"
+
+
+def _lines(value: Json, depth: int) -> str:
+    """Lay out ``value``, which begins ``depth`` levels deep; plain loops, for plans are large."""
+    if depth > _DEPTH or not _holds_structure(value):
+        return _encode(value)
+    pad = "  " * (depth + 1)
+    separator = f",\n{pad}"
+    if isinstance(value, dict):
+        lines = [f"{_encode(key)}: {_lines(item, depth + 1)}" for key, item in value.items()]
+        return f"{{\n{pad}{separator.join(lines)}\n{'  ' * depth}}}"
+    items = [_lines(item, depth + 1) for item in value]
+    return f"[\n{pad}{separator.join(items)}\n{'  ' * depth}]"
+
+
+def _holds_structure(value: Json) -> bool:
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return False
+    for item in value:  # noqa: SIM110 (a generator would take twice the time)
+        if isinstance(item, dict | list):
+            return True
+    return False
