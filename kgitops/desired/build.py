@@ -27,6 +27,7 @@ from kgitops.manifests.load import Manifest, ManifestSet
 from kgitops.manifests.quota import ClientQuota
 from kgitops.manifests.tombstone import Tombstone
 from kgitops.manifests.topic import Topic
+from kgitops.model.addresses import topic_address
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Severity
 
@@ -51,12 +52,21 @@ def build_desired(
     """
     here = _build(manifests.manifests, allow_configs)
     check_references(here.objects, here.tombstones, here.findings)
+    for document in manifests.unknown:
+        here.findings.warning(
+            document,
+            ("metadata",),
+            "this document is for other clusters, and for want of a variable nobody can tell here "
+            "what it names, so this run removes nothing",
+            "give its placeholders a default",
+        )
     found = without_env_values((*manifests.findings, *here.findings.found), manifests.env_values)
     if any(finding.severity is Severity.ERROR for finding in found):
         raise FindingsError(found)
     elsewhere = _build(manifests.other_clusters, allow_configs)
     declared = {desired.address for desired, _ in here.objects}
-    other_clusters = {desired.address for desired, _ in elsewhere.objects} - declared
+    other_clusters = {desired.address for desired, _ in elsewhere.objects}
+    other_clusters |= set(map(topic_address, manifests.other_topics))
     objects = sorted((desired for desired, _ in here.objects), key=_BY_ADDRESS)
     topics = tuple(desired for desired in objects if isinstance(desired, DesiredTopic))
     acls = tuple(desired for desired in objects if isinstance(desired, DesiredAcl))
@@ -65,8 +75,9 @@ def build_desired(
     return DesiredState(
         project=project,
         scope=Scope(
-            whole=whole,
-            other_clusters=frozenset(other_clusters),
+            # What an unknown document names might look like an absence, so nothing counts as one.
+            whole=whole and not manifests.unknown,
+            other_clusters=frozenset(other_clusters - declared),
             targets=targets,
             excludes=excludes,
         ),

@@ -12,7 +12,7 @@ from kgitops.manifests.kinds import Declaration
 from kgitops.manifests.parse import ParsedDocument, parse
 from kgitops.manifests.placeholders import Lookup
 from kgitops.manifests.problems import suggestion
-from kgitops.manifests.substitute import substitute, substitute_where_known
+from kgitops.manifests.substitute import has_placeholder, substitute, substitute_where_known
 from kgitops.manifests.text import SourceText, read_text
 from kgitops.model.source import Finding
 
@@ -29,12 +29,17 @@ class Manifest:
 class ManifestSet:
     """All manifests, in the order of their files.
 
-    ``other_clusters`` are documents that are for other clusters only. ``env_values`` maps what was
-    taken from the environment to its variable's name: no finding may show it.
+    ``other_clusters`` are documents that are for other clusters only. Where a placeholder of such a
+    document has no value on this cluster, only a topic's name is taken (``other_topics``), and of
+    ``unknown`` ones nobody can tell here what they name.
+    ``env_values`` maps what was taken from the environment to its variable's name: no finding may
+    show it.
     """
 
     manifests: tuple[Manifest, ...] = ()
     other_clusters: tuple[Manifest, ...] = ()
+    other_topics: frozenset[str] = frozenset()
+    unknown: tuple[Document, ...] = ()
     findings: tuple[Finding, ...] = ()
     env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -69,6 +74,8 @@ def load_manifests(
     return ManifestSet(
         manifests=tuple(loader.manifests),
         other_clusters=tuple(loader.other_clusters),
+        other_topics=frozenset(loader.other_topics),
+        unknown=tuple(loader.unknown),
         findings=tuple(loader.findings),
         env_values=loader.lookup.used_env,
     )
@@ -81,6 +88,8 @@ class _Loader:
     known_clusters: Collection[str] | None
     manifests: list[Manifest] = field(default_factory=list)
     other_clusters: list[Manifest] = field(default_factory=list)
+    other_topics: set[str] = field(default_factory=set)
+    unknown: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def load(self, file: SourceText) -> None:
@@ -108,8 +117,21 @@ class _Loader:
             content = substitute(content, document, self.lookup, self.findings)
             known = before == len(self.findings)
             return check(kind, content, document, self.findings) if known else None
-        content = substitute_where_known(content, self.lookup)
-        return check(kind, content, document, [])
+        return self._elsewhere(kind, substitute_where_known(content, self.lookup), document)
+
+    def _elsewhere(self, kind: str, content: Content, document: Document) -> Declaration | None:
+        """A document for other clusters: what it names here must not look as if it were gone."""
+        if not has_placeholder(content):
+            declared = check(kind, content, document, [])
+            if declared is not None:
+                return declared
+        metadata = content.get("metadata") if isinstance(content, dict) else None
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        if kind == "Topic" and isinstance(name, str) and not has_placeholder(name):
+            self.other_topics.add(name)
+        else:
+            self.unknown.append(document)
+        return None
 
     def _clusters(self, parsed: ParsedDocument) -> list[str] | None:
         """The clusters a document is for, where it says so in the right shape."""

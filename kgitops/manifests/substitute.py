@@ -65,3 +65,16 @@ def _text(text: str, path: Path, lookup: Lookup, missing: Missing) -> Content:
     except ValueError:
         too_long = PlaceholderError("the number has too many digits", "give a shorter number")
         return missing(path, text, too_long)
+
+
+def has_placeholder(content: Content) -> bool:
+    """Whether a placeholder is left anywhere in ``content``."""
+    match content:
+        case str():
+            return "${" in content
+        case dict():
+            return any(map(has_placeholder, content.values()))
+        case list():
+            return any(map(has_placeholder, content))
+        case _:
+            return False

@@ -99,11 +99,40 @@ def test_a_placeholder_for_another_cluster_needs_no_value_here(tmp_path: Path) -
         {
             "a.yaml": topic("a", spec).replace("a}", "a, clusters: [prod]}"),
             "b.yaml": limits.replace("limits}", "limits, clusters: [prod]}"),
-            "c.yaml": topic('"${var:stage}.c"').replace('c"}', 'c", clusters: [prod]}'),
         },
     )
     state = build(load(tmp_path))
-    assert state.scope.other_clusters == {"topic/a", "quota/user=a"} | {"topic/${var:stage}.c"}
+    assert state.scope.whole
+    assert state.scope.other_clusters == {"topic/a", "quota/user=a"}
+
+
+def test_a_topic_for_another_cluster_is_known_by_its_name_alone(tmp_path: Path) -> None:
+    spec = "\n  partitions: 1\n  replicationFactor: 1\n  configs: {x: 'a-${var:x}'}"
+    write(tmp_path, {"a.yaml": topic("a", spec).replace("a}", "a, clusters: [prod]}")})
+    state = build(load(tmp_path))
+    assert state.scope.whole
+    assert state.scope.other_clusters == {"topic/a"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        topic('"${var:stage}.c"').replace('c"}', 'c", clusters: [prod]}'),
+        quota('{user: "${var:who}"}', "{producer_byte_rate: 1}").replace(
+            "limits}", "limits, clusters: [prod]}"
+        ),
+        quota('{user: "x-${var:who}"}', "{producer_byte_rate: 1}").replace(
+            "limits}", "limits, clusters: [prod]}"
+        ),
+    ],
+)
+def test_a_name_that_is_not_known_here_makes_no_absence(tmp_path: Path, text: str) -> None:
+    """What was applied here under that name would otherwise look as if it were removed."""
+    write(tmp_path, {"c.yaml": text})
+    state = build(load(tmp_path))
+    assert not state.scope.whole
+    (warning,) = state.warnings
+    assert "so this run removes nothing" in str(warning)
 
 
 def test_a_mistake_in_a_document_for_another_cluster_is_found(tmp_path: Path) -> None:
