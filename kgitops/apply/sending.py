@@ -101,9 +101,7 @@ class Sending:
                     todo.append(attempt)
             if todo:
                 self._tell_waiting(WaitReason.RETRY, todo, todo[0].problem)
-                self._around.clock.sleep(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
-                self._lock.heartbeat()
+                pause = self._pause(pause)
         self._await_visible(confirmed)
 
     def _look(self, attempt: _Attempt, state: ClusterState) -> _Next:
@@ -222,9 +220,7 @@ class Sending:
                 [attempt for attempt, _ in left],
                 "the broker confirmed; waiting until it is visible",
             )
-            clock.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE_S)
-            self._lock.heartbeat()
+            pause = self._pause(pause)
         patience = f"after {settings.timeout_ms / 1000:g} s"
         for step in (attempt.step for attempt, _ in left):
             problem = f"the broker confirmed, but nothing is to be seen of it {patience}"
@@ -242,6 +238,12 @@ class Sending:
                 if not self.sent or late or self._stopped():
                     raise
             self._around.clock.sleep(self._around.settings.retry_ms / 1000)
+
+    def _pause(self, seconds: float) -> float:
+        """Wait without losing the lock; how long to wait the next time."""
+        self._around.clock.sleep(seconds)
+        self._lock.heartbeat()
+        return min(seconds * 2, _LONGEST_PAUSE_S)
 
     def _deadline(self) -> float:
         return self._around.clock.monotonic() + self._around.settings.timeout_ms / 1000

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import SETTINGS, STEPS, Apply, comparable, open_cluster, prepare
-from builders import UID, a_desired, a_topic, a_topic_state, plan_of
+from builders import UID, a_binding, a_desired, a_topic, a_topic_state, plan_of
 
 from kgitops.apply.events import StepDone, StepFailed, Waiting, WaitReason
 from kgitops.apply.run_records import latest_values
@@ -14,6 +14,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import (
     AlterTopicRequest,
+    CreateAclRequest,
     CreateTopicRequest,
     DeleteTopicRequest,
     Request,
@@ -147,7 +148,9 @@ def test_a_retriable_answer_is_retried_no_longer_than_the_timeout(world: World) 
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT])
-def test_the_lock_is_kept_however_long_a_step_takes(world: World, code: ErrorCode) -> None:
+def test_the_lock_is_kept_and_outlasts_each_request_however_long_a_step_takes(
+    world: World, code: ErrorCode
+) -> None:
     world.apply.settings = replace(SETTINGS, lease_ms=SETTINGS.timeout_ms + 1000)
     world.cluster.see = lambda state: replace(
         state, topics={name: t for name, t in state.topics.items() if name != "new-a"}
@@ -155,12 +158,146 @@ def test_the_lock_is_kept_however_long_a_step_takes(world: World, code: ErrorCod
     world.cluster.refuse = lambda r: (
         RequestResult(code=code) if _is(r, CreateTopicRequest, "new-b") else None
     )
+    left_ms = []
+
+    def note_lease(_: object) -> None:
+        registry = world.cluster.real.registry
+        latest = latest_values(registry.read() or ())
+        (claim,) = [value for key, value in latest.items() if key.startswith("lock/")]
+        left_ms.append(claim["lease_until_ms"] - registry.now_ms())
+
+    world.cluster.before_read = lambda: world.clock.sleep(3)
+    world.cluster.before_send = note_lease
     before = world.clock.monotonic()
     result = world.apply.plan(world.plan)
     assert {failure.address for failure in result.failed} == {"topic/new-a", "topic/new-b"}
     assert world.clock.monotonic() - before > SETTINGS.timeout_ms / 1000 * 2
     assert ExitCode.LOCKED not in [reason.exit for reason in result.verdict.reasons]
     assert len(result.done) == STEPS - 2
+    assert min(left_ms) > SETTINGS.timeout_ms
+
+
+def test_a_step_that_somebody_else_did_meanwhile_is_not_ours(world: World) -> None:
+    real = world.cluster.real
+
+    def somebody(_: object) -> None:
+        world.cluster.before_send = lambda _: None
+        theirs = CreateAclRequest(binding=a_binding("User:billing"))
+        real.execute([theirs], validate_only=False, principal="User:other")
+
+    world.cluster.before_send = somebody
+    result = world.apply.plan(world.plan)
+    (failure,) = result.failed
+    assert failure.sentence == (
+        "acl/User:billing/Allow/Read/topic/literal/orders@*: the object was absent and is present, "
+        "so CreateAcl was not sent; make a new plan"
+    )
+    state = world.cluster.read_state()
+    assert state.registry
+    assert failure.address not in state.registry.owners
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_after_a_signal_nothing_is_sent_a_second_time(world: World, *, answered: bool) -> None:
+    caught: list[int] = []
+    sends = 0
+
+    def count(_: object) -> None:
+        nonlocal sends
+        sends += 1
+        caught.append(2)
+        if not answered:
+            raise UnreachableError("the connection broke")
+
+    world.apply.settings = replace(SETTINGS, parallelism=1)
+    world.apply.interrupted = lambda: caught[0] if caught else None
+    world.cluster.before_send = count
+    world.cluster.refuse = lambda _: RequestResult(code=ErrorCode.NOT_CONTROLLER)
+    result = world.apply.plan(world.plan)
+    assert (result.verdict.exit, sends) == (ExitCode.INTERRUPTED, 1)
+    assert (len(result.failed), result.done) == (2, ())
+    assert result.planned == STEPS
+
+
+def test_an_authorizer_that_failed_after_its_work_did_it(world: World) -> None:
+    """A4-90: such an answer says nothing, so look."""
+    real = world.cluster.real
+
+    def fails_late(request: Request) -> RequestResult | None:
+        if not isinstance(request, CreateAclRequest):
+            return None
+        real.execute([request], validate_only=False, principal="User:kgitops")
+        return RequestResult(code=ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    world.cluster.refuse = fails_late
+    assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
+
+
+def test_an_authorizer_that_failed_before_its_work_is_reported(world: World) -> None:
+    """A4-90."""
+    world.cluster.real.faults.authorizer_fails = True
+    result = world.apply.plan(world.plan)
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert {failure.address[:4] for failure in result.failed} == {"acl/"}
+    assert all("UNKNOWN_SERVER_ERROR (-1)" in failure.sentence for failure in result.failed)
+
+
+def test_a_cluster_that_cannot_be_read_for_a_moment_is_read_again(world: World) -> None:
+    unreadable = [True] * 5
+
+    def fail() -> None:
+        if world.cluster.batches and unreadable:
+            unreadable.pop()
+            raise UnreachableError("the connection broke")
+
+    world.cluster.batches.clear()
+    world.cluster.before_read = fail
+    assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
+    assert not unreadable
+
+
+def test_a_cluster_that_cannot_be_read_before_anything_is_sent_is_not_waited_for(
+    world: World,
+) -> None:
+    reads = 0
+
+    def fail() -> None:
+        nonlocal reads
+        reads += 1
+        if reads == 3:
+            raise UnreachableError("the connection broke")
+
+    world.cluster.before_read = fail
+    with pytest.raises(UnreachableError):
+        world.apply.plan(world.plan)
+    assert (reads, world.cluster.sent) == (3, [])
+
+
+def test_a_second_sending_has_as_much_time_as_the_first(world: World) -> None:
+    """Both take nearly the whole timeout, and the second takes effect a little later."""
+    created: list[float] = []
+
+    def slow(request: Request) -> RequestResult | None:
+        if not _is(request, CreateTopicRequest, "new-b"):
+            return None
+        world.clock.sleep(SETTINGS.timeout_ms / 1000 - 1)
+        created.append(world.clock.monotonic())
+        return RequestResult(code=ErrorCode.REQUEST_TIMED_OUT)
+
+    def appear() -> None:
+        if len(created) == 2 and world.clock.monotonic() > created[1] + 0.5:
+            created.append(0)
+            request = next(p.request for p in world.plan.requests if _is_new_b(p.request))
+            world.cluster.real.execute([request], validate_only=False, principal="User:kgitops")
+
+    def _is_new_b(request: Request) -> bool:
+        return _is(request, CreateTopicRequest, "new-b")
+
+    world.apply.settings = replace(SETTINGS, lease_ms=200_000)
+    world.cluster.refuse = slow
+    world.cluster.before_read = appear
+    assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
+    assert len(created) == 3
 
 
 def test_a_step_whose_reply_was_lost_is_done_and_not_sent_again(world: World) -> None:
