@@ -18,7 +18,7 @@ def complete_cluster(incomplete: str) -> list[str]:
 
 
 def complete_kind(incomplete: str) -> list[str]:
-    """The kinds of document that begin with what is typed, in any case."""
+    """The kinds of document that begin with what is typed."""
     from kgitops.manifests.kinds import KINDS
 
-    return [kind for kind in KINDS if kind.lower().startswith(incomplete.lower())]
+    return [kind for kind in KINDS if kind.startswith(incomplete)]

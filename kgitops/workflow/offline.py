@@ -29,7 +29,8 @@ def read_cluster(path: Path) -> Cluster:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        why = error.strerror if isinstance(error, OSError) else None
+        reason = why.lower() if why else "it is not UTF-8"
         raise UnreachableError(
             f"the snapshot {path} can't be read: {reason}; make one with kgitops snapshot -o"
         ) from error

@@ -1,0 +1,56 @@
+"""The kgitops command on a cluster that holds up every change until it is told to go on.
+
+Usage: paused_apply.py GATE WORD... Beside GATE there is then GATE.reached as soon as a change
+request has done its work and its answer is held back; it is given once there is GATE.open.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+from apply.faults import FaultyCluster
+
+from kgitops.cli.main import run
+from kgitops.cluster.connect import connect
+from kgitops.cluster.port import Cluster
+from kgitops.model.cluster_state import Broker
+from kgitops.model.requests import Request
+from kgitops.model.results import RequestResult
+
+GIVE_UP_S = 60
+
+
+class PausedCluster(FaultyCluster):
+    """A fake for faults only: the cluster behind it is real."""
+
+    gate = Path()
+
+    def execute(
+        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+    ) -> Sequence[RequestResult]:
+        answers = super().execute(requests, validate_only=validate_only, principal=principal)
+        if not validate_only:
+            self.gate.with_suffix(".reached").touch()
+            wait_for(self.gate.with_suffix(".open"))
+        return answers
+
+
+def wait_for(path: Path) -> None:
+    """Until somebody has made the file."""
+    end = time.monotonic() + GIVE_UP_S
+    while not path.exists():
+        if time.monotonic() > end:
+            raise TimeoutError(f"nobody made {path}")
+        time.sleep(0.01)
+
+
+def paused(url: str, *, brokers: int | Sequence[Broker] | None = None, base: Path) -> Cluster:
+    return PausedCluster(connect(url, brokers=brokers, base=base))
+
+
+if __name__ == "__main__":
+    PausedCluster.gate = Path(sys.argv.pop(1))
+    with patch("kgitops.workflow.clusters.connect", paused):
+        run()

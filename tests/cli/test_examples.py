@@ -1,0 +1,121 @@
+"""Every example runs as it is, and so does what the README shows."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from cli.conftest import Kgitops
+from cli.projects import EXAMPLES
+from cli.projects import Project as Folder
+
+from kgitops.manifests.project import load_project
+
+ROOT = EXAMPLES.parent
+PROJECTS = [
+    (str(file.parent.relative_to(EXAMPLES)), name)
+    for file in sorted(EXAMPLES.rglob("kgitops.yaml"))
+    for name in load_project(file, env={}).cluster_names
+]
+COMMAND = re.compile(r"^\$ (?:uv run )?(kgitops .*)$", re.MULTILINE)
+
+
+@pytest.fixture
+def examples(here: Path) -> Path:
+    """A copy of all examples, without the clusters that someone may have made in them."""
+    leave = shutil.ignore_patterns(".kgitops")
+    return shutil.copytree(EXAMPLES, here / "examples", ignore=leave)
+
+
+def test_there_are_three_examples_to_copy() -> None:
+    folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
+    assert folders == {"quickstart", "environments", "shared-cluster"}
+
+
+@pytest.mark.parametrize(("folder", "cluster"), PROJECTS)
+def test_an_example_validates_applies_and_plans_to_nothing(
+    folder: str, cluster: str, examples: Path, kgitops: Kgitops
+) -> None:
+    here = (examples / folder, "--cluster", cluster)
+    assert kgitops("validate", *here).code == 0
+    assert kgitops("plan", *here, "--detailed-exitcode").code == 2
+    applied = kgitops("apply", *here, "--auto-approve")
+    assert applied.code == 0
+    assert " 0 failed, 0 not attempted" in applied.out
+    again = kgitops("plan", *here, "--detailed-exitcode")
+    assert (again.code, "No changes" in again.out) == (0, True)
+
+
+def test_the_two_teams_of_the_shared_cluster_keep_what_the_other_owns(
+    examples: Path, kgitops: Kgitops
+) -> None:
+    teams = [examples / "shared-cluster" / name for name in ("payments", "search")]
+    for team in teams:
+        assert kgitops("apply", team, "--auto-approve").code == 0
+    for team in teams:
+        again = kgitops("plan", team, "--detailed-exitcode")
+        assert (again.code, "of other projects" in again.out) == (0, True)
+
+
+def test_the_commands_of_the_examples_page_run(examples: Path, kgitops: Kgitops) -> None:
+    commands = COMMAND.findall((EXAMPLES / "README.md").read_text())
+    assert len(commands) == 2
+    for command in commands:
+        assert kgitops(*shlex.split(command)[1:]).code == 0, command
+
+
+def test_the_first_command_of_the_readme_applies_the_quickstart(
+    examples: Path, process: Kgitops
+) -> None:
+    """The second one runs this suite."""
+    text = (ROOT / "README.md").read_text()
+    assert COMMAND.findall(text) == ["kgitops apply examples/quickstart --auto-approve"]
+    assert "$ uv run pytest\n" in text
+    ran = process("apply", "examples/quickstart", "--auto-approve")
+    assert (ran.code, ran.err) == (0, "")
+    assert "Applied: 13 done, 0 failed, 0 not attempted; 13 planned." in ran.out
+    after = process("plan", "examples/quickstart", "--detailed-exitcode")
+    assert after.code == 0
+
+
+def test_the_readme_shows_what_the_command_prints(examples: Path, kgitops: Kgitops) -> None:
+    """But for ids, times, digests and the commit, which differ each time."""
+    shown = re.search(r"```text\n(kgitops plan.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert shown
+    printed = kgitops("apply", "examples/quickstart", "--auto-approve").out
+    assert timeless(printed).split() == timeless(shown[1]).split()
+
+
+def timeless(text: str) -> str:
+    text = re.sub(r"  git=\w+", "", text)
+    text = re.sub(r"id [\w-]{22}", "id", text)
+    text = re.sub(r"sha256:\w{64}", "sha256:", text)
+    return re.sub(r"\d{4}-?\d\d-?\d\dT[\d:]+Z(-\w{8})?", "", text)
+
+
+def test_a_new_project_is_an_example_too(here: Path, kgitops: Kgitops) -> None:
+    assert kgitops("init", "My Payments!").code == 0
+    for words in (
+        ("validate", "My Payments!"),
+        ("apply", "My Payments!", "--auto-approve"),
+        ("plan", "My Payments!", "--detailed-exitcode"),
+    ):
+        ran = kgitops(*words)
+        assert ran.code == 0, ran.said
+    assert Folder(here / "My Payments!").records()
+    assert load_project(here / "My Payments!", env={}).name == "my-payments"
+
+
+def test_init_takes_this_folder_and_says_how_to_go_on(here: Path, kgitops: Kgitops) -> None:
+    ran = kgitops("init")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "next: kgitops plan")
+    assert kgitops("plan").code == 0
+
+
+def test_two_new_projects_have_different_identities(here: Path, kgitops: Kgitops) -> None:
+    for name in ("a", "b"):
+        kgitops("init", name)
+    uids = {load_project(here / name, env={}).uid for name in ("a", "b")}
+    assert len(uids) == 2
+    assert None not in uids

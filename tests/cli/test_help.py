@@ -1,0 +1,142 @@
+"""Help starts fast and shows examples that run; shells complete what they can."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli.conftest import Kgitops
+from cli.projects import EXAMPLES, Project, topic
+
+import kgitops as package
+from kgitops.cli.main import COMMANDS
+
+CLIENTS = {"confluent_kafka", "kafka", "pyspark"}
+HEAVY = {"sqlite3", "yaml", "jsonschema", "rich", "cel", "jinja2", "deepdiff", *CLIENTS}
+IN_ORDER = ("init", "validate", "plan", "show", "apply", "drift", "snapshot", "export", "schema")
+
+
+def modules_after(*words: str) -> set[str]:
+    """What a process has imported by the time it has run this command."""
+    script = """
+import sys
+from kgitops.cli.main import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(sorted({name.split('.')[0] for name in sys.modules}), file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stderr.splitlines()[-1].replace("'", '"')))
+
+
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_help_imports_nothing_heavy(word: str) -> None:
+    assert modules_after(word).isdisjoint({*HEAVY, "pydantic", "pydantic_core"})
+
+
+def test_help_of_a_command_imports_nothing_of_its_work() -> None:
+    """Only the parser's own check of options needs pydantic."""
+    assert modules_after("apply", "--help").isdisjoint(HEAVY)
+
+
+def test_validating_imports_no_client_and_no_store() -> None:
+    imported = modules_after("validate", str(EXAMPLES / "quickstart"))
+    assert imported.isdisjoint({"sqlite3", "rich", *CLIENTS})
+
+
+def test_every_command_is_among_those_whose_example_is_run() -> None:
+    assert set(IN_ORDER) == set(COMMANDS)
+
+
+def test_every_example_of_the_help_runs(here: Path, kgitops: Kgitops) -> None:
+    """One after the other, as a user would try them out."""
+    leave = shutil.ignore_patterns(".kgitops")
+    shutil.copytree(EXAMPLES, here / "examples", ignore=leave)
+    for command in IN_ORDER:
+        shown = kgitops(command, "--help")
+        assert shown.code == 0
+        (example,) = [line for line in shown.out.splitlines() if "Example: " in line]
+        words = shlex.split(example.partition("Example: ")[2])
+        assert words[:2] == ["kgitops", command]
+        ran = kgitops(*words[1:])
+        assert ran.code == 0, (example, ran.said)
+
+
+@pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS)])
+def test_help_fits_into_80_columns(command: tuple[str, ...], kgitops: Kgitops) -> None:
+    assert max(map(len, kgitops(*command, "--help").out.splitlines())) <= 80
+
+
+def test_help_can_be_asked_for_in_short(kgitops: Kgitops) -> None:
+    assert kgitops("plan", "-h").out == kgitops("plan", "--help").out
+
+
+def test_without_a_command_the_help_is_no_result(kgitops: Kgitops) -> None:
+    ran = kgitops()
+    assert (ran.code, ran.out) == (64, "")
+    assert ran.err.strip() == kgitops("--help").out.strip()
+
+
+def test_the_version_is_the_packages(kgitops: Kgitops) -> None:
+    assert kgitops("--version").out == f"kgitops {package.__version__}\n"
+
+
+def completed(line: str, folder: Path) -> list[str]:
+    """What bash would offer where the line ends, by the protocol of the script it was given."""
+    words = line.split(" ")
+    done = subprocess.run(
+        [sys.executable, "-m", "kgitops"],
+        cwd=folder,
+        env={
+            **os.environ,
+            "_KGITOPS_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(words) - 1),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("kgitops pl", ["plan"]),
+        ("kgitops s", ["show", "snapshot", "schema"]),
+        ("kgitops plan --det", ["--detailed-exitcode"]),
+        ("kgitops plan --format m", ["markdown"]),
+        ("kgitops apply --format j", ["json"]),
+        ("kgitops plan -c lo", ["local"]),
+        ("kgitops drift --cluster emb", ["embedded:"]),
+        ("kgitops schema Cl", ["ClientQuota"]),
+    ],
+)
+def test_shells_complete(line: str, offered: list[str], project: Project) -> None:
+    project.write(topic())
+    assert completed(line, project.folder) == offered
+
+
+def test_clusters_complete_also_where_there_is_no_project(here: Path) -> None:
+    assert completed("kgitops plan -c ", here) == ["embedded:"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_of_each_shell_asks_this_command(shell: str, here: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kgitops"],
+        env={**os.environ, "_KGITOPS_COMPLETE": f"source_{shell}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"_KGITOPS_COMPLETE=complete_{shell}" in done.stdout
+    assert " kgitops" in done.stdout
