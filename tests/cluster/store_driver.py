@@ -29,7 +29,9 @@ def say(line: str) -> None:
 
 def write(path: Path) -> None:
     """Append for ever: topics, offsets, ACLs and registry entries; each line is acknowledged."""
-    store._SNAPSHOT_MIN_CHARS = 2_000  # so that snapshots are among what a kill interrupts
+    # Snapshots are to be among what a kill interrupts.
+    store._SNAPSHOT_MIN_CHARS = 2_000
+    store._SNAPSHOT_SHARE = 1_000_000
     cluster = boot(path)
     begin = len(cluster.read_state().topics)
     say("ready")

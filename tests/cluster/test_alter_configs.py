@@ -185,6 +185,14 @@ def test_a_default_of_all_brokers_is_the_topics_default():
     assert altered(cluster, (SET, "max.compaction.lag.ms", "10")) is ErrorCode.NONE
 
 
+def test_what_was_set_before_counts():
+    """Tiered storage is only turned off together with a word on what is stored remotely."""
+    cluster = orders_with(remote_storage_enable="true")
+    off = (SET, "remote.storage.enable", "false")
+    assert altered(cluster, off) is ErrorCode.INVALID_CONFIG
+    assert altered(cluster, off, (SET, "remote.log.delete.on.disable", "true")) is ErrorCode.NONE
+
+
 def test_validate_only_changes_nothing():
     cluster = orders_with()
     change = [(ORDERS, [AlterConfig(key="retention.ms", value="1")])]

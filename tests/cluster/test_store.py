@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -66,8 +67,39 @@ def test_two_connections_see_each_others_changes(tmp_path: Path):
         assert one.read_state().topics == two.read_state().topics
 
 
-def test_a_snapshot_changes_nothing(store: Path, monkeypatch: pytest.MonkeyPatch):
+def test_two_writers_lose_nothing_of_each_other(store: Path):
+    """A4-105: they take turns, and neither is refused for the other's sake."""
+
+    def write(prefix: str, answers: list) -> None:
+        with closing(boot(store)) as cluster:
+            for number in range(25):
+                topic = a_new_topic(f"{prefix}-{number}")
+                answers.append(admin(cluster).create_topics([topic])[topic.name])
+                cluster.registry.append([(f"project/{topic.name}", {"schema_version": 1})])
+
+    answers: list = []
+    writers = [threading.Thread(target=write, args=(name, answers)) for name in ("one", "two")]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert len(answers) == 50
+    assert all(answer.ok for answer in answers)
+    with closing(boot(store)) as cluster:
+        entries = cluster.registry.read() or ()
+    assert len(entries) == 52
+    assert len({entry.offset for entry in entries}) == 52
+
+
+@pytest.fixture
+def eager_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every append makes a snapshot."""
     monkeypatch.setattr("kgitops.cluster.embedded.store._SNAPSHOT_MIN_CHARS", 1)
+    monkeypatch.setattr("kgitops.cluster.embedded.store._SNAPSHOT_SHARE", 1_000_000)
+
+
+@pytest.mark.usefixtures("eager_snapshots")
+def test_a_snapshot_changes_nothing(store: Path):
     with closing(a_cluster(store)) as cluster:
         cluster.produce("topic-1", 1, records=5, bytes_each=7)
         cluster.faults.hold_reassignments = True
@@ -75,15 +107,18 @@ def test_a_snapshot_changes_nothing(store: Path, monkeypatch: pytest.MonkeyPatch
         admin(cluster).delete_topics(["topic-3"])
         image, state = cluster.controller.image(), cluster.read_state()
     with closing(sqlite3.connect(store)) as connection:
-        count = connection.execute("SELECT count(*) FROM snapshot").fetchone()[0]
-    assert count == 1
+        rows = connection.execute(
+            "SELECT snapshot.log_offset, (SELECT max(log_offset) FROM log) FROM snapshot"
+        ).fetchall()
+    assert len(rows) == 1
+    assert rows[0][0] == rows[0][1]
     with closing(a_cluster(store)) as cluster:
         assert cluster.controller.image() == image
         assert cluster.read_state() == state
 
 
-def test_a_damaged_snapshot_costs_time_only(store: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("kgitops.cluster.embedded.store._SNAPSHOT_MIN_CHARS", 1)
+@pytest.mark.usefixtures("eager_snapshots")
+def test_a_damaged_snapshot_costs_time_only(store: Path):
     with closing(a_cluster(store)) as cluster:
         cluster.produce("topic-1", 1, records=5, bytes_each=7)
         state = cluster.read_state()
@@ -135,6 +170,26 @@ def test_damage_anywhere_is_noticed_or_harmless(store: Path):
         for leftover in store.parent.glob("local.db-*"):
             leftover.unlink()
     assert noticed > 10
+
+
+@pytest.mark.usefixtures("eager_snapshots")
+def test_a_lost_page_is_noticed_even_where_a_snapshot_spares_reading_it(store: Path):
+    with closing(a_cluster(store)) as cluster:
+        cluster.produce("topic-1", 1, records=5, bytes_each=7)
+    whole = store.read_bytes()
+    size = int.from_bytes(whole[16:18], "big")
+    pages = [start for start in range(size, len(whole), size) if whole[start] in (2, 5, 10, 13)]
+    assert len(pages) >= 5
+    for start in pages:
+        store.write_bytes(whole[:start] + bytes(size) + whole[start + size :])
+        assert "is damaged" in refused(store, UnreachableError, ExitCode.UNREACHABLE)
+
+
+def test_an_empty_file_has_lost_its_content(store: Path):
+    os.truncate(store, 0)
+    assert "is damaged (the file is empty)" in refused(
+        store, UnreachableError, ExitCode.UNREACHABLE
+    )
 
 
 def test_a_missing_batch_is_noticed(store: Path):
