@@ -89,7 +89,9 @@ class _Walk:
             if entry.is_dir():
                 yield from self._below(path, parents)
             elif entry.name.endswith(SUFFIXES):
-                if entry.name != PROJECT_FILE:
+                if _is_no_file(entry):
+                    self._add(f"{display_name(path)} is not a file", "remove it")
+                elif entry.name != PROJECT_FILE:
                     yield path
                 elif len(parents) > 1:
                     self._add(
@@ -117,6 +119,14 @@ class _Walk:
 
     def _add(self, problem: str, advice: str) -> None:
         self.findings.append(Finding(source=None, problem=problem, advice=advice))
+
+
+def _is_no_file(entry: "os.DirEntry[str]") -> bool:
+    """Whether it is a pipe or the like: to open one that nobody writes to would wait for ever."""
+    try:
+        return not stat.S_ISREG(entry.stat().st_mode)
+    except OSError:
+        return False  # reading it will say why
 
 
 def _unreadable(name: str, error: OSError) -> str:
