@@ -99,7 +99,6 @@ def _go_on(
 ) -> ApplyResult:
     plan = sealed.plan
     steps = build_steps(plan)
-    check_steps(steps, around.cluster)
     runner = Runner(
         around, lock=lock, journal=Journal(lock, run), steps=steps, principal=plan.principal
     )
@@ -115,6 +114,7 @@ def _go_on(
     runner.resolve()
     state = around.cluster.read_state(topics_of(steps.values()))
     try:
+        check_steps(steps, around.cluster)
         check_plan(plan, runner.not_begun, state, recheck)
     except KgitopsError as error:
         # The run did begin, so this is no refusal of the whole: it is partly applied.

@@ -88,7 +88,6 @@ class Runner:
     def finish(self) -> ApplyResult:
         """Close the journal, release the lock, and say what became of every step."""
         complete = len(self._with(Outcome.DONE)) == len(self._steps)
-        signal = None if complete else self._around.interrupted()
         failed = self._failures or self._reasons
         status = RunStatus.FAILED if failed else RunStatus.OPEN
         try:
@@ -96,7 +95,7 @@ class Runner:
         except KgitopsError as error:
             sentence = f"the journal could not be closed: {error}; `kgitops apply --resume` does it"
             self._reasons.append(Reason(exit=ExitCode.PARTIAL, sentence=sentence))
-        result = self._result(signal)
+        result = self._result()
         self._around.on_event(
             ApplyFinished(
                 run_id=result.run_id,
@@ -224,7 +223,7 @@ class Runner:
             StepFailed(step=step.id, address=step.address, api=step.api, sentence=outcome.sentence)
         )
 
-    def _result(self, signal: int | None) -> ApplyResult:
+    def _result(self) -> ApplyResult:
         done = self._with(Outcome.DONE)
         failed = tuple(step for step in self._steps if step in self._failures)
         given_up = {*done, *failed}
@@ -245,7 +244,7 @@ class Runner:
                 done=len(done),
                 planned=len(self._steps),
                 sent=self._sent,
-                signal=signal,
+                signal=self._around.interrupted(),
                 failures=[
                     Reason(exit=self._failures[step].exit, sentence=self._failures[step].sentence)
                     for step in failed

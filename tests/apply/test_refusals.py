@@ -184,6 +184,23 @@ def test_a_change_after_the_last_check_is_seen_before_the_request_goes_out(world
     assert world.refusal().exit is ExitCode.STALE
 
 
+def test_a_change_after_the_last_check_is_seen_before_an_adoption_is_recorded(
+    world: World,
+) -> None:
+    desired = a_desired(a_topic("found"), whole=False)
+    plan = plan_of(desired, world.cluster.real.read_state())
+    reads = 0
+
+    def at_the_third_read() -> None:
+        nonlocal reads
+        reads += 1
+        if reads == 3:
+            world.others(_deleted(world, "found"))
+
+    world.cluster.before_read = at_the_third_read
+    assert world.refusal(plan).exit is ExitCode.STALE
+
+
 def test_an_expired_plan_is_refused(world: World) -> None:
     sealed = sealed_now(world.plan, world.clock)
     world.clock.ahead += timedelta(days=1)

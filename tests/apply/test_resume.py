@@ -12,6 +12,7 @@ from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_o
 
 from kgitops.apply.events import ApplyStarted
 from kgitops.apply.run_records import latest_values, open_run
+from kgitops.model.capabilities import Capabilities
 from kgitops.model.errors import SafetyError, UnreachableError, UntrustedPlanError
 from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request
 from kgitops.model.topics import RequestedTopicState
@@ -149,6 +150,36 @@ def test_what_the_recheck_finds_stops_a_resume(world: World) -> None:
     assert result is not None
     assert result.verdict.exit is ExitCode.PARTIAL
     assert denied in result.verdict.reasons
+    assert len(world.cluster.sent) == before
+
+
+def test_a_run_that_someone_else_resumed_meanwhile_is_not_resumed_again(world: World) -> None:
+    world.begin_and_die()
+
+    def meanwhile(_: object) -> None:
+        world.cluster.before_append = lambda _: None
+        other = Apply(cluster=world.cluster.real, clock=world.clock).resume(UID)
+        assert other is not None
+        assert other.verdict.exit is ExitCode.SUCCESS
+
+    world.cluster.before_append = meanwhile
+    before = len(world.cluster.sent)
+    assert world.apply.resume(UID) is None
+    assert len(world.cluster.sent) == before
+
+
+def test_a_cluster_that_can_no_longer_do_it_stops_a_resume(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.begin_and_die()
+    before = len(world.cluster.sent)
+    monkeypatch.setattr(
+        FaultyCluster, "capabilities", Capabilities(backend="embedded", validation={})
+    )
+    result = world.apply.resume(UID)
+    assert result is not None
+    assert result.verdict.exit is ExitCode.PARTIAL
+    assert "can't carry out" in result.verdict.reasons[1].sentence
     assert len(world.cluster.sent) == before
 
 

@@ -82,6 +82,8 @@ def test_a_refused_step_is_reported_and_what_does_not_depend_on_it_is_done(world
     assert [event.step for event in world.apply.events if isinstance(event, StepFailed)] == [
         failure.step
     ]
+    latest = latest_values(world.cluster.registry.read() or ())
+    assert latest["run/run-1"]["status"] == "failed"
 
 
 def test_what_depends_on_a_refused_step_is_not_attempted(world: World) -> None:
@@ -93,6 +95,17 @@ def test_what_depends_on_a_refused_step_is_not_attempted(world: World) -> None:
     assert (len(result.done), result.planned) == (STEPS - 2, STEPS)
     owner = world.cluster.read_state().registry.owners["topic/orders"]
     assert owner.last_applied["partitions"] == 2
+
+
+def test_a_change_is_remembered_only_once_all_of_its_steps_are_done(world: World) -> None:
+    first, second = world.orders()
+    world.cluster.refuse = lambda r: REFUSED if r == second.request else None
+    result = world.apply.plan(world.plan)
+    assert first.id in result.done
+    assert [failure.step for failure in result.failed] == [second.id]
+    state = world.cluster.read_state()
+    assert state.registry
+    assert state.registry.owners["topic/orders"].last_applied["partitions"] == 2
 
 
 def test_a_resume_completes_once_the_cause_is_removed(world: World) -> None:
@@ -195,6 +208,24 @@ def test_a_step_that_somebody_else_did_meanwhile_is_not_ours(world: World) -> No
     state = world.cluster.read_state()
     assert state.registry
     assert failure.address not in state.registry.owners
+
+
+def test_what_somebody_changed_before_its_adoption_is_not_recorded(world: World) -> None:
+    real = world.cluster.real
+
+    def somebody(_: object) -> None:
+        world.cluster.before_send = lambda _: None
+        topic_id = real.read_state().topics["found"].topic_id or ""
+        theirs = DeleteTopicRequest(topic="found", topic_id=topic_id)
+        real.execute([theirs], validate_only=False, principal="User:other")
+
+    world.cluster.before_send = somebody
+    result = world.apply.plan(world.plan)
+    assert [failure.step for failure in result.failed] == ["topic/found"]
+    assert "the object was present and is absent" in result.failed[0].sentence
+    state = world.cluster.read_state()
+    assert state.registry
+    assert "topic/found" not in state.registry.owners
 
 
 @pytest.mark.parametrize("answered", [True, False])
@@ -662,6 +693,8 @@ def test_a_signal_lets_the_request_on_its_way_finish_and_lists_the_rest(
     assert result.failed == ()
     assert len(result.done) == len(world.cluster.sent) > 0
     assert len(result.done) + len(result.not_attempted) == STEPS
+    latest = latest_values(world.cluster.registry.read() or ())
+    assert latest["run/run-1"]["status"] == "open"
     world.undisturb()
     world.apply.interrupted = lambda: None
     resumed = world.apply.resume(UID)
