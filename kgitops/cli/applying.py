@@ -77,9 +77,9 @@ def _check(selection: Selection, options: ApplyOptions, plans: list[Path]) -> No
 def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int:
     sealed = load_plan(path)
     check_digest(sealed, options.expect_digest)
-    workspace = open_workspace_of(sealed.plan, path, selection)
     if sealed.plan.verdict.stops:
         return tell_refusal(sealed.plan.verdict, as_json=options.how.as_json)
+    workspace = open_workspace_of(sealed.plan, path, selection)
     with workspace.connected() as cluster:
         return run_plan(sealed, cluster, workspace, options.how)
 

@@ -34,8 +34,8 @@ def export_manifests(state: ClusterState, project: Project) -> Export:
     """The cluster as ``project`` may declare it. Planned against it they ask for no request.
 
     What the project manages is written as it was declared: by assignment or by counts, with its
-    deletionPolicy. Internal topics, the registry and what throttles a reassignment are brokers'
-    business.
+    deletionPolicy. Internal topics, the registry and what throttles a reassignment, unless it was
+    declared, are brokers' business.
     """
     exporter = _Exporter(build_ownership(project, state.registry))
     for name in sorted(state.topics):
@@ -145,7 +145,12 @@ def _topic_spec(topic: TopicState, last: Mapping[str, Json]) -> dict[str, Json]:
             "partitions": topic.num_partitions,
             "replicationFactor": topic.replication_factor,
         }
-    configs = {key: value for key, value in sorted(topic.configs.items()) if not is_throttle(key)}
+    declared = last.get("configs", {})
+    configs = {
+        key: value
+        for key, value in sorted(topic.configs.items())
+        if key in declared or not is_throttle(key)
+    }
     if configs:
         spec["configs"] = configs
     if last.get("configsPolicy") == ConfigsPolicy.EXACT:

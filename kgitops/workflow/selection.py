@@ -11,7 +11,8 @@ from kgitops.manifests.project import ProjectFile, load_project
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.plan.plan import Plan
 from kgitops.workflow.clusters import ChosenCluster, choose_cluster
-from kgitops.workflow.homes import PROJECT_FILE, home_of_paths, home_of_plan
+from kgitops.workflow.homes import PROJECT_FILE, home_of_paths
+from kgitops.workflow.plan_home import home_of_plan
 
 ANONYMOUS = "User:ANONYMOUS"
 
