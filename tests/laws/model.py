@@ -1,0 +1,253 @@
+"""Kafka as a pure function: a request takes one ClusterState to the next, or it is illegal.
+
+It knows nothing of plans but how one is executed: each request once what it expects holds, and the
+owner's record after an object's last request.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from kgitops.apply.preconditions import check_preconditions
+from kgitops.model.acls import IMPLIED, AclBinding, Operation, PatternType, PermissionType
+from kgitops.model.cluster_state import ClusterState, TopicUsage
+from kgitops.model.quotas import ClientQuotaState
+from kgitops.model.registry import Owner, RegistryState
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.topics import TopicState
+from kgitops.plan.plan import Change, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A cluster and how many topic ids it has given away."""
+
+    state: ClusterState
+    minted: int = 0
+
+    def execute(self, request: Request) -> "Model":
+        """The cluster after ``request``; an illegal one is the plan's fault."""
+        match request:
+            case CreateTopicRequest():
+                return self._create(request)
+            case AlterTopicRequest():
+                return self._alter(request)
+            case DeleteTopicRequest():
+                topic = self._topic(request.topic, request.topic_id)
+                return self._with_topics({**self.state.topics, topic.name: None})
+            case DeleteRecordsRequest():
+                return self._delete_records(request)
+            case CreateAclRequest(binding=binding):
+                assert binding not in self.state.acls
+                return self._with(acls=self.state.acls | {binding})
+            case DeleteAclRequest(binding=binding):
+                assert binding in self.state.acls
+                return self._with(acls=self.state.acls - {binding})
+            case AlterClientQuotaRequest():
+                return self._alter_quota(request)
+            case _:
+                assert_never(request)
+
+    def execute_all(self, requests: Iterable[Request]) -> "Model":
+        """The cluster after all of them."""
+        model = self
+        for request in requests:
+            model = model.execute(request)
+        return model
+
+    def apply(self, plan: Plan) -> "Model":
+        """The cluster after a plan that nothing stops, every expectation met on the way."""
+        assert not plan.verdict.stops
+        model = self
+        for change in plan.changes:
+            assert check_preconditions(change.preconditions, self.state) == ()
+        done: set[str] = set()
+        for change in plan.changes:
+            for planned in change.requests:
+                assert done.issuperset(planned.depends_on)
+                assert check_preconditions((planned.expects,), model.state) == ()
+                model = model.execute(planned.request)
+                done.add(planned.id)
+            model = model._remember(change, plan)
+        return model
+
+    def _create(self, request: CreateTopicRequest) -> "Model":
+        wanted = request.requested_state
+        assert request.topic not in self.state.topics
+        assert wanted.topic_id is None
+        assert wanted.configs == wanted.requested_configs
+        self._check_assignment(wanted)
+        made = TopicState(
+            name=wanted.name,
+            topic_id=f"topic-id-{self.minted}",
+            assignment=wanted.assignment,
+            configs=dict(wanted.configs),
+        )
+        usage = {**self.state.usage, made.name: empty_usage(made.num_partitions)}
+        model = self._with_topics({**self.state.topics, made.name: made})
+        return replace(model, state=replace(model.state, usage=usage), minted=self.minted + 1)
+
+    def _alter(self, request: AlterTopicRequest) -> "Model":
+        now = self._topic(request.topic, request.topic_id)
+        wanted = request.requested_state
+        assert wanted.topic_id == now.topic_id
+        match request.step:
+            case AlterStep.CONFIGS:
+                assert wanted.requested_configs
+                assert wanted.assignment == now.assignment
+                merged = {**now.configs, **wanted.requested_configs}
+                configs = {key: value for key, value in merged.items() if value is not None}
+                assert configs == wanted.configs
+                after = replace(now, configs=configs)
+            case AlterStep.PARTITIONS:
+                old = now.num_partitions
+                assert wanted.num_partitions > old
+                assert wanted.assignment[:old] == now.assignment
+                added = {len(replicas) for replicas in wanted.assignment[old:]}
+                assert added == {now.replication_factor}  # A4-72
+                assert wanted.configs == now.configs
+                after = replace(now, assignment=wanted.assignment)
+            case AlterStep.REPLICAS:
+                assert not now.reassigning
+                assert wanted.num_partitions == now.num_partitions
+                assert wanted.assignment != now.assignment
+                assert wanted.configs == now.configs
+                after = replace(now, assignment=wanted.assignment)
+            case _:
+                assert_never(request.step)
+        self._check_assignment(after)
+        model = self._with_topics({**self.state.topics, now.name: after})
+        grown = _grown(self.state.usage.get(now.name), after.num_partitions)
+        return replace(
+            model, state=replace(model.state, usage={**self.state.usage, now.name: grown})
+        )
+
+    def _check_assignment(self, topic: TopicState) -> None:
+        known = {broker.id for broker in self.state.brokers}
+        for replicas in topic.assignment:
+            assert replicas
+            assert known.issuperset(replicas)
+            assert len(set(replicas)) == len(replicas)
+
+    def _delete_records(self, request: DeleteRecordsRequest) -> "Model":
+        topic = self._topic(request.topic, request.topic_id)
+        assert "delete" in topic.configs.get("cleanup.policy", "delete")  # A4-81
+        usage = self.state.usage[topic.name]
+        starts = list(usage.log_start_offsets)
+        for partition, offset in request.deleted_message_offsets.items():
+            end = usage.high_watermarks[partition]
+            start = starts[partition]
+            assert start is not None
+            assert end is not None
+            assert offset <= end
+            starts[partition] = max(start, offset)
+        cut = replace(usage, log_start_offsets=tuple(starts))
+        return self._with(usage={**self.state.usage, topic.name: cut})
+
+    def _alter_quota(self, request: AlterClientQuotaRequest) -> "Model":
+        there = self.state.quotas.get(request.entity)
+        merged = {**(there.quotas if there else {}), **request.quotas}
+        quotas = {key: value for key, value in merged.items() if value is not None}
+        rest = {key: value for key, value in self.state.quotas.items() if key != request.entity}
+        if quotas:
+            rest[request.entity] = ClientQuotaState(entity=request.entity, quotas=quotas)
+        return self._with(quotas=rest)
+
+    def _remember(self, change: Change, plan: Plan) -> "Model":
+        """Write the registry's record of an object that is done."""
+        registry = self.state.registry or RegistryState(topic_id="registry", offset=-1)
+        owners = {key: value for key, value in registry.owners.items() if key != change.address}
+        owner = change.owner_after
+        if owner is not None:
+            owners[change.address] = self._with_id(owner)
+        projects = {**registry.projects, plan.desired.identity: plan.desired.project}
+        return self._with(
+            registry=replace(registry, owners=owners, projects=projects, offset=registry.offset + 1)
+        )
+
+    def _with_id(self, owner: Owner) -> Owner:
+        """The topic id of a topic that was just made."""
+        if owner.last_applied["kind"] != "Topic" or owner.topic_id is not None:
+            return owner
+        return replace(owner, topic_id=self.state.topics[owner.last_applied["name"]].topic_id)
+
+    def _topic(self, name: str, topic_id: str) -> TopicState:
+        topic = self.state.topics[name]
+        assert topic.topic_id == topic_id
+        return topic
+
+    def _with_topics(self, topics: Mapping[str, TopicState | None]) -> "Model":
+        there = {name: topic for name, topic in topics.items() if topic is not None}
+        usage = {name: used for name, used in self.state.usage.items() if name in there}
+        return self._with(topics=there, usage=usage)
+
+    def _with(self, **values: object) -> "Model":
+        return replace(self, state=replace(self.state, **values))  # type: ignore[arg-type]
+
+
+def empty_usage(partitions: int) -> TopicUsage:
+    """That of a topic nobody has written to."""
+    return TopicUsage(log_start_offsets=(0,) * partitions, high_watermarks=(0,) * partitions)
+
+
+def _grown(usage: TopicUsage | None, partitions: int) -> TopicUsage:
+    usage = usage or empty_usage(0)
+    added = (0,) * (partitions - len(usage.log_start_offsets))
+    return replace(
+        usage,
+        log_start_offsets=usage.log_start_offsets + added,
+        high_watermarks=usage.high_watermarks + added,
+    )
+
+
+def written(state: ClusterState, end: int) -> ClusterState:
+    """The cluster after clients wrote to every partition, up to the offset ``end``."""
+    return replace(
+        state,
+        usage={
+            name: replace(usage, high_watermarks=(end,) * len(usage.high_watermarks))
+            for name, usage in state.usage.items()
+        },
+    )
+
+
+def may(
+    acls: Iterable[AclBinding], principal: str, host: str, operation: Operation, topic: str
+) -> bool:
+    """Whether Kafka's authorizer lets the principal do this to a topic, looked at rule by rule."""
+    matching = [
+        acl
+        for acl in acls
+        if acl.resource_type == "topic"
+        and acl.principal in (principal, "User:*")
+        and acl.host in (host, "*")
+        and _matches(acl, topic)
+    ]
+    denied = any(
+        acl.permission_type is PermissionType.DENY and acl.operation in (operation, Operation.ALL)
+        for acl in matching
+    )
+    return not denied and any(
+        acl.permission_type is PermissionType.ALLOW
+        and (
+            acl.operation in (operation, Operation.ALL)
+            or operation in IMPLIED.get(acl.operation, ())
+        )
+        for acl in matching
+    )
+
+
+def _matches(acl: AclBinding, topic: str) -> bool:
+    if acl.pattern_type is PatternType.PREFIXED:
+        return topic.startswith(acl.resource_name)
+    return acl.resource_name in ("*", topic)

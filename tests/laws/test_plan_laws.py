@@ -1,0 +1,408 @@
+"""Laws that every plan obeys, on random dirty clusters; each with a mutant that it must catch."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar
+
+import pytest
+from builders import plan_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws.chains import Law, Turn, assert_caught, obey, turns
+from strategies import TEAMS, Team
+
+from kgitops.desired.state import ConfigsPolicy, DesiredQuota, DesiredState, DesiredTopic
+from kgitops.model.addresses import acl_address, quota_address, topic_address
+from kgitops.model.canonical_json import canonical_json
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Owner
+from kgitops.model.topic_configs import is_throttle, normal_value
+from kgitops.plan import order, planner, quotas, removal, topic_alter, topic_steps
+from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.plan import Action, Plan, PlannedRequest
+from kgitops.plan.plan_json import plan_to_json
+
+
+def planning_after_applying_is_empty(turn: Turn, _: Sequence[Turn]) -> None:
+    """And there is nothing left to restore: the drift that stays is what nobody declared."""
+    if turn.after is not None:
+        again = plan_of(turn.desired, turn.after)
+        assert again.changes == ()
+        assert not again.verdict.stops
+        assert {row.rule for row in again.drift} <= {"undeclared"}
+
+
+def the_cluster_holds_what_is_declared(turn: Turn, _: Sequence[Turn]) -> None:
+    """And no longer what was applied and is not declared any more."""
+    after = turn.after
+    if after is None:
+        return
+    for topic in turn.desired.topics:
+        state = after.topics[topic.name]
+        configs = {key: normal_value(key, value) for key, value in state.configs.items()}
+        assert topic.configs.items() <= configs.items()
+        assert state.num_partitions == topic.partitions
+        assert {len(replicas) for replicas in state.assignment} == {topic.replication_factor}
+        assert topic.assignment in (None, state.assignment)
+        assert left_over(topic, turn, "configs").isdisjoint(configs)
+    for quota in turn.desired.quotas:
+        found = after.quotas[quota.entity].quotas
+        assert quota.quotas.items() <= found.items()
+        assert left_over(quota, turn, "quotas").isdisjoint(found)
+    assert {acl.binding for acl in turn.desired.acls} <= after.acls
+    for address in declared(turn.desired):
+        assert owners(after)[address].project == turn.desired.project.identity
+
+
+def requests_find_what_they_expect(turn: Turn, _: Sequence[Turn]) -> None:
+    """The first finds the precondition; the model asserts all others while it executes them."""
+    for change in turn.plan.changes:
+        assert [planned.expects for planned in change.requests[:1]] == list(
+            change.preconditions[: len(change.requests)]
+        )
+
+
+def nothing_outside_the_managed_scope_changes(turn: Turn, _: Sequence[Turn]) -> None:
+    """Neither objects nor owners, nor the keys of others on an object that is managed."""
+    assert {change.address for change in turn.plan.changes} <= declared(turn.desired) | owned_by(
+        turn.desired.project.identity, turn.before
+    )
+    if turn.after is None:
+        return
+    changed = {change.address for change in turn.plan.changes}
+    assert without(changed, turn.after) == without(changed, turn.before)
+    for topic in turn.desired.topics:
+        configs_of_others_stay(topic, turn)
+    for quota in turn.desired.quotas:
+        quotas_of_others_stay(quota, turn)
+
+
+def projects_leave_each_other_alone(turn: Turn, _: Sequence[Turn]) -> None:
+    """Only ``default``'s objects, and those of projects that are named, may change hands."""
+    project = turn.desired.project
+    mine = {project.identity, "default", *project.take_from}
+    theirs = {
+        address
+        for address, owner in owners(turn.before).items()
+        if not owner.spent and owner.project not in mine
+    }
+    assert theirs.isdisjoint(change.address for change in turn.plan.changes)
+    if turn.after is not None:
+        before, after = objects(turn.before), objects(turn.after)
+        for address in theirs:
+            assert before.get(address) == after.get(address)
+            assert owners(turn.before)[address] == owners(turn.after)[address]
+
+
+def only_own_objects_are_deleted(turn: Turn, earlier: Sequence[Turn]) -> None:
+    """Whole or by a Tombstone, adopted ones by a written word, each Tombstone once."""
+    for change in turn.plan.changes:
+        deletions = [p.request for p in change.requests if step_name(p) in _DELETIONS]
+        if Action.DELETE not in change.actions:
+            assert deletions == []
+            continue
+        owner = owners(turn.before)[change.address]
+        assert owner.project == turn.desired.project.identity
+        assert not owner.spent
+        assert change.address not in declared(turn.desired)
+        for request in deletions:
+            assert getattr(request, "topic_id", owner.topic_id) == owner.topic_id
+        names = [t.name for t in turn.desired.tombstones if t.address == change.address]
+        if not names:
+            assert turn.desired.scope.whole
+            assert owner.last_applied["deletionPolicy"] == "Delete"
+            assert owner.last_applied["deletionPolicyWritten"] or not owner.adopted
+        assert not set(names) & executed(change.address, owner.project, earlier)
+
+
+def order_does_not_matter(turn: Turn, _: Sequence[Turn]) -> None:
+    """The same inputs give the same bytes, however they are shuffled."""
+    shuffle = random.Random(repr(turn.desired.digest) + str(len(turn.plan.changes))).shuffle  # noqa: S311
+    again = plan_of(shuffled(turn.desired, shuffle), shuffled(turn.before, shuffle))
+    assert as_bytes(again) == as_bytes(turn.plan)
+
+
+LAWS: tuple[Law, ...] = (
+    planning_after_applying_is_empty,
+    the_cluster_holds_what_is_declared,
+    requests_find_what_they_expect,
+    nothing_outside_the_managed_scope_changes,
+    projects_leave_each_other_alone,
+    only_own_objects_are_deleted,
+    order_does_not_matter,
+)
+
+
+ALONE = TEAMS[:1]
+
+
+@pytest.mark.parametrize("teams", [ALONE, TEAMS], ids=["one project", "several projects"])
+def test_every_plan_of_a_chain_obeys_every_law(teams: Sequence[Team]) -> None:
+    @settings(max_examples=250, deadline=None)
+    @given(st.data())
+    def law(data: st.DataObject) -> None:
+        obey(data, LAWS, teams)
+
+    law()
+
+
+# What the laws ask
+
+
+def declared(desired: DesiredState) -> set[str]:
+    return {item.address for item in (*desired.topics, *desired.acls, *desired.quotas)}
+
+
+def owners(state: ClusterState) -> Mapping[str, Owner]:
+    return state.registry.owners if state.registry else {}
+
+
+def owned_by(project: str, state: ClusterState) -> set[str]:
+    return {
+        address
+        for address, owner in owners(state).items()
+        if owner.project == project and not owner.spent
+    }
+
+
+def objects(state: ClusterState) -> Mapping[str, object]:
+    found: dict[str, object] = {topic_address(name): t for name, t in state.topics.items()}
+    found |= {acl_address(acl): acl for acl in state.acls}
+    return found | {quota_address(entity): quota for entity, quota in state.quotas.items()}
+
+
+def without(addresses: set[str], state: ClusterState) -> list[Mapping[str, object]]:
+    """All objects and owners but these."""
+    return [
+        {address: item for address, item in found.items() if address not in addresses}
+        for found in (objects(state), owners(state))
+    ]
+
+
+def left_over(item: DesiredTopic | DesiredQuota, turn: Turn, field: str) -> set[str]:
+    """The keys that this object's project last applied to it and that are no longer declared."""
+    owner = owners(turn.before).get(item.address)
+    if owner is None or owner.spent or owner.topic_id != topic_id(item, turn.before):
+        return set()
+    return set(owner.last_applied[field]) - set(getattr(item, field))
+
+
+def topic_id(item: DesiredTopic | DesiredQuota, state: ClusterState) -> str | None:
+    topic = state.topics.get(item.name) if isinstance(item, DesiredTopic) else None
+    return topic.topic_id if topic else None
+
+
+def configs_of_others_stay(topic: DesiredTopic, turn: Turn) -> None:
+    before, after = turn.before.topics.get(topic.name), turn.after and turn.after.topics
+    if before is None or not after:
+        return
+    owner = owners(turn.before).get(topic.address)
+    last = owner.last_applied["configs"] if owner and not owner.spent else {}
+    for key, value in before.configs.items():
+        theirs = key not in topic.configs and key not in last
+        if is_throttle(key) or (theirs and topic.configs_policy is ConfigsPolicy.DECLARED):
+            assert after[topic.name].configs.get(key) == value
+
+
+def quotas_of_others_stay(quota: DesiredQuota, turn: Turn) -> None:
+    before = turn.before.quotas.get(quota.entity)
+    assert turn.after is not None
+    if before is None:
+        return
+    owner = owners(turn.before).get(quota.address)
+    last = owner.last_applied["quotas"] if owner and not owner.spent else {}
+    for key, value in before.quotas.items():
+        if key not in quota.quotas and key not in last:
+            assert turn.after.quotas[quota.entity].quotas[key] == value
+
+
+def executed(address: str, project: str, earlier: Sequence[Turn]) -> set[str]:
+    """The names of the project's Tombstones that have deleted at this address already."""
+    return {
+        tombstone.name
+        for turn in earlier
+        if turn.after is not None and turn.desired.project.identity == project
+        for change in turn.plan.changes
+        if change.address == address and Action.DELETE in change.actions
+        for tombstone in turn.desired.tombstones
+        if tombstone.address == address
+    }
+
+
+_DELETIONS = {"DeleteTopic", "DeleteAcl"}
+
+
+def step_name(planned: PlannedRequest) -> str:
+    step = getattr(planned.request, "step", None)
+    return str(step) if step else type(planned.request).__name__.removesuffix("Request")
+
+
+def as_bytes(plan: Plan) -> bytes:
+    return canonical_json(plan_to_json(plan))
+
+
+# In these the order is part of the value: who leads, what stands where, what an address is.
+_ORDERED = {"assignment", "entity", "usage"}
+_T = TypeVar("_T")
+
+
+def shuffled(value: _T, shuffle: Callable[[list[object]], None]) -> _T:
+    """A copy with every mapping and tuple in another order, all the way down."""
+    found: object = value
+    if isinstance(value, Mapping):
+        items = [(key, shuffled(item, shuffle)) for key, item in value.items()]
+        shuffle(items)  # type: ignore[arg-type]
+        found = dict(items)
+    elif isinstance(value, tuple):
+        rows = [shuffled(item, shuffle) for item in value]
+        shuffle(rows)
+        found = tuple(rows)
+    elif is_dataclass(value) and not isinstance(value, type):
+        found = replace(
+            value,
+            **{
+                field.name: shuffled(getattr(value, field.name), shuffle)
+                for field in fields(value)
+                if field.name not in _ORDERED
+            },
+        )
+    return found  # type: ignore[return-value]
+
+
+# Each law catches a planner that breaks it
+
+Mutate = Callable[[pytest.MonkeyPatch], None]
+
+
+def forget_replicas(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(topic_steps._Builder, "replicas", lambda *_, **__: None)
+
+
+def forget_removed_quota_keys(patch: pytest.MonkeyPatch) -> None:
+    real = quotas._step
+
+    def only_set(entity: object, requested: Mapping[str, float | None], expects: object) -> object:
+        left = {key: value for key, value in requested.items() if value is not None}
+        return real(entity, left, expects)  # type: ignore[arg-type]
+
+    patch.setattr(quotas, "_step", only_set)
+
+
+def forget_what_was_applied(patch: pytest.MonkeyPatch) -> None:
+    real = topic_alter.diff_configs
+    patch.setattr(
+        topic_alter,
+        "diff_configs",
+        lambda topic, found, _, defaults: real(topic, found, {}, defaults),
+    )
+
+
+def expect_the_state_before_the_first_step(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(topic_steps, "_after", lambda _, expects: expects)
+
+
+def make_new_partitions_with_the_new_factor(patch: pytest.MonkeyPatch) -> None:
+    real = topic_alter.wanted_replicas
+
+    def at_once(*args: object) -> object:
+        replicas = real(*args)  # type: ignore[arg-type]
+        return replicas and replace(replicas, grown=replicas.final)
+
+    patch.setattr(topic_alter, "wanted_replicas", at_once)
+
+
+def remove_configs_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
+    real = topic_alter.diff_configs
+    patch.setattr(
+        topic_alter,
+        "diff_configs",
+        lambda topic, *rest: real(replace(topic, configs_policy=ConfigsPolicy.EXACT), *rest),
+    )
+
+
+def treat_foreign_objects_as_unmanaged(patch: pytest.MonkeyPatch) -> None:
+    real = Ownership.standing
+
+    def blind(self: Ownership, address: str) -> Standing:
+        found = real(self, address)
+        return Standing.UNMANAGED if found is Standing.FOREIGN else found
+
+    patch.setattr(Ownership, "standing", blind)
+
+
+def remove_what_others_own(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        Ownership,
+        "mine",
+        lambda self, prefix: (address for address in self.owners if address.startswith(prefix)),
+    )
+
+
+def let_tombstones_act_twice(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        removal,
+        "_is_spent",
+        lambda tombstone, ownership: ownership.standing(tombstone.address) is Standing.SPENT,
+    )
+
+
+def keep_the_order_of_the_inputs(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(planner, "order_changes", lambda changes: order._bind(list(changes)))
+
+
+@pytest.mark.parametrize(
+    ("law", "mutate", "teams"),
+    [
+        (planning_after_applying_is_empty, forget_replicas, ALONE),
+        (the_cluster_holds_what_is_declared, forget_removed_quota_keys, ALONE),
+        (the_cluster_holds_what_is_declared, forget_what_was_applied, ALONE),
+        (requests_find_what_they_expect, expect_the_state_before_the_first_step, ALONE),
+        (requests_find_what_they_expect, make_new_partitions_with_the_new_factor, ALONE),
+        (nothing_outside_the_managed_scope_changes, remove_configs_that_nobody_declared, ALONE),
+        (projects_leave_each_other_alone, treat_foreign_objects_as_unmanaged, TEAMS),
+        (only_own_objects_are_deleted, remove_what_others_own, TEAMS),
+        (only_own_objects_are_deleted, let_tombstones_act_twice, ALONE),
+        (order_does_not_matter, keep_the_order_of_the_inputs, ALONE),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_the_law_catches_a_planner_that_would(
+    law: Law, mutate: Mutate, teams: Sequence[Team], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutate(monkeypatch)
+    assert_caught(law, teams)
+
+
+# The chains reach what they are for
+
+
+def test_the_chains_are_no_toys() -> None:
+    """Most plans go through, and every action, rule and step occurs among a few."""
+    seen: set[str] = set()
+    stopped: list[bool] = []
+
+    @settings(max_examples=60, database=None, deadline=None, derandomize=True)
+    @given(st.data(), st.sampled_from([ALONE, TEAMS]))
+    def look(data: st.DataObject, teams: Sequence[Team]) -> None:
+        for turn in turns(data, teams, count=5):
+            stopped.append(turn.after is None)
+            seen.update(what_happens(turn.plan))
+
+    look()
+    assert sum(stopped) < len(stopped) / 2
+    assert seen >= {
+        *map(str, Action),
+        *("restored", "accepted", "undeclared", "missing"),
+        *("unmanaged", "foreign", "not-loaded", "protected"),
+        *("configs", "partitions", "replicas", "DeleteRecords"),
+        *("spent", "adopt update"),
+    }
+
+
+def what_happens(plan: Plan) -> set[str]:
+    found = {str(action) for change in plan.changes for action in change.actions}
+    found |= {" ".join(change.actions) for change in plan.changes}
+    found |= {row.rule for row in plan.drift} | {kept.rule for kept in plan.kept}
+    found |= {step_name(planned) for planned in plan.requests}
+    return found | {"spent" for warning in plan.warnings if "spent" in warning.problem}

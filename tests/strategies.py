@@ -1,0 +1,323 @@
+"""What laws are tried on: projects, and clusters that other people change behind their back.
+
+Names come from small pools, so that projects, look-alikes and leftovers meet. What others do is
+given as requests, so that the same strategies drive a model and a real cluster.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from builders import (
+    a_binding,
+    a_desired,
+    a_quota,
+    a_tombstone,
+    a_topic,
+    an_acl,
+    an_entity,
+)
+from hypothesis import strategies as st
+
+from kgitops.desired.state import (
+    ConfigsPolicy,
+    DeletionPolicy,
+    DesiredObject,
+    DesiredQuota,
+    DesiredState,
+    DesiredTopic,
+    Safety,
+    Tombstone,
+)
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
+
+BROKERS = tuple(Broker(id=number, rack="ab"[number % 2]) for number in range(1, 5))
+TOPICS = ("orders", "orders.v1", "Orders", "payments")
+PRINCIPALS = ("User:billing", "User:audit", "User:*")
+HOSTS = ("*", "10.0.0.1")
+ENTITIES = (
+    an_entity(user="billing"),
+    an_entity(user="billing", client_id=None),
+    an_entity(client_id="<default>"),
+    an_entity(client_id=None),
+)
+CONFIGS: Mapping[str, tuple[str, ...]] = {
+    "retention.ms": ("1000", "604800000", "-1"),
+    "segment.ms": ("1000", "2000"),
+    "cleanup.policy": ("delete", "compact", "compact,delete"),
+    "min.insync.replicas": ("1", "2"),
+}
+# As others write them; Kafka keeps the text as it was given.
+OTHER_SPELLINGS = {
+    "retention.ms": ("1000", " 1000", "604800000"),
+    "cleanup.policy": ("delete,compact", "delete", "compact"),
+    "preallocate": ("TRUE", "true"),
+    "leader.replication.throttled.replicas": ("*", "0:1"),
+}
+QUOTA_KEYS = ("producer_byte_rate", "consumer_byte_rate", "request_percentage")
+HIGH_WATERMARK = 20
+"""Where every partition that others write to ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A project, as its repository names it."""
+
+    name: str
+    uid: str | None
+    take_from: tuple[str, ...] = ()
+
+
+TEAMS = (
+    Team("payments", "uid-payments"),
+    Team("billing", "uid-billing"),
+    Team("legacy", None),
+    Team("default", None),
+    Team("heir", "uid-heir", take_from=("legacy",)),
+)
+
+policies = st.none() | st.sampled_from(DeletionPolicy)
+rates = st.sampled_from((1.0, 1024.0, 12.5))
+_mostly = st.integers(0, 4).map(bool)
+_seldom = st.integers(0, 4).map(lambda number: number == 4)
+
+
+# Projects
+
+
+@st.composite
+def declared_topics(draw: st.DrawFn, name: str, state: TopicState | None = None) -> DesiredTopic:
+    """A declared topic; of one that is there it seldom asks for what can't be done."""
+    least = state.num_partitions if state and draw(_mostly) else 1
+    records = draw(_seldom) and (state is not None or draw(_seldom))
+    common = {
+        "configs": {
+            key: draw(st.sampled_from(values))
+            for key, values in CONFIGS.items()
+            if draw(st.booleans())
+        },
+        "deletion_policy": draw(policies),
+        "configs_policy": draw(st.sampled_from(ConfigsPolicy)),
+        "delete_records_before": {0: draw(st.integers(0, HIGH_WATERMARK))} if records else {},
+    }
+    if draw(_seldom):
+        return a_topic(name, assignment=draw(assignments(least, least + 2)), **common)
+    return a_topic(
+        name,
+        partitions=draw(st.integers(least, least + 2)),
+        replication_factor=draw(st.integers(1, 3)),
+        **common,
+    )
+
+
+@st.composite
+def assignments(
+    draw: st.DrawFn, least: int = 1, most: int = 4, factor: int | None = None
+) -> Assignment:
+    """Replica lists of one length on the brokers there are."""
+    factor = factor or draw(st.integers(1, 3))
+    replicas = st.permutations([broker.id for broker in BROKERS]).map(
+        lambda order: tuple(order[:factor])
+    )
+    return tuple(draw(st.lists(replicas, min_size=least, max_size=most)))
+
+
+topic_bindings = st.builds(
+    a_binding,
+    st.sampled_from(PRINCIPALS),
+    st.sampled_from(("Read", "Write", "Describe", "All")),
+    st.sampled_from((*TOPICS, "*")),
+    host=st.sampled_from(HOSTS),
+    permission=st.sampled_from(("Allow", "Deny")),
+) | st.builds(
+    a_binding,
+    st.sampled_from(PRINCIPALS),
+    st.sampled_from(("Read", "Describe", "All")),
+    st.sampled_from(("o", "orders", "orders.", "p")),
+    pattern=st.just("prefixed"),
+    host=st.sampled_from(HOSTS),
+    permission=st.sampled_from(("Allow", "Deny")),
+)
+bindings = topic_bindings | st.builds(
+    a_binding,
+    st.sampled_from(PRINCIPALS),
+    st.sampled_from(("Read", "All")),
+    st.sampled_from(TOPICS),
+    resource=st.just("group"),
+)
+
+
+@st.composite
+def declared_quotas(draw: st.DrawFn) -> DesiredQuota:
+    """The declared quotas of one entity."""
+    keys = draw(st.sets(st.sampled_from(QUOTA_KEYS), min_size=1))
+    return a_quota(
+        draw(st.sampled_from(ENTITIES)),
+        deletion_policy=draw(policies),
+        **{key: draw(st.sampled_from((1.0, 1024.0))) for key in sorted(keys)},
+    )
+
+
+@st.composite
+def projects(
+    draw: st.DrawFn, team: Team, before: DesiredState | None, state: ClusterState
+) -> DesiredState:
+    """What a team declares: something new, or what it declared before with a few edits.
+
+    Limits on deletions are lifted, they have tests of their own. A document that goes may leave a
+    Tombstone behind, and Tombstones stay around when they are spent.
+    """
+    kept: dict[str, DesiredObject] = {}
+    for item in _objects(before):
+        if draw(st.integers(0, 2)):
+            kept[item.address] = _kept_up(draw, item, state)
+    for name in draw(st.sets(st.sampled_from(TOPICS), max_size=3)):
+        topic = draw(declared_topics(name, state.topics.get(name)))
+        kept[topic.address] = topic
+    for binding in draw(st.sets(bindings, max_size=3)):
+        acl = an_acl(binding, deletion_policy=draw(policies))
+        kept[acl.address] = acl
+    for quota in draw(st.lists(declared_quotas(), max_size=2)):
+        kept[quota.address] = quota
+    whole = draw(_mostly)
+    return a_desired(
+        *kept.values(),
+        *_tombstones(draw, before, kept),
+        project=team.name,
+        uid=team.uid,
+        take_from=team.take_from,
+        whole=whole,
+        safety=Safety(allow_deletes={"Topic": 99, "Acl": 99, "ClientQuota": 99}),
+        principal=draw(st.sampled_from(PRINCIPALS)),
+    )
+
+
+def _kept_up(draw: st.DrawFn, item: DesiredObject, state: ClusterState) -> DesiredObject:
+    """A document; mostly the team has noticed that others added partitions."""
+    topic = state.topics.get(item.name) if isinstance(item, DesiredTopic) else None
+    if topic is None or topic.num_partitions <= item.partitions or draw(_seldom):
+        return item
+    return replace(
+        item,
+        partitions=topic.num_partitions,
+        assignment=None if item.assignment is None else topic.assignment,
+        replication_factor=topic.replication_factor,
+    )
+
+
+def _tombstones(
+    draw: st.DrawFn, before: DesiredState | None, kept: Mapping[str, DesiredObject]
+) -> list[Tombstone]:
+    found = {
+        tombstone.address: tombstone
+        for tombstone in (before.tombstones if before else ())
+        if tombstone.address not in kept and draw(_mostly)
+    }
+    for item in _objects(before):
+        protected = isinstance(item, DesiredTopic)
+        if item.address not in kept and (draw(_mostly) if protected else draw(_seldom)):
+            name = f"drop-{draw(st.sampled_from((1, 2)))}-{item.address}"
+            found[item.address] = a_tombstone(item, name=name)
+    return list(found.values())
+
+
+def _objects(desired: DesiredState | None) -> Iterable[DesiredObject]:
+    return (*desired.topics, *desired.acls, *desired.quotas) if desired else ()
+
+
+# What others do
+
+
+@st.composite
+def foreign_requests(draw: st.DrawFn, state: ClusterState) -> list[Request]:
+    """A few changes that somebody makes by hand, each legal and about another object."""
+    requests: list[Request] = []
+    for name in draw(st.sets(st.sampled_from(TOPICS), max_size=2)):
+        topic = state.topics.get(name)
+        requests += draw(_new_topics(name) if topic is None else _topic_changes(topic))
+    for binding in draw(st.sets(bindings, max_size=2)):
+        known = binding in state.acls
+        requests.append((DeleteAclRequest if known else CreateAclRequest)(binding=binding))
+    if draw(_seldom) and state.acls:
+        gone = draw(st.sampled_from(sorted(state.acls)))
+        if all(getattr(request, "binding", None) != gone for request in requests):
+            requests.append(DeleteAclRequest(binding=gone))
+    for entity in draw(st.sets(st.sampled_from(ENTITIES), max_size=2)):
+        there = state.quotas.get(entity)
+        keys = draw(st.sets(st.sampled_from(QUOTA_KEYS), min_size=1, max_size=2))
+        quotas = {
+            key: None if there and key in there.quotas and draw(st.booleans()) else draw(rates)
+            for key in sorted(keys)
+        }
+        requests.append(AlterClientQuotaRequest(entity=entity, quotas=quotas))
+    return requests
+
+
+@st.composite
+def _new_topics(draw: st.DrawFn, name: str) -> list[Request]:
+    configs = _others_configs(draw)
+    state = RequestedTopicState(
+        name=name,
+        topic_id=None,
+        assignment=draw(assignments()),
+        configs=configs,
+        requested_configs=configs,
+    )
+    return [CreateTopicRequest(topic=name, requested_state=state)]
+
+
+@st.composite
+def _topic_changes(draw: st.DrawFn, topic: TopicState) -> list[Request]:
+    topic_id = topic.topic_id or ""
+    now = RequestedTopicState(
+        name=topic.name, topic_id=topic_id, assignment=topic.assignment, configs=topic.configs
+    )
+    match draw(st.sampled_from(("configs", "configs", "partitions", "replicas", "gone", "anew"))):
+        case "configs":
+            requested: dict[str, str | None] = dict(_others_configs(draw))
+            for key in topic.configs:
+                if draw(_seldom):
+                    requested[key] = None
+            merged = {**topic.configs, **requested}
+            after = replace(
+                now,
+                configs={key: value for key, value in merged.items() if value is not None},
+                requested_configs=requested,
+            )
+            return [_alter(topic, AlterStep.CONFIGS, after)] if requested else []
+        case "partitions":
+            added = draw(assignments(1, 2, topic.replication_factor))
+            after = replace(now, assignment=topic.assignment + added)
+            return [_alter(topic, AlterStep.PARTITIONS, after)]
+        case "replicas":
+            moved = draw(assignments(topic.num_partitions, topic.num_partitions))
+            after = replace(now, assignment=moved)
+            if topic.reassigning or moved == topic.assignment:
+                return []
+            return [_alter(topic, AlterStep.REPLICAS, after)]
+        case "gone":
+            return [DeleteTopicRequest(topic=topic.name, topic_id=topic_id)]
+        case _:
+            gone = DeleteTopicRequest(topic=topic.name, topic_id=topic_id)
+            return [gone, *draw(_new_topics(topic.name))]
+
+
+def _others_configs(draw: st.DrawFn) -> dict[str, str]:
+    keys = draw(st.sets(st.sampled_from(sorted(OTHER_SPELLINGS)), max_size=2))
+    return {key: draw(st.sampled_from(OTHER_SPELLINGS[key])) for key in sorted(keys)}
+
+
+def _alter(topic: TopicState, step: AlterStep, after: RequestedTopicState) -> AlterTopicRequest:
+    return AlterTopicRequest(
+        topic=topic.name, topic_id=topic.topic_id or "", step=step, requested_state=after
+    )
