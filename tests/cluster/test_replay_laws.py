@@ -4,7 +4,7 @@ import json
 from contextlib import closing
 
 from cluster.clusters import a_cluster, a_grant, admin
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -168,8 +168,11 @@ def test_validating_changes_nothing_and_says_what_executing_says(data: st.DataOb
 @LAW
 @given(st.data())
 def test_what_is_refused_writes_nothing(data: st.DataObject):
+    """But for moves: Kafka answers for each partition, so some may move and others not (A4-80)."""
     with closing(dirty_cluster(data)) as cluster:
         request = data.draw(requests(cluster))
+        if isinstance(request, AlterTopicRequest):
+            assume(request.step is not AlterStep.REPLICAS)
         before = cluster.controller.image()
         if not send(cluster, request, validate_only=False).ok and not cluster.faults.hold_deletions:
             assert cluster.controller.image() is before
