@@ -28,10 +28,10 @@ def home_of_paths(paths: Sequence[Path]) -> tuple[Path | None, bool]:
         return homes[0], True
     if not paths:
         return (Path(), True) if holds_project(Path()) else (None, False)
-    found = {enclosing_home(path) or _here() for path in paths}
-    if len(found) > 1:
+    around = [enclosing_home(path) or _here() for path in paths]
+    if len({home and os.path.realpath(home) for home in around}) > 1:
         raise UsageError("the paths belong to different projects; plan one project at a time")
-    return found.pop(), False
+    return around[0], False
 
 
 def enclosing_home(path: Path) -> Path | None:
