@@ -199,24 +199,29 @@ def test_a_resume_that_is_interrupted_can_be_resumed(world: World) -> None:
     assert len(world.cluster.sent) == len(world.plan.requests)
 
 
-def test_a_topic_of_other_shape_where_ours_should_be_is_a_conflict(world: World) -> None:
+@pytest.mark.parametrize("others_too", [False, True])
+def test_a_topic_of_other_shape_where_ours_should_be_is_a_conflict(
+    world: World, *, others_too: bool
+) -> None:
+    """Told also where the resume may send nothing, because of what has not begun."""
+
     def die(_: object) -> None:
         raise Killed
 
-    first = world.plan.changes[0]
     world.cluster.before_send = die
     with pytest.raises(Killed):
         world.apply.plan(world.plan)
     world.revive()
-    opened = json.loads(json.dumps(dict(world.latest()["run/run-1/1"])))["requests"]
-    assert first.requests[0].id in opened
-    assert first.address == "topic/new-a"
     world.others(_created("new-a"))
+    if others_too:
+        world.others(CreateAclRequest(binding=a_binding("User:billing")))
     result = world.apply.resume(UID)
     assert result is not None
     assert result.verdict.exit is ExitCode.PARTIAL
-    (failure,) = [failure for failure in result.failed if failure.address == "topic/new-a"]
+    (failure,) = result.failed
+    assert failure.address == "topic/new-a"
     assert "nothing was overwritten: make a new plan" in failure.sentence
+    assert len(result.done) == (0 if others_too else STEPS - 1)
     assert world.cluster.read_state().topics["new-a"].num_partitions == 2
 
 

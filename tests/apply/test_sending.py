@@ -248,6 +248,8 @@ def test_after_a_signal_nothing_is_sent_a_second_time(world: World, *, answered:
     assert (result.verdict.exit, sends) == (ExitCode.INTERRUPTED, 1)
     assert (len(result.failed), result.done) == (2, ())
     assert result.planned == STEPS
+    said = "answered CreateTopic with NOT_CONTROLLER (41)" if answered else "no answer came"
+    assert all(said in failure.sentence for failure in result.failed)
 
 
 def test_an_authorizer_that_failed_after_its_work_did_it(world: World) -> None:
@@ -541,6 +543,25 @@ def test_a_deletion_that_is_never_finished_stays_open(world: World) -> None:
     assert world.count(DeleteTopicRequest, "old") == 1
 
 
+def test_a_resume_waits_for_a_deletion_that_is_still_under_way(world: World) -> None:
+    embedded = world.cluster.real
+    embedded.faults.hold_deletions = True
+    world.apply.plan(world.plan)
+    world.cluster.batches.clear()
+    asleep: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        asleep.append(seconds)
+        if len(asleep) == 3:
+            embedded.release()
+
+    world.clock.sleep = sleep
+    resumed = world.apply.resume(UID)
+    assert resumed is not None
+    assert resumed.verdict.exit is ExitCode.SUCCESS
+    assert world.cluster.batches == []
+
+
 def test_a_topic_without_leaders_is_timed_out_by_the_broker_and_found_when_looked_for(
     world: World,
 ) -> None:
@@ -707,6 +728,7 @@ def test_a_signal_before_the_first_request_leaves_no_run_behind(world: World) ->
     world.apply.interrupted = lambda: 2
     result = world.apply.plan(world.plan)
     assert (result.verdict.exit, result.done, world.cluster.sent) == (ExitCode.INTERRUPTED, (), [])
+    assert [reason.exit for reason in result.verdict.reasons] == [ExitCode.INTERRUPTED]
     latest = latest_values(world.cluster.registry.read() or ())
     assert not [key for key in latest if key.startswith(("lock/", "run/run-1", "nonce/nonce-1"))]
     world.apply.interrupted = lambda: None
