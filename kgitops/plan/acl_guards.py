@@ -5,11 +5,9 @@ rule on, even an Allow for one principal, only those get in whom some rule allow
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from kgitops.model.acls import AclBinding, PatternType, ResourceType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.patterns import Patterns
 
@@ -22,37 +20,34 @@ class ResourcesInUse:
 
     def unguarded(self, binding: AclBinding) -> bool:
         """Whether ``binding`` would be the first rule on something that is in use."""
-        guards = self._guards.get(binding.resource_type, Patterns())
-        reached = (
-            replace(binding, resource_name=name, pattern_type=PatternType.LITERAL)
-            for name in self._reached(binding)
-        )
-        return any(next(guards.covering(resource), None) is None for resource in reached)
+        match binding.resource_type:
+            case ResourceType.CLUSTER:
+                return not self._cluster_has_rules
+            case ResourceType.TOPIC:
+                return self._reaches_bare_topic(binding)
+            case _:
+                return False
 
     @cached_property
-    def _guards(self) -> dict[ResourceType, Patterns[AclBinding]]:
-        guards: dict[ResourceType, Patterns[AclBinding]] = {}
+    def _cluster_has_rules(self) -> bool:
+        return any(acl.resource_type is ResourceType.CLUSTER for acl in self._current.acls)
+
+    @cached_property
+    def _bare_topics(self) -> list[str]:
+        guards: Patterns[AclBinding] = Patterns()
         for acl in self._current.acls:
-            guards.setdefault(acl.resource_type, Patterns()).add(acl, acl)
-        return guards
+            if acl.resource_type is ResourceType.TOPIC:
+                guards.add(acl, acl)
+        topics = self._current.topics
+        return sorted(n for n in topics if not topics[n].internal and not guards.reach(n))
 
-    @cached_property
-    def _topics(self) -> list[str]:
-        return sorted(name for name, topic in self._current.topics.items() if not topic.internal)
-
-    def _reached(self, binding: AclBinding) -> Iterator[str]:
-        """The names of what is in use and matches the pattern."""
-        name = binding.resource_name
-        if binding.resource_type is ResourceType.CLUSTER:
-            yield CLUSTER_NAME
-        elif binding.resource_type is not ResourceType.TOPIC:
-            return
-        elif binding.pattern_type is PatternType.PREFIXED:
-            for topic in self._topics[bisect_left(self._topics, name) :]:
-                if not topic.startswith(name):
-                    return
-                yield topic
-        elif name == "*":
-            yield from self._topics
-        elif name in self._current.topics:
-            yield name
+    def _reaches_bare_topic(self, binding: AclBinding) -> bool:
+        bare, name = self._bare_topics, binding.resource_name
+        if binding.pattern_type is PatternType.LITERAL and name == "*":
+            return bool(bare)
+        at = bisect_left(bare, name)
+        if at == len(bare):
+            return False
+        if binding.pattern_type is PatternType.LITERAL:
+            return bare[at] == name
+        return bare[at].startswith(name)

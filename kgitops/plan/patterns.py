@@ -33,17 +33,18 @@ class Patterns(Generic[_T]):
         """File ``item`` under the pattern of ``binding``."""
         self._of(binding.pattern_type).setdefault(binding.resource_name, []).append(item)
 
+    def reach(self, name: str) -> bool:
+        """Whether anything is filed under a pattern that matches the resource ``name``."""
+        return next(self._of_name(name), None) is not None
+
     def covering(self, binding: AclBinding) -> Iterator[_T]:
         """What is filed under patterns that reach all that ``binding`` reaches."""
         name = binding.resource_name
-        yield from self._literal.get("*", ())
         if binding.pattern_type is PatternType.LITERAL:
-            if name == "*":
-                return
-            yield from self._literal.get(name, ())
-        if self._prefixed:
-            for end in range(len(name) + 1):
-                yield from self._prefixed.get(name[:end], ())
+            yield from self._literal.get("*", ()) if name == "*" else self._of_name(name)
+            return
+        yield from self._literal.get("*", ())
+        yield from self._of_prefixes(name)
 
     def meeting(self, binding: AclBinding) -> Iterator[_T]:
         """What is filed under patterns that have a resource in common with ``binding``."""
@@ -58,6 +59,16 @@ class Patterns(Generic[_T]):
         for name, items in self._prefixed.items():
             if name.startswith(prefix) and (everything or name != prefix):
                 yield from items
+
+    def _of_name(self, name: str) -> Iterator[_T]:
+        yield from self._literal.get("*", ())
+        yield from self._literal.get(name, ())
+        yield from self._of_prefixes(name)
+
+    def _of_prefixes(self, name: str) -> Iterator[_T]:
+        if self._prefixed:
+            for end in range(len(name) + 1):
+                yield from self._prefixed.get(name[:end], ())
 
     def _of(self, pattern: PatternType) -> dict[str, list[_T]]:
         return self._literal if pattern is PatternType.LITERAL else self._prefixed
