@@ -3,6 +3,8 @@
 Each subcommand imports its work when it runs, so that ``--help`` stays fast.
 """
 
+import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from io import TextIOWrapper
@@ -44,8 +46,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
 
-_SIGNAL_BASE = 128
-_SIGINT = 2
+_STDOUT, _STDERR = 1, 2
 
 
 def _version(value: bool) -> None:
@@ -74,11 +75,9 @@ def _root(
 
 
 def run() -> None:
-    """The process: signals stop it, and text that a stream can't show is escaped."""
+    """The process."""
     stop_on_signals()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     sys.exit(main(sys.argv[1:]))
 
 
@@ -92,7 +91,7 @@ def main(words: Sequence[str]) -> int:
     except InterruptedRunError as stopped:
         return _interrupted(stopped.number)
     except (typer.Abort, KeyboardInterrupt):
-        return _interrupted(_SIGINT)
+        return _interrupted(signal.SIGINT)
     except typer.Exit as done:
         return done.exit_code
     except Exception as error:  # noqa: BLE001 (the last resort says one sentence too)
@@ -105,4 +104,18 @@ def main(words: Sequence[str]) -> int:
 
 def _interrupted(number: int) -> int:
     print_notice("kgitops: interrupted while no request was on its way")
-    return _SIGNAL_BASE + number
+    is_sigint = number == signal.SIGINT
+    return int(ExitCode.INTERRUPTED if is_sigint else ExitCode.TERMINATED)
+
+
+def _prepare_streams() -> None:
+    """A stream that is closed takes in anything; one that can't show some text escapes it."""
+    # No file that is opened later may get a closed stream's number, and then its text.
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(spare)
+    sys.stdout = sys.stdout or os.fdopen(_STDOUT, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(_STDERR, "w", closefd=False)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -55,15 +55,20 @@ class EventPrinter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar:
-            self._bar.stop()
+        with suppress(OSError):
+            if self._bar:
+                self._bar.stop()
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
         self.finished = self.finished or isinstance(event, ApplyFinished)
-        if self._json:
-            self._print_json(event)
-            return
+        with suppress(OSError):
+            if self._json:
+                self._print_json(event)
+            else:
+                self._show(event)
+
+    def _show(self, event: Event) -> None:
         match event:
             case ApplyStarted():
                 self._move(total=event.planned, completed=event.earlier)

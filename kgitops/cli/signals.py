@@ -1,4 +1,4 @@
-"""Signals: before anything is sent they stop at once, during an apply after what is on its way."""
+"""Signals stop a run: at once before anything is sent, then after what is on its way."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
 _STDERR = 2
 _STOPPING = b"kgitops: finishing the request on its way, then stopping; again to stop at once\n"
 
@@ -24,7 +24,7 @@ class InterruptedRunError(BaseException):
 
 
 def stop_on_signals() -> None:
-    """From now on SIGINT and SIGTERM raise :class:`InterruptedRunError`, unless ignored so far."""
+    """From now on signals raise :class:`InterruptedRunError`, unless they were ignored so far."""
     for number in _heeded():
         signal.signal(number, _stop)
 
@@ -70,5 +70,5 @@ def graceful() -> Iterator[Interrupts]:
 
 
 def _heeded() -> list[signal.Signals]:
-    """A shell has jobs in the background ignore SIGINT."""
+    """A shell has jobs in the background ignore SIGINT, and nohup has all ignore SIGHUP."""
     return [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]

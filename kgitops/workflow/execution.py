@@ -49,7 +49,7 @@ def execute_plan(
         run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
         on_event=on_event,
         interrupted=interrupted,
-        recheck=_limits(workspace, resumed=False),
+        recheck=limits(workspace, resumed=False),
     )
 
 
@@ -74,11 +74,11 @@ def execute_resume(
         holder=_holder(),
         on_event=on_event,
         interrupted=interrupted,
-        recheck=_limits(workspace, resumed=True),
+        recheck=limits(workspace, resumed=True),
     )
 
 
-def _limits(workspace: Workspace, *, resumed: bool) -> Recheck:
+def limits(workspace: Workspace, *, resumed: bool) -> Recheck:
     """The deletion limits once more, on the cluster and the project file as they are now.
 
     What a resumed run deleted already is no longer managed; the share is of what was before it.

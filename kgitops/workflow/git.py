@@ -1,19 +1,22 @@
 """Which commit the manifests come from, if they lie in a git work tree."""
 
+import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 
-def read_git(folder: Path) -> tuple[str | None, bool]:
-    """The commit of ``folder`` and whether anything in it differs from that commit."""
+def read_git(folder: Path, sources: Iterable[Path]) -> tuple[str | None, bool]:
+    """The commit of ``folder``, and whether anything in ``sources`` differs from that commit."""
     git = shutil.which("git")
     if git is None:
         return None, False
     sha = _ask(git, folder, "rev-parse", "HEAD")
     if not sha:
         return None, False
-    status = _ask(git, folder, "status", "--porcelain", "--", ".")
+    paths = [os.path.abspath(path) for path in sources]  # noqa: PTH100 (links stay links)
+    status = _ask(git, folder, "status", "--porcelain", "--", *paths)
     return sha, status != ""
 
 

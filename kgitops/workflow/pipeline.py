@@ -75,7 +75,7 @@ def plan_against(
     current = cluster.read_state()
     _check_addresses(desired, current)
     on_stage("comparing")
-    sha, dirty = read_git(workspace.base)
+    sha, dirty = read_git(workspace.base, workspace.sources)
     plan = make_plan(
         desired,
         current,

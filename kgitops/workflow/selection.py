@@ -56,6 +56,12 @@ class Workspace:
     cluster: ChosenCluster
 
     @property
+    def sources(self) -> tuple[Path, ...]:
+        """The files and folders that a plan is made from."""
+        file = self.base / PROJECT_FILE
+        return (*([file] if file.is_file() else []), *self.manifests)
+
+    @property
     def target_name(self) -> str:
         """What the project calls the cluster."""
         return self.cluster.name

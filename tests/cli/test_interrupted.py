@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from cli.conftest import Kgitops
+from cli.exit_cases import creation
 from cli.processes import PausedApply
 from cli.projects import Project, acl, quota, topic
 
@@ -102,6 +103,31 @@ def test_a_signal_at_the_question_changes_nothing(
     assert process.returncode == code
     assert b"interrupted while no request was on its way" in rest
     assert project.records() == []
+
+
+def test_what_changed_while_the_question_was_open_is_found_before_anything_is_sent(
+    project: Project,
+) -> None:
+    project.write(topic(), acl())
+    asking, answering = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kgitops", "apply", str(project.folder)],
+        stdin=answering,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr
+    heard = b""
+    while b"Only 'yes' is taken" not in heard:
+        heard += os.read(process.stderr.fileno(), 1000)
+    project.change_behind(creation("orders"))
+    before = project.records()
+    os.write(asking, b"yes\n")
+    _, rest = process.communicate(timeout=60)
+    os.close(asking)
+    os.close(answering)
+    assert (process.returncode, b"topic/orders" in rest) == (4, True)
+    assert project.records() == before
 
 
 @pytest.mark.parametrize(("answer", "code"), [("no", 1), ("y", 1), ("", 1), ("yes", 0)])

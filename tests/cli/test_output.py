@@ -152,6 +152,15 @@ def test_an_apply_whose_reader_goes_away_is_finished(long: Project, kgitops: Kgi
     assert kgitops("plan", "payments", "--detailed-exitcode").code == 0
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_closed_streams_do_not_stop_an_apply(closed: str, project: Project, here: Path) -> None:
+    project.write(topic())
+    line = " ".join([*KGITOPS, "apply", "payments", "--auto-approve", closed])
+    done = subprocess.run(["bash", "-c", line], cwd=here, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert project.records()
+
+
 if Path("/dev/full").exists():  # a device of Linux
 
     def test_a_full_disk_below_stdout_fails_a_plan_but_not_an_apply_that_is_done(

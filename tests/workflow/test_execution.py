@@ -1,0 +1,60 @@
+"""The deletion limits are asked once more when a plan is applied."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from builders import a_binding, a_desired, a_topic, an_acl, applied, plan_of, with_changes
+from cli.projects import Project, topic
+
+from kgitops.model.cluster_state import ClusterState
+from kgitops.plan.plan import Plan
+from kgitops.workflow.execution import limits
+from kgitops.workflow.selection import Selection, Workspace, open_workspace
+
+READERS = [an_acl(a_binding(f"User:reader-{number}")) for number in range(25)]
+FULL = applied(a_topic(), *READERS)
+PLAN = plan_of(a_desired(a_topic(), *READERS[5:]), FULL)
+"""Deletes 5 of 25: the 20 % that are allowed."""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    project = Project(tmp_path).write(topic())
+    return open_workspace(Selection(paths=(project.folder,)))
+
+
+def after_three(state: ClusterState) -> ClusterState:
+    """What a run leaves that dies in the middle of the deletions."""
+    done = READERS[:3]
+    assert state.registry
+    gone = {acl.address for acl in done}
+    owners = {key: owner for key, owner in state.registry.owners.items() if key not in gone}
+    left = with_changes(state, gone=[acl.binding for acl in done])
+    return replace(left, registry=replace(state.registry, owners=owners))
+
+
+def test_a_plan_within_the_limits_passes_them_again(workspace: Workspace) -> None:
+    assert limits(workspace, resumed=False)(PLAN, FULL) == ()
+
+
+def test_a_cluster_that_shrank_since_makes_the_share_too_big(workspace: Workspace) -> None:
+    (reason,) = limits(workspace, resumed=False)(PLAN, after_three(FULL))
+    assert "safety.maxDeletePercent is 20, of 22 managed" in reason.sentence
+
+
+def test_what_the_run_itself_deleted_does_not_stop_its_resume(workspace: Workspace) -> None:
+    assert limits(workspace, resumed=True)(PLAN, after_three(FULL)) == ()
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+def test_limits_that_were_lowered_since_count(resumed: bool, workspace: Workspace) -> None:
+    strict = replace(workspace, safety=replace(workspace.safety, max_deletes=4))
+    (reason,) = limits(strict, resumed=resumed)(PLAN, FULL)
+    assert "safety.maxDeletes is 4" in reason.sentence
+
+
+def test_what_the_plan_was_allowed_counts(workspace: Workspace) -> None:
+    allowed: Plan = replace(PLAN, allow_deletes={"Acl": 5})
+    strict = replace(workspace, safety=replace(workspace.safety, max_deletes=4))
+    assert limits(strict, resumed=False)(allowed, FULL) == ()
