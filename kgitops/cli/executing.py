@@ -8,11 +8,11 @@ from kgitops.cli.console import print_notice, print_result
 from kgitops.cli.options import EventFormat
 from kgitops.cli.planning import exit_code
 from kgitops.cli.progress import EventPrinter
-from kgitops.cli.refusing import print_verdict
+from kgitops.cli.refusing import print_verdict, tell_refusal
 from kgitops.cli.signals import Interrupts, graceful
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError
-from kgitops.model.verdict import decide
+from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.report.apply_view import render_summary
 from kgitops.workflow.execution import execute_plan, execute_resume
@@ -68,7 +68,12 @@ def _run(execute: Callable[[EventPrinter, Interrupts], ApplyResult | None], how:
     # Signals are noted to the very end, so that none hides what was done.
     with graceful() as interrupts:
         with EventPrinter(how.format, no_color=how.no_color) as printer:
-            result = execute(printer, interrupts)
+            try:
+                result = execute(printer, interrupts)
+            except Exception as error:
+                if not printer.begun:
+                    raise
+                return tell_refusal(_broken_off(error), as_json=how.as_json)
         verdict = result.verdict if result else decide((), changes=False)
         if result is None:
             print_notice("Nothing to resume: this project has no unfinished run.")
@@ -77,6 +82,16 @@ def _run(execute: Callable[[EventPrinter, Interrupts], ApplyResult | None], how:
         if how.as_json and not printer.finished:
             print_verdict(verdict)
         return exit_code(verdict, detailed=False)
+
+
+def _broken_off(error: Exception) -> Verdict:
+    """The failure is our own, in the middle: no other exit code may be given once it has begun."""
+    sentence = (
+        f"the plan was partly applied, then kgitops failed where it should not "
+        f"({type(error).__name__}: {error}); `kgitops apply --resume` looks before it sends "
+        "anything again"
+    )
+    return decide([Reason(exit=ExitCode.PARTIAL, sentence=sentence)], changes=False)
 
 
 def _print_summary(result: ApplyResult) -> None:

@@ -7,7 +7,15 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kgitops.apply.events import ApplyFinished, ApplyStarted, Event, StepDone, StepFailed, Waiting
+from kgitops.apply.events import (
+    ApplyFinished,
+    ApplyStarted,
+    Event,
+    StepDone,
+    StepFailed,
+    StepStarted,
+    Waiting,
+)
 from kgitops.cli.console import print_notice, print_result, wants_colour
 from kgitops.cli.options import EventFormat
 from kgitops.model.errors import KgitopsError
@@ -32,8 +40,8 @@ def stages(*, no_color: bool) -> Iterator[OnStage]:
 class EventPrinter:
     """Receives an apply's events; a context manager, so that the bar is always taken down.
 
-    ``finished`` says that the last event was among them. It never raises: that nobody reads any
-    more is no reason to stop half-way.
+    ``begun`` says that something may have changed by now, ``finished`` that the last event came.
+    It never raises: that nobody reads any more is no reason to stop half-way.
     """
 
     def __init__(self, format_: EventFormat, *, no_color: bool) -> None:
@@ -41,8 +49,9 @@ class EventPrinter:
         self._bar = None if self._json or not sys.stderr.isatty() else _bar(no_color=no_color)
         self._task = self._bar.add_task("applying", total=None) if self._bar else None
         self._last = ""
-        self.finished = False
         self._gone = False
+        self.begun = False
+        self.finished = False
 
     def __enter__(self) -> "EventPrinter":
         if self._bar:
@@ -61,6 +70,7 @@ class EventPrinter:
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
+        self.begun = self.begun or isinstance(event, StepStarted | StepDone)
         self.finished = self.finished or isinstance(event, ApplyFinished)
         with suppress(OSError):
             if self._json:
