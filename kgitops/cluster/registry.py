@@ -13,12 +13,16 @@ Laid out the same on every kind of cluster: canonical JSON values, each with ``s
 =====================  ==========================================================================
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from kgitops.cluster.port import RegistryEntry
 from kgitops.model.errors import SafetyError
+from kgitops.model.object_json import owner_to_json, read_owner
 from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json, Owner, RegistryState
+from kgitops.model.strict_json import ShapeError, text
 
+T = TypeVar("T")
 Record = tuple[str, Mapping[str, Json] | None]
 
 
@@ -36,61 +40,66 @@ def owner_record(address: str, owner: Owner | None) -> Record:
     """Who owns ``address`` from now on; None when nobody does."""
     if owner is None:
         return f"own/{address}", None
-    return f"own/{address}", {
-        "schema_version": SCHEMA_VERSION,
-        "project": owner.project,
-        "topic_id": owner.topic_id,
-        "adopted": owner.adopted,
-        "spent": owner.spent,
-        "last_applied": owner.last_applied,
-    }
+    return f"own/{address}", {"schema_version": SCHEMA_VERSION, **owner_to_json(owner)}
 
 
-def read_owner(value: Mapping[str, Json]) -> Owner:
-    """The owner that an ``own/`` record's value holds."""
-    return Owner(
-        project=value["project"],
-        topic_id=value["topic_id"],
-        adopted=value["adopted"],
-        spent=value["spent"],
-        last_applied=value["last_applied"],
-    )
-
-
-def build_registry_state(entries: Iterable[RegistryEntry], topic_id: str) -> RegistryState:
-    """What all entries of a registry, in log order, add up to.
+def build_registry_state(
+    entries: Iterable[RegistryEntry], topic_id: str, before: RegistryState | None = None
+) -> RegistryState:
+    """What entries of a registry add up to, in log order: all, or those that follow ``before``.
 
     Raises:
-        SafetyError: there is no ``meta`` record, or one of a version this kgitops does not know.
+        SafetyError: there is no ``meta`` record, one is damaged, or of a version this kgitops does
+            not know.
     """
-    latest: dict[str, Mapping[str, Json]] = {}
-    offset = -1
+    marked = before is not None
+    offset = before.offset if before else -1
+    projects = dict(before.projects) if before else {}
+    owners = dict(before.owners) if before else {}
     for entry in entries:
         offset = entry.offset
-        if entry.value is None:
-            latest.pop(entry.key, None)
-            continue
-        check_version(entry.key, entry.value)
-        latest[entry.key] = entry.value
-    if META_KEY not in latest:
+        kind, _, name = entry.key.partition("/")
+        if entry.value is not None:
+            check_version(entry.key, entry.value)
+        try:
+            match kind:
+                case "own":
+                    _put(owners, name, entry, _owner)
+                case "project":
+                    _put(projects, name, entry, _project)
+                case _ if entry.key == META_KEY:
+                    marked = entry.value is not None
+        except ShapeError as error:
+            raise SafetyError(
+                f"a registry record is damaged: {error}; nobody can tell who owns what, so restore "
+                "the registry before planning"
+            ) from error
+    if not marked:
         raise SafetyError(
             "the registry has no meta record, so it can't be trusted to know who owns what; "
             "restore the registry, or remove it to start without ownership"
         )
-    return RegistryState(
-        topic_id=topic_id,
-        offset=offset,
-        projects={
-            key.removeprefix("project/"): value["name"]
-            for key, value in latest.items()
-            if key.startswith("project/")
-        },
-        owners={
-            key.removeprefix("own/"): read_owner(value)
-            for key, value in latest.items()
-            if key.startswith("own/")
-        },
-    )
+    return RegistryState(topic_id=topic_id, offset=offset, projects=projects, owners=owners)
+
+
+def _put(
+    found: dict[str, T],
+    name: str,
+    entry: RegistryEntry,
+    read: Callable[[str, Mapping[str, Json]], T],
+) -> None:
+    if entry.value is None:
+        found.pop(name, None)
+    else:
+        found[name] = read(entry.key, entry.value)
+
+
+def _project(key: str, value: Mapping[str, Json]) -> str:
+    return text(value.get("name"), f"{key}.name")
+
+
+def _owner(key: str, value: Mapping[str, Json]) -> Owner:
+    return read_owner({name: value[name] for name in value if name != "schema_version"}, key)
 
 
 def check_version(key: str, value: Mapping[str, Json]) -> None:

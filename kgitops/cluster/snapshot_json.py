@@ -3,22 +3,25 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from kgitops.cluster.registry import owner_record, read_owner
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
+from kgitops.model.object_json import (
+    binding_to_json,
+    owner_to_json,
+    read_binding,
+    read_entity,
+    read_owner,
+    read_quota,
+)
 from kgitops.model.quotas import (
-    ENTITY_TYPES,
     ClientQuotaEntity,
     ClientQuotaState,
-    make_entity,
     quota_text,
 )
-from kgitops.model.registry import SCHEMA_VERSION, Json, Owner, RegistryState
+from kgitops.model.registry import Json, RegistryState
 from kgitops.model.strict_json import (
     ShapeError,
     array,
     boolean,
-    choice,
     integer,
     integer_text,
     mapping,
@@ -48,16 +51,6 @@ SNAPSHOT_KEYS = (
 )
 _TOPIC_KEYS = ("name", "topic_id", "assignment", "configs", "marked_for_deletion", "reassigning")
 _USAGE_KEYS = ("log_start_offsets", "high_watermarks", "size_bytes", "active_groups")
-_BINDING_KEYS = (
-    "resource_type",
-    "resource_name",
-    "pattern_type",
-    "principal",
-    "host",
-    "operation",
-    "permission_type",
-)
-_OWNER_KEYS = ("schema_version", "project", "topic_id", "adopted", "spent", "last_applied")
 
 
 def state_to_json(state: ClusterState) -> dict[str, Json]:
@@ -75,9 +68,7 @@ def state_to_json(state: ClusterState) -> dict[str, Json]:
         ],
         "topics": [_topic_to_json(state.topics[name]) for name in sorted(state.topics)],
         "usage": {name: _usage_to_json(usage) for name, usage in state.usage.items()},
-        "acls": [
-            {key: getattr(binding, key) for key in _BINDING_KEYS} for binding in sorted(state.acls)
-        ],
+        "acls": [binding_to_json(binding) for binding in sorted(state.acls)],
         "quotas": [
             {"entity": dict(entity), "quotas": {k: quota_text(v) for k, v in quota.quotas.items()}}
             for entity, quota in sorted(state.quotas.items(), key=_entity_order)
@@ -115,7 +106,7 @@ def state_from_json(value: Json) -> ClusterState:
             name: _usage(usage, f"usage.{name}")
             for name, usage in mapping(given["usage"], "usage").items()
         },
-        acls=frozenset(array(given["acls"], "acls", _binding)),
+        acls=frozenset(array(given["acls"], "acls", read_binding)),
         quotas={quota.entity: quota for quota in array(given["quotas"], "quotas", _quota)},
         broker_defaults=_texts(given["broker_defaults"], "broker_defaults"),
         registry=_registry(given["registry"], "registry"),
@@ -170,9 +161,7 @@ def _registry_to_json(registry: RegistryState | None) -> Json:
         "topic_id": registry.topic_id,
         "offset": str(registry.offset),
         "projects": dict(registry.projects),
-        "owners": {
-            address: owner_record(address, owner)[1] for address, owner in registry.owners.items()
-        },
+        "owners": {address: owner_to_json(owner) for address, owner in registry.owners.items()},
     }
 
 
@@ -229,41 +218,15 @@ def _texts(value: Json, path: str) -> dict[str, str]:
     return {key: text(item, f"{path}.{key}") for key, item in mapping(value, path).items()}
 
 
-def _binding(value: Json, path: str) -> AclBinding:
-    given = members(value, path, _BINDING_KEYS)
-    return AclBinding(
-        resource_type=choice(ResourceType, given["resource_type"], f"{path}.resource_type"),
-        resource_name=text(given["resource_name"], f"{path}.resource_name"),
-        pattern_type=choice(PatternType, given["pattern_type"], f"{path}.pattern_type"),
-        principal=text(given["principal"], f"{path}.principal"),
-        host=text(given["host"], f"{path}.host"),
-        operation=choice(Operation, given["operation"], f"{path}.operation"),
-        permission_type=choice(PermissionType, given["permission_type"], f"{path}.permission_type"),
-    )
-
-
 def _quota(value: Json, path: str) -> ClientQuotaState:
     given = members(value, path, ("entity", "quotas"))
-    entity = mapping(given["entity"], f"{path}.entity")
-    if not entity or not entity.keys() <= set(ENTITY_TYPES):
-        raise ShapeError(f"{path}.entity is not an entity of {', '.join(ENTITY_TYPES)}")
     return ClientQuotaState(
-        entity=make_entity({k: text_or_none(v, f"{path}.entity.{k}") for k, v in entity.items()}),
+        entity=read_entity(given["entity"], f"{path}.entity"),
         quotas={
-            key: _quota_value(item, f"{path}.quotas.{key}")
+            key: read_quota(item, f"{path}.quotas.{key}")
             for key, item in mapping(given["quotas"], f"{path}.quotas").items()
         },
     )
-
-
-def _quota_value(value: Json, path: str) -> float:
-    try:
-        number = float(text(value, path))
-        if quota_text(number) == value:
-            return number
-    except (ValueError, OverflowError):
-        pass
-    raise ShapeError(f"{path} is not a quota in its shortest decimals")
 
 
 def _registry(value: Json, path: str) -> RegistryState | None:
@@ -275,21 +238,7 @@ def _registry(value: Json, path: str) -> RegistryState | None:
         offset=integer_text(given["offset"], f"{path}.offset"),
         projects=_texts(given["projects"], f"{path}.projects"),
         owners={
-            address: _owner(owner, f"{path}.owners.{address}")
+            address: read_owner(owner, f"{path}.owners.{address}")
             for address, owner in mapping(given["owners"], f"{path}.owners").items()
         },
     )
-
-
-def _owner(value: Json, path: str) -> Owner:
-    given = members(value, path, _OWNER_KEYS)
-    if given["schema_version"] != SCHEMA_VERSION:
-        raise ShapeError(
-            f"{path} has schema version {given['schema_version']}, not {SCHEMA_VERSION}"
-        )
-    text(given["project"], f"{path}.project")
-    text_or_none(given["topic_id"], f"{path}.topic_id")
-    boolean(given["adopted"], f"{path}.adopted")
-    boolean(given["spent"], f"{path}.spent")
-    mapping(given["last_applied"], f"{path}.last_applied")
-    return read_owner(given)

@@ -5,8 +5,9 @@ Keys are snake_case; 64-bit offsets and config values are text, quotas their sho
 
 from typing import assert_never
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.quotas import ENTITY_TYPES, ClientQuotaEntity, quota_text
+from kgitops.model.acls import AclBinding
+from kgitops.model.object_json import binding_to_json, read_binding, read_entity, read_quota
+from kgitops.model.quotas import quota_text
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -43,15 +44,6 @@ _STATE_KEYS = (
     "requested_configs",
     "generated_replica_assignments",
 )
-_BINDING_KEYS = (
-    "resource_type",
-    "resource_name",
-    "pattern_type",
-    "principal",
-    "host",
-    "operation",
-    "permission_type",
-)
 
 
 def request_to_json(request: Request) -> dict[str, Json]:
@@ -79,7 +71,7 @@ def request_to_json(request: Request) -> dict[str, Json]:
                 "deleted_message_offsets": {str(k): str(offsets[k]) for k in sorted(offsets)},
             }
         case CreateAclRequest() | DeleteAclRequest():
-            return {"binding": _binding_to_json(request.binding)}
+            return {"binding": binding_to_json(request.binding)}
         case AlterClientQuotaRequest():
             quotas = request.quotas
             return {
@@ -132,15 +124,15 @@ def request_from_json(api: str, body: Json) -> Request:
                 },
             )
         case "CreateAcl":
-            return CreateAclRequest(binding=_binding(members(body, "body", ("binding",))))
+            return CreateAclRequest(binding=_binding(body))
         case "DeleteAcl":
-            return DeleteAclRequest(binding=_binding(members(body, "body", ("binding",))))
+            return DeleteAclRequest(binding=_binding(body))
         case "AlterClientQuota":
             given = members(body, "body", ("entity", "quotas"))
             return AlterClientQuotaRequest(
-                entity=_entity(given["entity"], "body.entity"),
+                entity=read_entity(given["entity"], "body.entity"),
                 quotas={
-                    key: _quota(value, f"body.quotas.{key}")
+                    key: None if value is None else read_quota(value, f"body.quotas.{key}")
                     for key, value in mapping(given["quotas"], "body.quotas").items()
                 },
             )
@@ -191,48 +183,9 @@ def _replicas(value: Json, path: str) -> tuple[int, ...]:
     return array(value, path, integer)
 
 
-def _binding_to_json(binding: AclBinding) -> dict[str, Json]:
-    return {key: str(getattr(binding, key)) for key in _BINDING_KEYS}
-
-
 def _binding(body: Json) -> AclBinding:
-    path = "body.binding"
-    given = members(body["binding"], path, _BINDING_KEYS)
-    return AclBinding(
-        resource_type=choice(ResourceType, given["resource_type"], f"{path}.resource_type"),
-        resource_name=text(given["resource_name"], f"{path}.resource_name"),
-        pattern_type=choice(PatternType, given["pattern_type"], f"{path}.pattern_type"),
-        principal=text(given["principal"], f"{path}.principal"),
-        host=text(given["host"], f"{path}.host"),
-        operation=choice(Operation, given["operation"], f"{path}.operation"),
-        permission_type=choice(PermissionType, given["permission_type"], f"{path}.permission_type"),
-    )
-
-
-def _entity(value: Json, path: str) -> ClientQuotaEntity:
-    given = mapping(value, path)
-    unknown = [kind for kind in given if kind not in ENTITY_TYPES]
-    if unknown or not given:
-        raise ShapeError(f"{path} is not an entity of {', '.join(ENTITY_TYPES)}")
-    return tuple(
-        (kind, text_or_none(given[kind], f"{path}.{kind}"))
-        for kind in ENTITY_TYPES
-        if kind in given
-    )
+    return read_binding(members(body, "body", ("binding",))["binding"], "body.binding")
 
 
 def _quota_to_json(value: float | None) -> str | None:
     return None if value is None else quota_text(value)
-
-
-def _quota(value: Json, path: str) -> float | None:
-    if value is None:
-        return None
-    decimals = text(value, path)
-    try:
-        number = float(decimals)
-        if quota_text(number) == decimals:
-            return number
-    except (ValueError, OverflowError):
-        pass
-    raise ShapeError(f"{path} is not a quota in its shortest decimals")

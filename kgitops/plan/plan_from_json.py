@@ -5,6 +5,7 @@ from functools import cache
 
 from kgitops.model.canonical_json import plain_json
 from kgitops.model.capabilities import Validation
+from kgitops.model.object_json import read_owner
 from kgitops.model.registry import Json, Owner
 from kgitops.model.request_json import request_from_json
 from kgitops.model.source import Finding, Severity, Source
@@ -181,16 +182,7 @@ def _field(value: Json, path: str) -> FieldChange:
 
 
 def _owner(value: Json, path: str) -> Owner | None:
-    if value is None:
-        return None
-    given = members(value, path, ("project", "topic_id", "adopted", "spent", "last_applied"))
-    return Owner(
-        project=text(given["project"], f"{path}.project"),
-        topic_id=text_or_none(given["topic_id"], f"{path}.topic_id"),
-        adopted=boolean(given["adopted"], f"{path}.adopted"),
-        spent=boolean(given["spent"], f"{path}.spent"),
-        last_applied=mapping(plain_json(given["last_applied"]), f"{path}.last_applied"),
-    )
+    return None if value is None else read_owner(value, path)
 
 
 def _precondition(value: Json, path: str) -> Precondition:

@@ -6,6 +6,7 @@ whoever reads a plan compares what it derives itself with what is written.
 
 from kgitops import __version__
 from kgitops.model.canonical_json import plain_json
+from kgitops.model.object_json import owner_to_json
 from kgitops.model.registry import Json, Owner
 from kgitops.model.request_json import request_to_json
 from kgitops.model.requests import api_name
@@ -175,13 +176,7 @@ def _source_to_json(source: Source | None) -> dict[str, Json] | None:
 def _owner_to_json(owner: Owner | None) -> dict[str, Json] | None:
     if owner is None:
         return None
-    return {
-        "project": owner.project,
-        "topic_id": owner.topic_id,
-        "adopted": owner.adopted,
-        "spent": owner.spent,
-        "last_applied": plain_json(owner.last_applied),
-    }
+    return {**owner_to_json(owner), "last_applied": plain_json(owner.last_applied)}
 
 
 def _precondition_to_json(precondition: Precondition) -> dict[str, Json]:

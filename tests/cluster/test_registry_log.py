@@ -141,3 +141,32 @@ def test_it_survives_its_process(tmp_path: Path):
     with closing(boot(path)) as cluster:
         assert cluster.registry.read() == before
         assert cluster.registry.append([("lock/b", entry(2))]) == 3
+
+
+def test_a_damaged_owner_stops_planning():
+    """Nobody can tell whose the object is, so nothing may be concluded."""
+    cluster = a_cluster()
+    address, owner = "own/topic/a", {"schema_version": 1, "project": 7}
+    cluster.registry.append([(address, owner)])
+    with pytest.raises(SafetyError, match="own/topic/a has no key 'topic_id'"):
+        cluster.read_state()
+
+
+def test_what_is_read_batch_by_batch_is_what_is_read_at_once(tmp_path: Path):
+    """The state is carried on from what was known, deletions and new owners included."""
+    cluster = a_cluster(tmp_path / "store.db")
+    batches = [
+        [owner_record("topic/a", an_owner_of("p")), owner_record("topic/b", an_owner_of("p"))],
+        [project_record("p", "payments")],
+        [owner_record("topic/a", None), owner_record("topic/b", an_owner_of("q"))],
+        [("lock/x", {"schema_version": 1}), ("lock/x", None)],
+    ]
+    for batch in batches:
+        cluster.registry.append(batch)
+        fresh = a_cluster(tmp_path / "store.db")
+        assert cluster.read_state().registry == fresh.read_state().registry
+        fresh.close()
+
+
+def an_owner_of(project: str) -> Owner:
+    return Owner(project=project, last_applied={"kind": "Topic"}, topic_id="t")

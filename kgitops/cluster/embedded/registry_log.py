@@ -73,9 +73,13 @@ class EmbeddedRegistryLog:
         topic_id = self._store.meta(_TOPIC_ID)
         if topic_id is None:
             return None
-        last = self._last_offset()
-        if self._state is None or (self._state.topic_id, self._state.offset) != (topic_id, last):
+        known = self._state
+        if known is None or known.topic_id != topic_id:
             self._state = build_registry_state(self._entries(0), topic_id)
+        elif known.offset != self._last_offset():
+            # An apply reads after every batch: only what came since may cost anything.
+            news = self._entries(known.offset + 1)
+            self._state = build_registry_state(news, topic_id, before=known)
         return self._state
 
     def _last_offset(self) -> int:
