@@ -170,19 +170,21 @@ def declared_quotas(draw: st.DrawFn) -> DesiredQuota:
 
 @st.composite
 def projects(
-    draw: st.DrawFn, team: Team, before: DesiredState | None, state: ClusterState
+    draw: st.DrawFn, team: Team, before: DesiredState | None, state: ClusterState | None = None
 ) -> DesiredState:
     """What a team declares: something new, or what it declared before with a few edits.
 
-    Limits on deletions are lifted, they have tests of their own. A document that goes may leave a
-    Tombstone behind, and Tombstones stay around when they are spent.
+    Who knows the cluster's ``state`` seldom asks for what can't be done. Limits on deletions are
+    lifted, they have tests of their own. A document that goes may leave a Tombstone behind, and
+    Tombstones stay around when they are spent.
     """
+    topics = state.topics if state else {}
     kept: dict[str, DesiredObject] = {}
     for item in _objects(before):
         if draw(st.integers(0, 2)):
-            kept[item.address] = _kept_up(draw, item, state)
+            kept[item.address] = _kept_up(draw, item, topics)
     for name in draw(st.sets(st.sampled_from(TOPICS), max_size=3)):
-        topic = draw(declared_topics(name, state.topics.get(name)))
+        topic = draw(declared_topics(name, topics.get(name)))
         kept[topic.address] = topic
     for binding in draw(st.sets(bindings, max_size=3)):
         acl = an_acl(binding, deletion_policy=draw(policies))
@@ -202,9 +204,11 @@ def projects(
     )
 
 
-def _kept_up(draw: st.DrawFn, item: DesiredObject, state: ClusterState) -> DesiredObject:
+def _kept_up(
+    draw: st.DrawFn, item: DesiredObject, topics: Mapping[str, TopicState]
+) -> DesiredObject:
     """A document; mostly the team has noticed that others added partitions."""
-    topic = state.topics.get(item.name) if isinstance(item, DesiredTopic) else None
+    topic = topics.get(item.name) if isinstance(item, DesiredTopic) else None
     if topic is None or topic.num_partitions <= item.partitions or draw(_seldom):
         return item
     return replace(
