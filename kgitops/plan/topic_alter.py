@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.registry import Json
+from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default
 from kgitops.model.topics import Assignment, TopicState
 from kgitops.plan import risks
@@ -19,7 +20,7 @@ from kgitops.plan.planning import (
     taking_risks,
 )
 from kgitops.plan.risks import worst_first
-from kgitops.plan.topic_configs import ConfigDiff, diff_configs
+from kgitops.plan.topic_configs import ConfigDiff, config_conflicts, diff_configs
 from kgitops.plan.topic_impact import topic_impact
 from kgitops.plan.topic_records import records_to_delete
 from kgitops.plan.topic_replicas import replica_risk, unreachable_min_isr, wanted_replicas
@@ -40,7 +41,9 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
     replicas = wanted_replicas(planning, topic, state)
     effective = _Effective(state, configs, planning.current.broker_defaults)
     records = records_to_delete(planning, topic, state, effective.value("cleanup.policy"))
-    if replicas is None or records is None:
+    conflicts = effective.conflicts(topic) if configs.requested else []
+    planning.outcome.findings += conflicts
+    if replicas is None or records is None or conflicts:
         return
     assignment = replicas.final
     fields = (*configs.fields, *_shape_fields(state, assignment), *_record_fields(records))
@@ -107,11 +110,16 @@ class _Effective:
     def __init__(self, state: TopicState, diff: ConfigDiff, defaults: Mapping[str, str]) -> None:
         merged = {**state.configs, **diff.requested}
         self.configs = {key: value for key, value in merged.items() if value is not None}
+        self._existing = state.configs
         self._defaults = defaults
 
     def value(self, key: str) -> str | None:
         """What is in effect, whoever set it."""
         return self.configs.get(key) or effective_default(key, self._defaults)[0]
+
+    def conflicts(self, topic: DesiredTopic) -> list[Finding]:
+        """What in it does not go together."""
+        return config_conflicts(topic, self.configs, self._existing, self._defaults)
 
 
 def _shape_fields(state: TopicState, wanted: Assignment) -> list[FieldChange]:

@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kgitops.desired.state import ConfigsPolicy, DesiredTopic
-from kgitops.model.topic_configs import effective_default, is_throttle, normal_value
+from kgitops.model.source import Finding
+from kgitops.model.topic_configs import (
+    configs_problems,
+    effective_default,
+    is_throttle,
+    normal_value,
+)
 from kgitops.plan.config_risks import config_risk
 from kgitops.plan.plan import Drift, FieldChange
 
@@ -43,6 +49,27 @@ def diff_configs(
         fields=tuple(fields),
         drift=tuple(_drift(desired, current, last, set(requested))),
     )
+
+
+def config_conflicts(
+    desired: DesiredTopic,
+    after: Mapping[str, str],
+    existing: Mapping[str, str],
+    broker_defaults: Mapping[str, str],
+) -> list[Finding]:
+    """What Kafka would refuse of all the configs that the topic is going to have together.
+
+    The manifests alone can't tell: keys of others and the brokers' defaults count as well.
+    """
+    problems = configs_problems(after, broker_defaults=broker_defaults, existing=existing)
+    return [
+        Finding(
+            source=desired.located.at("spec", "configs", key),
+            problem=f"the topic {desired.name!r} can't be configured so: {problem}",
+            advice="declare configs that go together; a default may come from the cluster",
+        )
+        for key, problem in problems
+    ]
 
 
 def _field(

@@ -16,6 +16,7 @@ from kgitops.plan.planning import Planning, protection_fields, taking_risks
 from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.risks import worst_first
 from kgitops.plan.topic_alter import plan_alteration
+from kgitops.plan.topic_configs import config_conflicts
 from kgitops.plan.topic_impact import topic_impact
 from kgitops.plan.topic_records import refuse_records
 from kgitops.plan.topic_replicas import unreachable_min_isr, wanted_replicas
@@ -88,7 +89,9 @@ def _creatable(planning: Planning, topic: DesiredTopic, names: dict[str, str]) -
 
 def _create(planning: Planning, topic: DesiredTopic) -> None:
     replicas = wanted_replicas(planning, topic, None)
-    if replicas is None:
+    conflicts = config_conflicts(topic, topic.configs, {}, planning.current.broker_defaults)
+    planning.outcome.findings += conflicts
+    if replicas is None or conflicts:
         return
     address = topic.address
     missing = bool(planning.ownership.last_applied(address))

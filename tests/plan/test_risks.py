@@ -56,6 +56,7 @@ def config(before: Mapping[str, str], after: Mapping[str, str]) -> Scenario:
     return change(a_topic(configs=before), a_topic(configs=after))
 
 
+TIERED = "remote.storage.enable"
 TWO = a_topic(assignment=((1, 2), (2, 3)))
 
 SCENARIOS: dict[Risk, Scenario] = {
@@ -82,7 +83,7 @@ SCENARIOS: dict[Risk, Scenario] = {
     risks.LEADER_ORDER: change(TWO, a_topic(assignment=((2, 1), (2, 3)))),
     risks.MIN_ISR_UNREACHABLE: create(a_topic(configs={"min.insync.replicas": "2"})),
     risks.THROTTLE_CONFIG: config({}, {"leader.replication.throttled.replicas": "*"}),
-    risks.REMOTE_DISABLE: config({"remote.storage.enable": "true"}, {}),
+    risks.REMOTE_DISABLE: config({TIERED: "true"}, {"remote.log.delete.on.disable": "true"}),
     risks.UNCLEAN_ELECTION: config({}, {"unclean.leader.election.enable": "true"}),
     risks.REGISTRY_ONLY: change(a_topic(deletion_policy=DELETE), a_topic()),
     risks.PROTECTION_LOWERED: change(a_topic(), a_topic(deletion_policy=DELETE)),
@@ -200,6 +201,8 @@ def two_values(found: TopicConfig) -> tuple[str, str]:
 
 def planned_risks(key: str) -> dict[str, set[Risk]]:
     low, high = two_values(topic_configs()[key])
+    # Kafka takes tiered storage away only where what it holds may go as well.
+    beside = {"remote.log.delete.on.disable": "true"} if key == TIERED else {}
     moves = {
         "set": ({}, {key: high}),
         "raise": ({key: low}, {key: high}),
@@ -208,7 +211,7 @@ def planned_risks(key: str) -> dict[str, set[Risk]]:
     }
     found = {}
     for move, (before, after) in moves.items():
-        (change,) = plan_of(*config(before, after)).changes
+        (change,) = plan_of(*config({**beside, **before}, {**beside, **after})).changes
         (field,) = change.fields
         assert field.path == f"configs.{key}"
         assert field.risk in change.risks

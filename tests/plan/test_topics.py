@@ -265,6 +265,33 @@ def test_drift_that_the_document_accepts_is_remembered() -> None:
     assert change.owner_after == an_owner(a_topic(configs={RETENTION: "2"}))
 
 
+def test_configs_that_do_not_go_together_are_an_error_whoever_set_them() -> None:
+    """LogConfig.validate looks at the whole: undeclared keys and the brokers' defaults count."""
+    low = a_topic(configs={"max.compaction.lag.ms": "5"})
+    lag = {"min.compaction.lag.ms": "9"}
+    finding = failed(low, with_changes(applied(a_topic()), a_topic_state(configs=lag)))
+    assert finding.startswith(
+        str(Place("orders.yaml").at("spec", "configs", "min.compaction.lag.ms"))
+    )
+    assert "more than max.compaction.lag.ms, which is 5" in finding
+    assert "more than max" in failed(low, applied(a_topic(), broker_defaults=lag))
+    assert "more than max" in failed(low, a_cluster(broker_defaults=lag))
+
+
+def test_configs_that_nobody_changes_are_not_judged() -> None:
+    """What stands on the cluster stands; only a request would be refused."""
+    configs = {"min.compaction.lag.ms": "9", "max.compaction.lag.ms": "5"}
+    plan = plan_of(a_desired(a_topic()), a_cluster(a_topic_state(configs=configs)))
+    assert only_change(plan).actions == (Action.ADOPT,)
+
+
+def test_tiered_storage_can_not_be_turned_off_while_what_it_holds_must_stay() -> None:
+    tiered = {"remote.storage.enable": "true"}
+    assert "remote.log.delete.on.disable=true" in failed(
+        a_topic(), applied(a_topic(configs=tiered))
+    )
+
+
 # Partitions and replicas
 
 
