@@ -94,12 +94,20 @@ def main(words: Sequence[str]) -> int:
         return _interrupted(signal.SIGINT)
     except typer.Exit as done:
         return done.exit_code
+    except OSError as error:
+        return refuse(_about_a_path(error), as_json=as_json)
     except Exception as error:  # noqa: BLE001 (the last resort says one sentence too)
         usage = usage_error(error)
         if usage:
             return refuse(usage, as_json=as_json)
         return unexpected(error, words, as_json=as_json)
     return result if isinstance(result, int) else int(ExitCode.SUCCESS)
+
+
+def _about_a_path(error: OSError) -> KgitopsError:
+    """Some names no file can have, and some files vanish between two looks."""
+    reason = (error.strerror or str(error)).lower()
+    return KgitopsError(f"{error.filename or 'a file'}: {reason}; correct the path")
 
 
 def _interrupted(number: int) -> int:

@@ -111,11 +111,11 @@ def test_an_apply_shows_a_bar_on_a_terminal(project: Project) -> None:
     "words", [("plan",), ("apply", "--auto-approve"), ("drift",), ("validate",)]
 )
 def test_a_pipe_sees_no_progress(
-    words: tuple[str, ...], project: Project, process: Kgitops
+    words: tuple[str, ...], project: Project, kgitops: Kgitops
 ) -> None:
     project.write(topic())
     command, *options = words
-    ran = process(command, "payments", *options)
+    ran = kgitops(command, "payments", *options)
     assert (ran.code, ran.err) == (0, "")
 
 
@@ -152,7 +152,7 @@ def test_an_apply_whose_reader_goes_away_is_finished(long: Project, kgitops: Kgi
     assert kgitops("plan", "payments", "--detailed-exitcode").code == 0
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&- <&-"])
 def test_closed_streams_do_not_stop_an_apply(closed: str, project: Project, here: Path) -> None:
     project.write(topic())
     line = " ".join([*KGITOPS, "apply", "payments", "--auto-approve", closed])

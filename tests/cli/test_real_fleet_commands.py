@@ -111,10 +111,17 @@ if FLEET.is_dir():
             said[key] = said.get(key, 0) + 1
         assert said == REMOVED
 
-    def test_after_the_advice_the_whole_fleet_applies(fleet: Project, kgitops: Kgitops) -> None:
+    def test_after_the_advice_the_whole_fleet_applies_and_its_export_plans_to_nothing(
+        fleet: Project, kgitops: Kgitops
+    ) -> None:
+        manifests = fleet.folder / "manifests"
         without_lines(lines_of(findings(kgitops, fleet)))
-        assert counts(fleet.folder / "manifests") == (1114, 451)
+        assert counts(manifests) == (1114, 451)
         assert_applies_and_plans_to_nothing(fleet, kgitops)
+        shutil.rmtree(manifests)
+        assert kgitops("export", fleet.folder, "-o", manifests).code == 0
+        again = kgitops("plan", fleet.folder, "--detailed-exitcode")
+        assert (again.code, "No changes." in again.out) == (0, True)
 
     def test_without_the_refused_documents_the_rest_applies(
         fleet: Project, kgitops: Kgitops
@@ -123,14 +130,3 @@ if FLEET.is_dir():
         assert left_out == 104  # some have several of these keys
         assert counts(fleet.folder / "manifests") == (1114 - left_out, 451)
         assert_applies_and_plans_to_nothing(fleet, kgitops)
-
-    def test_an_export_of_the_fleet_asks_for_no_request(
-        fleet: Project, kgitops: Kgitops, here: Path
-    ) -> None:
-        without_lines(lines_of(findings(kgitops, fleet)))
-        assert kgitops("apply", fleet.folder, "--auto-approve").code == 0
-        manifests = fleet.folder / "manifests"
-        shutil.rmtree(manifests)
-        assert kgitops("export", fleet.folder, "-o", manifests).code == 0
-        again = kgitops("plan", fleet.folder, "--detailed-exitcode")
-        assert (again.code, "No changes." in again.out) == (0, True)
