@@ -55,6 +55,8 @@ class ChosenCluster:
             raise
         except KgitopsError as error:
             secrets = {text: name for text, name in self.env_values.items() if text in self.url}
+            if not secrets:
+                raise
             raise _without(error, secrets) from error
 
 
