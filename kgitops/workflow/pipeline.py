@@ -1,8 +1,7 @@
-"""The whole pipeline on one page: load, read, plan, validate, seal; approve, apply.
+"""The whole pipeline on one page: load, read, plan, let the brokers judge, seal.
 
-YAML -> manifests -> desired -+
-+-> plan -> policy -> apply -> cluster.execute
-cluster.read_state -> current-+
+What is declared (``load_desired``) and what is there (``read_state``) meet in ``make_plan``; a
+sealed plan is what ``workflow.execution`` approves and applies, exactly it or nothing.
 """
 
 import secrets

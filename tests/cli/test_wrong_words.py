@@ -15,6 +15,7 @@ MISTAKES = {
     "": "Usage: kgitops",
     "paln": "no such command 'paln'; did you mean plan?",
     "aply payments": "no such command 'aply'; did you mean apply?",
+    "plan ''": "an argument is empty",
     "terraform": "no such command 'terraform'; see kgitops --help",
     "--verison": "no such option: --verison; did you mean --version?",
     "plan payments --taget topic/orders": "no such option: --taget; did you mean --target?",
