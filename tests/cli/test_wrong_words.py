@@ -4,6 +4,7 @@ Each runs where ``payments`` is a project that was applied, ``plan.json`` a plan
 ``state.json`` a snapshot, ``full`` a folder with something in it and ``notes.txt`` some text.
 """
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,7 @@ def test_a_mistake_is_said_in_one_sentence_and_nothing_happens(
     line: str, world: Project, kgitops: Kgitops, here: Path
 ) -> None:
     before = world.records(), files_below(here)
-    ran = kgitops(*line.split())
+    ran = kgitops(*shlex.split(line))
     assert ran.code == 64, ran.said
     assert MISTAKES[line] in ran.said
     assert "Traceback" not in ran.said

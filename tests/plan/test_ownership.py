@@ -51,8 +51,11 @@ def refused(plan: Plan) -> str:
 
 @every_kind
 def test_a_declared_object_that_is_not_there_is_created(item: DesiredObject) -> None:
-    change = only_change(plan_of(a_desired(item), a_cluster()))
+    plan = plan_of(a_desired(item), a_cluster())
+    change = only_change(plan)
+    assert not plan.drift
     assert change.actions == (Action.CREATE,)
+    assert change.because == "it is declared"
     assert change.owner_before is None
     assert change.owner_after is not None
     assert change.owner_after.project == UID
@@ -132,6 +135,27 @@ def test_a_topic_made_anew_outside_is_adopted() -> None:
     assert change.owner_after.topic_id == "made-anew"
 
 
+@every_kind
+@pytest.mark.parametrize("project", [UID, "theirs"])
+@pytest.mark.parametrize("there", [True, False], ids=["made anew", "absent"])
+def test_what_a_tombstone_deleted_is_nobodys_when_it_is_declared_again(
+    item: DesiredObject, project: str, there: bool
+) -> None:
+    current = a_cluster(
+        *([on_cluster(item)] if there else []),
+        owners={item.address: an_owner(item, project=project, spent=True)},
+        projects={UID: PROJECT, "theirs": "theirs"},
+    )
+    plan = plan_of(a_desired(item), current)
+    change = only_change(plan)
+    assert change.actions == ((Action.ADOPT,) if there else (Action.CREATE,))
+    assert change.preconditions[0].owner is None
+    assert change.owner_before is not None
+    assert change.owner_before.spent
+    assert not plan.drift
+    assert risks.OBJECT_TAKEN not in change.risks
+
+
 # Registry-only changes
 
 
@@ -209,6 +233,7 @@ def test_another_projects_object_is_refused_and_left_alone(item: DesiredObject) 
     assert "'theirs'" in sentence
     assert "takeFrom" in sentence
     assert plan.kept == (Kept(address=item.address, rule="foreign"),)
+    assert not plan.changes
 
 
 @every_kind

@@ -100,6 +100,7 @@ def test_each_kind_has_its_own_count() -> None:
 
 
 def test_a_project_may_set_its_own_limits() -> None:
+    assert deleting(1, of=50, safety=Safety(max_deletes=0)).verdict.stops
     assert deleting(2, of=50, safety=Safety(max_deletes=1)).verdict.stops
     loose = Safety(max_deletes=20, max_delete_percent=100)
     assert not deleting(20, of=20, safety=loose).verdict.stops

@@ -623,6 +623,8 @@ def test_offsets_that_can_not_be_read_are_deleted_once() -> None:
     """Log start offsets never go back, so what was applied to this topic id is done."""
     topic = a_topic(delete_records_before={0: 5})
     assert records(plan_of(a_desired(topic), applied(a_topic()))) == {0: 5}
+    other_partitions = with_records(a_topic(), (), ())
+    assert records(plan_of(a_desired(topic), other_partitions)) == {0: 5}
     assert not plan_of(a_desired(topic), applied(topic)).changes
     further = a_topic(delete_records_before={0: 6})
     assert records(plan_of(a_desired(further), applied(topic))) == {0: 6}
