@@ -112,6 +112,16 @@ def test_an_allow_that_a_deny_overruled_is_no_loss() -> None:
         ),
         (
             READ,
+            a_binding(permission="Deny", name="*"),
+            "User:billing Read topic orders (literal)",
+        ),
+        (
+            a_binding(name="*"),
+            a_binding(permission="Deny", name="*"),
+            "User:billing Read topic * (literal)",
+        ),
+        (
+            READ,
             a_binding(permission="Deny", host="10.0.0.1"),
             "User:billing Read topic orders (literal) from 10.0.0.1",
         ),

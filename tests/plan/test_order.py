@@ -44,14 +44,14 @@ def test_changes_run_from_making_to_breaking() -> None:
         a_quota(an_entity(user="old")),
     ]
     after = [
-        a_topic("new"),
+        a_topic("zz-new"),
         a_topic("same", configs={"retention.ms": "1"}),
         an_acl(allow),
         an_acl(deny),
         a_quota(an_entity(user="new")),
     ]
     assert [change.address for change in plan(before, after).changes] == [
-        "topic/new",
+        "topic/zz-new",
         "topic/same",
         "quota/user=new",
         an_acl(deny).address,
