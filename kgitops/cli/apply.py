@@ -54,7 +54,9 @@ def apply(
     full: Full = False,
     no_color: NoColor = False,
 ) -> int:
-    """Execute a saved plan, exactly it or nothing; or plan, ask and execute.
+    """Execute a saved plan, or plan, ask and execute.
+
+    A saved plan is executed exactly, or nothing is. With --resume an unfinished run goes on.
 
     Example: kgitops apply plan.json
     """

@@ -21,7 +21,9 @@ def drift(
     full: Full = False,
     no_color: NoColor = False,
 ) -> int:
-    """Show what differs from what this project last applied; reads no manifests.
+    """Show what others changed since the last apply.
+
+    Compares the cluster with what this project last applied; reads no manifests.
 
     Example: kgitops drift examples/quickstart --detailed-exitcode
     """

@@ -14,7 +14,9 @@ def export(
     cluster: ClusterName = None,
     no_color: NoColor = False,
 ) -> None:
-    """Write what a cluster holds as manifests that plan to no request at all.
+    """Write a cluster as manifests.
+
+    Planned against the same cluster they ask for no request at all.
 
     Example: kgitops export examples/quickstart -o exported
     """

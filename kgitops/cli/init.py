@@ -11,7 +11,9 @@ def init(
         Path, typer.Argument(metavar="DIR", help="Where. Default: this folder.")
     ] = Path(),
 ) -> None:
-    """Write a project file, an example manifest and a CI workflow; overwrite nothing.
+    """Start a new project.
+
+    Writes a project file, an example manifest and a CI workflow; overwrites nothing.
 
     Example: kgitops init payments
     """

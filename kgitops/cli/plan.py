@@ -42,7 +42,9 @@ def plan(
     full: Full = False,
     no_color: NoColor = False,
 ) -> int:
-    """Compare manifests with the cluster and show exactly what an apply would do.
+    """Show exactly what an apply would do.
+
+    Compares the manifests with the cluster, lets its brokers judge, and changes nothing.
 
     Example: kgitops plan examples/quickstart -o plan.json
     """

@@ -19,7 +19,7 @@ def schema(
         ),
     ] = None,
 ) -> None:
-    """Print the JSON Schema of one kind of document, or of all.
+    """Print the JSON Schema of a kind, or of all.
 
     Example: kgitops schema Topic
     """

@@ -23,7 +23,9 @@ def snapshot(
     cluster: ClusterName = None,
     no_color: NoColor = False,
 ) -> None:
-    """Write the state of the cluster as JSON, to plan against offline.
+    """Write the cluster's state to a file.
+
+    The JSON of it can be planned against offline with plan --snapshot.
 
     Example: kgitops snapshot examples/quickstart -o state.json
     """

@@ -4,7 +4,9 @@ from kgitops.cli.options import ClusterName, NoColor, Paths
 
 
 def validate(paths: Paths = None, cluster: ClusterName = None, no_color: NoColor = False) -> None:
-    """Check manifests without a cluster: schema, references, duplicates, Kafka's own rules.
+    """Check manifests without a cluster.
+
+    Schema, references, duplicates and Kafka's own rules, each finding at FILE:LINE:COLUMN.
 
     Example: kgitops validate examples/quickstart
     """

@@ -553,6 +553,12 @@ def test_min_insync_replicas_that_leaves_no_broker_to_lose_is_named(
     assert (risks.MIN_ISR_UNREACHABLE in change.risks) is unreachable
 
 
+def test_a_change_of_something_else_does_not_name_it_again() -> None:
+    low = {MIN_ISR: "2"}
+    change = planned(a_topic(configs={**low, RETENTION: "1"}), applied(a_topic(configs=low)))
+    assert risks.MIN_ISR_UNREACHABLE not in change.risks
+
+
 # deleteRecordsBefore
 
 
