@@ -31,8 +31,7 @@ def access_losses(
     denies = [acl for acl in added if acl.permission_type is PermissionType.DENY]
     if denies:
         allows = Rules((a, a) for a in before if a.permission_type is PermissionType.ALLOW)
-        meetings = (_meet(allow, deny) for deny in denies for allow in allows.meeting(deny))
-        questions |= {meeting for meeting in meetings if meeting is not None}
+        questions |= {_meet(allow, deny) for deny in denies for allow in allows.meeting(deny)}
     if not questions:
         return ()
     check = _Check(old=_rules(before), new=_rules((before | added) - removed))
@@ -92,10 +91,8 @@ def _resource(question: AclBinding) -> str:
     return f"{question.resource_type} {question.resource_name} ({question.pattern_type}){where}"
 
 
-def _meet(allow: AclBinding, deny: AclBinding) -> AclBinding | None:
-    """What an Allow grants where a Deny reaches: the narrower of each part, None if they miss."""
-    if allow.host != deny.host and "*" not in (allow.host, deny.host):
-        return None
+def _meet(allow: AclBinding, deny: AclBinding) -> AclBinding:
+    """What an Allow grants where a Deny that meets it reaches: the narrower of each part."""
     narrower = allow if covers(deny, allow) else deny
     return replace(
         allow,

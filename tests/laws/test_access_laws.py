@@ -155,8 +155,8 @@ def forget_what_is_implied(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(access, "_granted", lambda acl: frozenset({acl.operation}))
 
 
-def forget_new_denies(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(access, "_meet", lambda *_: None)
+def forget_narrow_denies(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(access, "_meet", lambda allow, _: allow)
 
 
 def overlook_what_stays(patch: pytest.MonkeyPatch) -> None:
@@ -171,7 +171,7 @@ def wait_for_nothing(patch: pytest.MonkeyPatch) -> None:
     ("law", "mutate"),
     [
         (every_loss_is_told, forget_what_is_implied),
-        (every_loss_is_told, forget_new_denies),
+        (every_loss_is_told, forget_narrow_denies),
         (only_losses_are_told, overlook_what_stays),
         (no_order_opens_a_window, wait_for_nothing),
     ],

@@ -69,6 +69,7 @@ def test_what_exists_and_nobody_manages_is_adopted_without_a_request(item: Desir
     change = only_change(plan_of(a_desired(item), a_cluster(on_cluster(item))))
     assert change.actions == (Action.ADOPT,)
     assert change.requests == ()
+    assert change.because == "it exists and nobody manages it"
     assert change.owner_after is not None
     assert change.owner_after.adopted
     assert change.preconditions[0].exists
@@ -157,6 +158,14 @@ def test_what_a_tombstone_deleted_is_nobodys_when_it_is_declared_again(
 
 
 # Registry-only changes
+
+
+@pytest.mark.parametrize("kind", [a_topic, an_acl, a_quota])
+def test_a_registry_write_that_adopts_nothing_carries_no_adoption(kind: type) -> None:
+    written = kind(deletion_policy=DeletionPolicy.PROTECT)
+    change = only_change(plan_of(a_desired(written), applied(kind())))
+    assert change.actions == (Action.UPDATE,)
+    assert change.risks == (risks.REGISTRY_ONLY,)
 
 
 def test_a_change_of_policy_alone_is_a_registry_write() -> None:

@@ -119,6 +119,9 @@ def test_a_quota_that_matches_but_was_remembered_otherwise_is_a_registry_write()
     change = only_change(plan_of(a_desired(a_quota(producer_byte_rate=5)), current))
     assert change.risks == (risks.REGISTRY_ONLY,)
     assert change.because == "its document says more than was last applied"
+    (field,) = change.fields
+    assert field.path == "lastApplied.quotas.producer_byte_rate"
+    assert (field.before, field.after) == ("1", "5")
 
 
 def test_keys_of_others_do_not_make_a_declared_entity_theirs() -> None:

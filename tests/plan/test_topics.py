@@ -339,6 +339,11 @@ def test_where_replicas_stand_is_nobodys_business_if_only_their_number_is_declar
     assert not plan_of(a_desired(a_topic()), current).changes
 
 
+def test_a_replica_on_a_broker_that_is_gone_is_not_moved_unasked() -> None:
+    state = a_topic_state(assignment=((1, 9), (2, 3), (3, 1)))
+    assert not plan_of(a_desired(a_topic()), with_changes(applied(a_topic()), state)).changes
+
+
 @pytest.mark.parametrize(
     ("wanted", "code"),
     [
@@ -630,7 +635,9 @@ def test_offsets_that_can_not_be_read_are_deleted_once() -> None:
     topic = a_topic(delete_records_before={0: 5})
     assert records(plan_of(a_desired(topic), applied(a_topic()))) == {0: 5}
     other_partitions = with_records(a_topic(), (), ())
-    assert records(plan_of(a_desired(topic), other_partitions)) == {0: 5}
+    unknown = plan_of(a_desired(topic), other_partitions)
+    assert records(unknown) == {0: 5}
+    assert "records_deleted" not in only_change(unknown).impact
     assert not plan_of(a_desired(topic), applied(topic)).changes
     further = a_topic(delete_records_before={0: 6})
     assert records(plan_of(a_desired(further), applied(topic))) == {0: 6}
