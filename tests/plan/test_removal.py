@@ -24,6 +24,7 @@ from builders import (
     with_changes,
 )
 
+from kgitops.apply.preconditions import check_preconditions
 from kgitops.desired.state import DeletionPolicy, DesiredObject, Tombstone
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterClientQuotaRequest, DeleteAclRequest, DeleteTopicRequest
@@ -66,6 +67,7 @@ def test_an_absent_object_whose_policy_is_delete_is_deleted(
     gone: DesiredObject, request_type: type
 ) -> None:
     change = only_change(without(gone))
+    assert check_preconditions(change.preconditions, applied(OTHER, gone)) == ()
     assert change.actions == (Action.DELETE,)
     assert [type(planned.request) for planned in change.requests] == [request_type]
     assert change.owner_before == an_owner(gone)
@@ -164,6 +166,8 @@ def test_what_is_gone_already_is_only_forgotten(item: DesiredObject) -> None:
     assert change.actions == (Action.FORGET,)
     assert change.requests == ()
     assert "already gone" in change.because
+    assert check_preconditions(change.preconditions, current) == ()
+    assert not change.preconditions[0].exists
 
 
 def test_a_topic_that_was_made_anew_by_others_survives_the_removal() -> None:
