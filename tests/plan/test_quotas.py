@@ -112,6 +112,18 @@ def test_drift_of_a_quota_says_what_becomes_of_it(found: float, declared: float,
     assert bool(plan.requests) is (rule == "restored")
 
 
+def test_drift_of_a_key_that_leaves_the_document_goes_with_it() -> None:
+    before = a_quota(producer_byte_rate=1, request_percentage=1)
+    current = with_changes(
+        applied(before), a_quota_state(producer_byte_rate=1, request_percentage=5)
+    )
+    plan = plan_of(a_desired(a_quota(producer_byte_rate=1)), current)
+    assert [(row.path, row.rule) for row in plan.drift] == [
+        ("quotas.request_percentage", "restored")
+    ]
+    assert requested(only_change(plan)) == {"request_percentage": None}
+
+
 def test_a_quota_that_matches_but_was_remembered_otherwise_is_a_registry_write() -> None:
     current = with_changes(
         applied(a_quota(producer_byte_rate=1)), a_quota_state(producer_byte_rate=5)
