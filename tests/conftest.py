@@ -5,19 +5,32 @@ from collections.abc import Iterator
 
 import pytest
 
+_connect = sqlite3.connect
+_opened: list[sqlite3.Connection] = []
+
+
+def _remembering(*words: object, **named: object) -> sqlite3.Connection:
+    connection = _connect(*words, **named)  # type: ignore[call-overload]
+    _opened.append(connection)
+    return connection
+
+
+# Tests may leave their clusters open, and from Python 3.13 on a forgotten store is a warning. What
+# fixtures of a module or of the session open stays open, and is remembered to the end.
+sqlite3.connect = _remembering
+
 
 @pytest.fixture(autouse=True)
-def _stores_are_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A test may leave its clusters open; from Python 3.13 on a forgotten store is a warning."""
-    opened: list[sqlite3.Connection] = []
-    connect = sqlite3.connect
-
-    def remembering(*words: object, **named: object) -> sqlite3.Connection:
-        connection = connect(*words, **named)  # type: ignore[call-overload]
-        opened.append(connection)
-        return connection
-
-    monkeypatch.setattr(sqlite3, "connect", remembering)
+def _stores_are_closed() -> Iterator[None]:
+    """What a test opens is closed after it."""
+    before = len(_opened)
     yield
-    for connection in opened:
+    for connection in _opened[before:]:
+        connection.close()
+    del _opened[before:]
+
+
+def pytest_unconfigure() -> None:
+    """The end of the session."""
+    for connection in _opened:
         connection.close()

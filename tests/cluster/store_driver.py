@@ -6,6 +6,7 @@ Run as ``python store_driver.py MODE FILE``; it says on stdout how far it came.
 import os
 import sqlite3
 import sys
+import tempfile
 import time
 from itertools import count
 from pathlib import Path
@@ -13,7 +14,6 @@ from pathlib import Path
 from kgitops.cluster.embedded import store
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Options
-from kgitops.cluster.embedded.state import build_cluster_state
 from kgitops.model import topic_configs
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.errors import KgitopsError
@@ -85,8 +85,12 @@ def hold(path: Path, statement: str) -> None:
 
 def as_nobody(path: Path) -> None:
     """Read, then try to write, without any rights but those that everybody has."""
+    # What is imported only when it is needed may lie where nobody can read.
     topic_configs.topic_configs()
-    assert build_cluster_state
+    with tempfile.TemporaryDirectory() as folder:
+        warm = boot(Path(folder) / "warm.db")
+        warm.read_state()
+        warm.close()
     if os.geteuid() == 0:
         os.setuid(NOBODY)
     try:
