@@ -44,11 +44,11 @@ def print_result(text: str) -> None:
 
 def print_notice(text: str) -> None:
     """Something a person should know, on stderr."""
-    from kgitops.report.safe_text import terminal_text
+    from kgitops.report.safe_text import guarded_line, terminal_text
 
     with suppress(OSError):
         for line in text.split("\n"):
-            print(terminal_text(line), file=sys.stderr)
+            print(guarded_line(terminal_text(line)), file=sys.stderr)
 
 
 def _give_up_stdout() -> None:

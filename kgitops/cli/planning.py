@@ -31,9 +31,9 @@ def show_plan(
                 saved_as=str(saved_as) if saved_as else None,
             )
         case Format.JSON:
-            from kgitops.plan.plan_file import to_text
+            from kgitops.report.render_json import render_json
 
-            text = to_text(sealed)
+            text = render_json(sealed.plan, sealed=sealed)
         case Format.MARKDOWN:
             from kgitops.report.render_markdown import render_markdown
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from kgitops.cli.console import print_notice, print_result
 from kgitops.model.errors import FindingsError, KgitopsError
-from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
+from kgitops.model.verdict import ExitCode, Reason, Verdict, decide, verdict_to_json
 
 
 def refuse(error: KgitopsError, *, as_json: bool) -> int:
@@ -29,9 +29,8 @@ def tell_refusal(verdict: Verdict, *, as_json: bool) -> int:
 
 def print_verdict(verdict: Verdict) -> None:
     """The last line of JSON on stdout when there is no plan, or no run, that could hold it."""
-    reasons = [{"exit": int(r.exit), "sentence": r.sentence} for r in verdict.reasons]
     kind = "stopped" if verdict.stops else "nothing_to_do"
-    line = {"type": kind, "verdict": {"exit": int(verdict.exit), "reasons": reasons}}
+    line = {"type": kind, "verdict": verdict_to_json(verdict)}
     with suppress(KgitopsError):  # the exit code says it too
         print_result(json.dumps(line))
 
@@ -50,10 +49,10 @@ def unexpected(error: Exception, words: Sequence[str], *, as_json: bool) -> int:
 
 
 def _refuse_findings(error: FindingsError, *, as_json: bool) -> int:
+    from kgitops.report.render_findings import render_findings
+
+    print_notice(render_findings(error.findings).removesuffix("\n"))
     reasons = [Reason(exit=error.exit, sentence=str(finding)) for finding in error.findings]
-    count = len(reasons)
-    total = f"{count} finding{'s' if count != 1 else ''}."
-    print_notice("\n".join([*(reason.sentence for reason in reasons), total]))
     verdict = decide(reasons, changes=False)
     if as_json:
         print_verdict(verdict)

@@ -69,3 +69,16 @@ def decide(reasons: Iterable[Reason], *, changes: bool) -> Verdict:
     if ordered:
         return Verdict(exit=ordered[0].exit, reasons=ordered)
     return Verdict(exit=ExitCode.CHANGES if changes else ExitCode.SUCCESS)
+
+
+def reason_to_json(reason: Reason) -> dict[str, int | str]:
+    """``{"exit": …, "sentence": …}``, as plans, events and the last line of a command hold it."""
+    return {"exit": int(reason.exit), "sentence": reason.sentence}
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, object]:
+    """``{"exit": …, "reasons": […]}``."""
+    return {
+        "exit": int(verdict.exit),
+        "reasons": [reason_to_json(reason) for reason in verdict.reasons],
+    }

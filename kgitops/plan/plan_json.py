@@ -11,7 +11,7 @@ from kgitops.model.registry import Json, Owner
 from kgitops.model.request_json import request_to_json
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Source
-from kgitops.model.verdict import Reason
+from kgitops.model.verdict import reason_to_json, verdict_to_json
 from kgitops.plan.plan import (
     Action,
     Base,
@@ -94,15 +94,12 @@ def plan_to_json(plan: Plan) -> dict[str, Json]:
         "lowering": [],
         "warnings": [finding_to_json(finding) for finding in plan.warnings],
         "findings": [finding_to_json(finding) for finding in plan.findings],
-        "refusals": [_reason_to_json(reason) for reason in plan.refusals],
+        "refusals": [reason_to_json(reason) for reason in plan.refusals],
         "partial": plan.partial,
         "allow_deletes": plain_json(plan.allow_deletes),
         "managed_counts": plain_json(plan.managed_counts),
         "summary": summary(plan),
-        "verdict": {
-            "exit": int(plan.verdict.exit),
-            "reasons": [_reason_to_json(reason) for reason in plan.verdict.reasons],
-        },
+        "verdict": verdict_to_json(plan.verdict),
     }
 
 
@@ -198,7 +195,3 @@ def _planned_request_to_json(planned: PlannedRequest) -> dict[str, Json]:
         "expects": _precondition_to_json(planned.expects),
         "validated": str(planned.validated),
     }
-
-
-def _reason_to_json(reason: Reason) -> dict[str, Json]:
-    return {"exit": int(reason.exit), "sentence": reason.sentence}

@@ -13,7 +13,7 @@ from kgitops.apply.events import (
 )
 from kgitops.apply.result import ApplyResult
 from kgitops.model.registry import Json
-from kgitops.model.verdict import Verdict
+from kgitops.model.verdict import verdict_to_json
 from kgitops.report.ink import Line, ink
 from kgitops.report.object_names import object_name
 from kgitops.report.statements import reason_lines
@@ -59,7 +59,7 @@ def event_to_json(event: Event) -> dict[str, Json]:
                 "done": event.done,
                 "failed": event.failed,
                 "not_attempted": event.not_attempted,
-                "verdict": _verdict(event.verdict),
+                "verdict": verdict_to_json(event.verdict),
             }
         case _:
             assert_never(event)
@@ -125,12 +125,3 @@ def _counts(done: int, failed: int, not_attempted: int) -> str:
 
 def _step(event: StepStarted | StepDone | StepFailed) -> dict[str, Json]:
     return {"step": event.step, "address": event.address, "api": event.api}
-
-
-def _verdict(verdict: Verdict) -> dict[str, Json]:
-    return {
-        "exit": int(verdict.exit),
-        "reasons": [
-            {"exit": int(reason.exit), "sentence": reason.sentence} for reason in verdict.reasons
-        ],
-    }
