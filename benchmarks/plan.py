@@ -78,11 +78,11 @@ desired = pipeline.build_desired(
     manifests, project=workspace.project, whole=True, targets=frozenset(), excludes=frozenset(),
     safety=workspace.safety, principal=workspace.principal, allow_configs=())
 mark("validate")
-cluster = workspace.connect()
-current = cluster.read_state()
+with workspace.connected() as cluster:
+    current, capabilities = cluster.read_state(), cluster.capabilities
 mark("read")
 plan = pipeline.make_plan(
-    desired, current, target_name="local", capabilities=cluster.capabilities)
+    desired, current, target_name="local", capabilities=capabilities)
 mark("diff")
 sealed = pipeline.seal_now(plan, current)
 render_text(plan, sealed=sealed, full=False, colour=False, width=100)

@@ -14,11 +14,6 @@ def is_placeholder(text: str) -> bool:
     return _WHOLE.fullmatch(text) is not None
 
 
-def names_env(text: str) -> bool:
-    """Whether the text takes anything from the environment."""
-    return "${env:" in text
-
-
 class PlaceholderError(Exception):
     """A placeholder that can't be replaced: what is wrong, and what to do."""
 

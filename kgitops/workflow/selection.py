@@ -71,10 +71,6 @@ class Workspace:
         """What ``${var:NAME}`` stands for on this cluster."""
         return self.cluster.variables
 
-    def connect(self) -> Cluster:
-        """The cluster, opened; for whoever closes it."""
-        return self.cluster.connect()
-
     def connected(self) -> AbstractContextManager[Cluster]:
         """The cluster, open within a ``with`` block."""
         return self.cluster.connected()
