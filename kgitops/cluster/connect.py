@@ -22,8 +22,16 @@ _PARAMETERS = (
 )
 
 
-def connect(url: str, *, brokers: int | Sequence[Broker] | None = None, base: Path) -> Cluster:
+def connect(
+    url: str,
+    *,
+    brokers: int | Sequence[Broker] | None = None,
+    configs: Mapping[str, str] | None = None,
+    base: Path,
+) -> Cluster:
     """Open a cluster; a file in the URL is relative to ``base``.
+
+    ``kafka://HOST:PORT,HOST:PORT`` is reached with ``configs``, which have librdkafka's names.
 
     ``embedded:FILE`` and ``embedded:`` (in memory) take options after a ``?``: ``brokers=5``,
     ``compat=seed|kraft``, ``vendorConfigs=true``, ``authorizer=none|acls|disabled``,
@@ -39,11 +47,17 @@ def connect(url: str, *, brokers: int | Sequence[Broker] | None = None, base: Pa
     if scheme == "embedded" and colon:
         return _embedded(url, rest, brokers, base)
     if scheme == "kafka" and colon:
-        raise UsageError(
-            f"{url}: real Kafka clusters come in a later version of kgitops; "
-            "use an embedded cluster (embedded:FILE)"
-        )
+        return _kafka(url, rest, configs or {})
     raise UsageError(f"{url} is not the URL of a cluster; write embedded:FILE or kafka://HOST:PORT")
+
+
+def _kafka(url: str, rest: str, configs: Mapping[str, str]) -> Cluster:
+    from kgitops.cluster.kafka.boot import boot
+
+    servers = rest.removeprefix("//")
+    if not re.fullmatch(r"[^\s/,]+:[0-9]+(,[^\s/,]+:[0-9]+)*", servers):
+        raise UsageError(f"{url} is not the URL of a cluster; write kafka://HOST:PORT,HOST:PORT")
+    return boot(servers, configs)
 
 
 def _embedded(url: str, rest: str, brokers: int | Sequence[Broker] | None, base: Path) -> Cluster:

@@ -30,6 +30,7 @@ class ChosenCluster:
     url: str
     base: Path
     brokers: int | Sequence[Broker] | None = None
+    configs: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -39,7 +40,7 @@ class ChosenCluster:
         Raises:
             UnreachableError: it can't be opened.
         """
-        return connect(self.url, brokers=self.brokers, base=self.base)
+        return connect(self.url, brokers=self.brokers, configs=self.configs, base=self.base)
 
     @contextmanager
     def connected(self) -> Iterator[Cluster]:
@@ -104,6 +105,7 @@ def _of_project(name: str, config: ClusterConfig, base: Path) -> ChosenCluster:
         url=config.url,
         base=base,
         brokers=_brokers(config.brokers),
+        configs=config.configs,
         variables=config.variables,
         env_values=config.env_values,
     )

@@ -1,0 +1,1 @@
+"""A real Apache Kafka behind the port: kafka-python's requests, librdkafka's log."""

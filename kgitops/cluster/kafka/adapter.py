@@ -1,0 +1,60 @@
+"""A real cluster behind the port."""
+
+from collections.abc import Mapping, Sequence
+
+from kgitops.cluster.kafka.reading import read_state
+from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
+from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.writing import execute
+from kgitops.model.capabilities import Capabilities, Validation
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import Request
+from kgitops.model.results import RequestResult
+
+BACKEND = "kafka"
+CAPABILITIES = Capabilities(
+    backend=BACKEND,
+    validation={
+        "CreateTopic": Validation.BROKER,
+        "AlterTopic": Validation.BROKER,
+        "DeleteTopic": Validation.NOT_SUPPORTED,
+        "DeleteRecords": Validation.NOT_SUPPORTED,
+        "CreateAcl": Validation.NOT_SUPPORTED,
+        "DeleteAcl": Validation.NOT_SUPPORTED,
+        "AlterClientQuota": Validation.BROKER,
+    },
+)
+
+
+class KafkaCluster:
+    """Implements :class:`kgitops.cluster.port.Cluster` on a connected wire."""
+
+    def __init__(self, wire: Wire, configs: Mapping[str, str]) -> None:
+        self.wire = wire
+        self._registry = KafkaRegistryLog(wire, configs)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything; validated by the brokers wherever Kafka's APIs have such a flag."""
+        return CAPABILITIES
+
+    @property
+    def registry(self) -> KafkaRegistryLog:
+        """The registry topic."""
+        return self._registry
+
+    def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
+        """The cluster now, and its registry."""
+        return read_state(self.wire, self._registry, topics)
+
+    def execute(
+        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+    ) -> Sequence[RequestResult]:
+        """Carry out one wire batch; brokers know the principal from the connection."""
+        del principal
+        return execute(self.wire, requests, validate_only=validate_only)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._registry.close()
+        self.wire.close()
