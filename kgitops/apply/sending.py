@@ -23,6 +23,7 @@ _UNKNOWN = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION})
 # What a deletion answers when there is nothing left to delete.
 _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
 _LONGEST_PAUSE_S = 1.0
+_PROBED = 20
 
 
 class _Next(Enum):
@@ -49,6 +50,9 @@ class _Attempt:
     sends: int = 0
     refusal: RequestResult | None = None
     problem: str = BEFORE
+
+
+_Confirmed = tuple[_Attempt, RequestResult]
 
 
 class Sending:
@@ -87,7 +91,7 @@ class Sending:
             for step in steps
             if step.planned
         ]
-        confirmed: list[tuple[_Attempt, RequestResult]] = []
+        confirmed: list[_Confirmed] = []
         pause = self._around.settings.retry_ms / 1000
         while todo:
             state = self._read(todo)
@@ -197,23 +201,20 @@ class Sending:
         self.settled[attempt.step.id] = refused(attempt.step, reply)
         return False
 
-    def _await_visible(self, confirmed: Sequence[tuple[_Attempt, RequestResult]]) -> None:
+    def _await_visible(self, confirmed: Sequence[_Confirmed]) -> None:
+        """Look until everything is visible, for as long as more and more of it is."""
         clock, settings = self._around.clock, self._around.settings
         deadline = self._deadline()
         pause = settings.poll_ms / 1000
         left = list(confirmed)
         while left:
-            state = self._read([attempt for attempt, _ in left], deadline)
-            later = []
-            for attempt, reply in left:
-                if is_visible(attempt.request, state, reply):
-                    self.settled[attempt.step.id] = seen(attempt.step, reply, state)
-                else:
-                    later.append((attempt, reply))
-            left = later
+            before, late = len(left), clock.monotonic() >= deadline
+            left = self._not_visible(left, deadline, thorough=late)
             if not left:
                 return
-            if clock.monotonic() >= deadline:
+            if len(left) < before:
+                deadline = self._deadline()
+            elif late:
                 break
             self._tell_waiting(
                 WaitReason.VISIBLE,
@@ -225,6 +226,28 @@ class Sending:
         for step in (attempt.step for attempt, _ in left):
             problem = f"the broker confirmed, but nothing is to be seen of it {patience}"
             self.settled[step.id] = left_open(step, problem)
+
+    def _not_visible(
+        self, left: Sequence[_Confirmed], deadline: float, *, thorough: bool
+    ) -> list[_Confirmed]:
+        """What can't be seen yet of ``left``; what can is settled.
+
+        Brokers take on changes in the controller's order, so the last few tell whether it is worth
+        the time to look at all: a large batch of topics takes them half a minute.
+        """
+        last = left[-_PROBED:]
+        if len(left) > len(last) and not thorough:
+            state = self._read([attempt for attempt, _ in last], deadline)
+            if not all(is_visible(attempt.request, state, reply) for attempt, reply in last):
+                return list(left)
+        state = self._read([attempt for attempt, _ in left], deadline)
+        later = []
+        for attempt, reply in left:
+            if is_visible(attempt.request, state, reply):
+                self.settled[attempt.step.id] = seen(attempt.step, reply, state)
+            else:
+                later.append((attempt, reply))
+        return later
 
     def _read(self, attempts: Sequence[_Attempt], deadline: float = 0.0) -> ClusterState:
         """The objects of these steps as they are; patient once something was sent."""

@@ -10,6 +10,7 @@ from builders import UID, a_binding, a_desired, a_topic, a_topic_state, plan_of
 
 from kgitops.apply.events import StepDone, StepFailed, Waiting, WaitReason
 from kgitops.apply.run_records import latest_values
+from kgitops.apply.settings import ApplySettings
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import (
@@ -584,6 +585,25 @@ def test_what_never_becomes_visible_stays_open_and_a_resume_looks_first(world: W
     assert resumed is not None
     assert resumed.verdict.exit is ExitCode.SUCCESS
     assert world.count(CreateTopicRequest, "new-a") == 1
+
+
+def test_a_large_batch_may_take_its_time_as_long_as_more_and_more_is_visible() -> None:
+    """A4-101: a broker takes half a minute to show some thousand topics, one after the other."""
+    clock = FakeClock()
+    cluster = FaultyCluster(open_cluster(clock=clock))
+    names = [f"t{number:02d}" for number in range(60)]
+
+    def one_more_every_3_s(state: ClusterState) -> ClusterState:
+        shown = names[: int(clock.monotonic() / 3)]
+        return replace(state, topics={n: t for n, t in state.topics.items() if n in shown})
+
+    cluster.see = one_more_every_3_s
+    apply = Apply(cluster=cluster, clock=clock, settings=ApplySettings())
+    result = apply.desired(a_desired(*(a_topic(name) for name in names)))
+    assert result.verdict.exit is ExitCode.SUCCESS
+    assert len(result.done) == len(names)
+    assert clock.monotonic() > 5 * ApplySettings().timeout_ms / 1000
+    assert [request.topic for request in cluster.sent] == names  # once each
 
 
 def test_what_somebody_changed_meanwhile_fails_alone(world: World) -> None:
