@@ -1,0 +1,14 @@
+"""How many requests of each api one plan sends, handshakes left out, as JSON."""
+
+import json
+import sys
+from pathlib import Path
+
+from kgitops.workflow.pipeline import load_desired, plan_against
+from kgitops.workflow.selection import Selection, open_workspace
+
+workspace = open_workspace(Selection(paths=(Path(sys.argv[1]),), environ={}))
+desired = load_desired(workspace)
+with workspace.connected() as cluster:
+    plan_against(cluster, desired, workspace)
+    print(json.dumps(cluster.wire.sent))

@@ -1,0 +1,175 @@
+"""Plans and applies against a real Apache Kafka, beside the cheapest way to do the same work.
+
+The broker is a sandbox of one node, started and removed by this script. For each size, in turn on
+the same cluster: a bare batched create (floor) and an apply; then, round by round, a bare parse and
+read (floor), a plan with nothing to change, and a plan with one topic in a hundred changed.
+
+    uv run python benchmarks/kafka.py                      # 1, 100, 1,000, 10,000 x 1 and 5,000 x 3
+    uv run python benchmarks/kafka.py --sizes 1000x3
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from kgitops.sandbox.sandbox import start
+from processes import Run, run
+
+PROJECT = """\
+apiVersion: kgitops/v1
+kind: Project
+metadata: {{name: bench, uid: 00000000-0000-4000-8000-000000000001}}
+spec:
+  manifests: [manifests]
+  clusters: {{real: {{url: "kafka://{servers}"}}}}
+"""
+
+TOPIC = """\
+apiVersion: kgitops/v1
+kind: Topic
+metadata: {{name: {name}}}
+spec:
+  partitions: {partitions}
+  replicationFactor: 1
+  configs: {{retention.ms: {retention}, cleanup.policy: delete, min.insync.replicas: 1}}
+"""
+
+ACL = """\
+apiVersion: kgitops/v1
+kind: Acl
+metadata: {{name: {name}-reader}}
+spec:
+  principal: User:{name}
+  permission: Allow
+  operations: [Read]
+  resource: {{type: topic, name: {name}}}
+"""
+
+# The floors use no part of kgitops: one socket, kio's compiled decoder, librdkafka's batches.
+PLAN_FLOOR = Path(__file__).with_name("floor_plan.py")
+APPLY_FLOOR = Path(__file__).with_name("floor_apply.py")
+COUNT = Path(__file__).with_name("count_requests.py")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    sizes = ["1x1", "100x1", "1000x1", "10000x1", "5000x3"]
+    options.add_argument("--sizes", nargs="+", default=sizes, metavar="TOPICSxPARTITIONS")
+    options.add_argument("--rounds", type=int, default=3)
+    given = options.parse_args()
+    rows = []
+    for size in given.sizes:
+        topics, partitions = (int(part) for part in size.split("x"))
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(measure(Path(folder), topics, partitions, given.rounds))
+    for table in zip(*rows, strict=True):
+        print(f"\n{table[0][0]}\n{table[0][1]}")
+        print("\n".join(row[2] for row in table))
+
+
+def measure(home: Path, topics: int, partitions: int, rounds: int) -> list[tuple[str, str, str]]:
+    """The table rows of one size, each with its head, on a broker of their own."""
+    project = home / "project"
+    # The floor has a broker of its own: a deletion of the same topics would still be going on.
+    with sandbox(home / "floor") as servers:
+        floor = run([str(APPLY_FLOOR), servers, str(topics), str(partitions)])
+    with sandbox(home / "kafka") as servers:
+        write(project, servers, topics, partitions)
+        apply = run(["-m", "kgitops", "apply", str(project), "--auto-approve", "--format", "json"])
+        again = run(["-m", "kgitops", "plan", str(project), "--detailed-exitcode"])
+        assert "No changes" in "".join(line for _, line in again.lines)
+        plans = [plan_row(project, servers, topics, partitions) for _ in range(rounds)]
+        write(project, servers, topics, partitions)
+        sent = json.loads(run([str(COUNT), str(project)]).lines[-1][1])
+    return [
+        plan_text(topics, partitions, plans, sent),
+        apply_text(topics, partitions, floor, apply),
+    ]
+
+
+class sandbox:  # noqa: N801 - reads as a statement: with sandbox(home) as servers
+    """One real broker within a block."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def __enter__(self) -> str:
+        self._sandbox = start(self._home)
+        return self._sandbox.servers
+
+    def __exit__(self, *_: object) -> None:
+        self._sandbox.stop()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+
+def plan_row(project: Path, servers: str, topics: int, partitions: int) -> tuple[Run, Run, Run]:
+    """Floor, no-op and 1 % drift, one after the other."""
+    write(project, servers, topics, partitions)
+    floor = run([str(PLAN_FLOOR), servers, str(project / "manifests")])
+    no_op = run(["-m", "kgitops", "plan", str(project)])
+    write(project, servers, topics, partitions, changed=max(1, topics // 100))
+    drift = run(["-m", "kgitops", "plan", str(project)])
+    return floor, no_op, drift
+
+
+def plan_text(
+    topics: int, partitions: int, plans: list[tuple[Run, Run, Run]], sent: dict[str, int]
+) -> tuple[str, str, str]:
+    floors, no_ops, drifts = zip(*plans, strict=True)
+    floor, no_op, drift = (
+        statistics.median(found.wall for found in runs) for runs in (floors, no_ops, drifts)
+    )
+    allowed = -(-topics // 100) + 12 + 4
+    peak = max(found.megabytes for found in (*no_ops, *drifts))
+    cpu = statistics.median(found.cpu for found in no_ops)
+    return (
+        "| topics | floor s | no-op plan s | ratio | CPU s | MB | 1 % drift s | x no-op "
+        "| requests | allowed |",
+        "| ---: |" + " ---: |" * 9,
+        f"| {topics:,} x {partitions} | {floor:.2f} | {no_op:.2f} | {no_op / floor:.2f} "
+        f"| {cpu:.2f} | {peak:.0f} | {drift:.2f} | {drift / no_op:.2f} "
+        f"| {sum(sent.values())} | {allowed} |",
+    )
+
+
+def apply_text(topics: int, partitions: int, floor: Run, apply: Run) -> tuple[str, str, str]:
+    acknowledged, visible = (float(word) for word in floor.lines[-1][1].split())
+    told = [(second, json.loads(line)) for second, line in apply.lines]
+    first = next(second for second, event in told if event["event"] == "StepStarted")
+    answered = next(
+        second
+        for second, event in told
+        if event["event"] == "StepDone" or event.get("reason") == "visible"
+    )
+    return (
+        "| topics | bare create s | acknowledged s | ratio | bare until visible s "
+        "| whole apply s | ratio | MB |",
+        "| ---: |" + " ---: |" * 7,
+        f"| {topics:,} x {partitions} | {acknowledged:.2f} | {answered - first:.2f} "
+        f"| {(answered - first) / acknowledged:.2f} | {visible:.2f} | {apply.wall:.2f} "
+        f"| {apply.wall / visible:.2f} | {apply.megabytes:.0f} |",
+    )
+
+
+def write(project: Path, servers: str, topics: int, partitions: int, *, changed: int = 0) -> None:
+    manifests = project / "manifests"
+    manifests.mkdir(parents=True, exist_ok=True)
+    (project / "kgitops.yaml").write_text(PROJECT.format(servers=servers))
+    (manifests / "all.yaml").write_text("---\n".join(documents(topics, partitions, changed)))
+
+
+def documents(topics: int, partitions: int, changed: int) -> Iterator[str]:
+    for number in range(topics):
+        retention = 604_800_000 + (number < changed)
+        name = f"topic-{number:05d}"
+        yield TOPIC.format(name=name, partitions=partitions, retention=retention)
+        if number % 10 == 0:
+            yield ACL.format(name=name)
+
+
+if __name__ == "__main__":
+    main()
