@@ -17,7 +17,9 @@ class ErrorCode(IntEnum):
     BROKER_NOT_AVAILABLE = 8
     REPLICA_NOT_AVAILABLE = 9
     NETWORK_EXCEPTION = 13
+    COORDINATOR_LOAD_IN_PROGRESS = 14
     COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
     INVALID_TOPIC_EXCEPTION = 17
     TOPIC_AUTHORIZATION_FAILED = 29
     GROUP_AUTHORIZATION_FAILED = 30
@@ -35,10 +37,17 @@ class ErrorCode(IntEnum):
     OPERATION_NOT_ATTEMPTED = 55
     KAFKA_STORAGE_ERROR = 56
     REASSIGNMENT_IN_PROGRESS = 60
+    INVALID_PRINCIPAL_TYPE = 67
     TOPIC_DELETION_DISABLED = 73
+    STALE_BROKER_EPOCH = 77
+    ELECTION_NOT_NEEDED = 84
     NO_REASSIGNMENT_IN_PROGRESS = 85
     THROTTLING_QUOTA_EXCEEDED = 89
+    RESOURCE_NOT_FOUND = 91
+    DUPLICATE_RESOURCE = 92
+    PRINCIPAL_DESERIALIZATION_FAILURE = 97
     UNKNOWN_TOPIC_ID = 100
+    BROKER_ID_NOT_REGISTERED = 102
 
 
 RETRIABLE = frozenset(
@@ -46,7 +55,9 @@ RETRIABLE = frozenset(
         ErrorCode.LEADER_NOT_AVAILABLE,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
         ErrorCode.NOT_CONTROLLER,
         ErrorCode.KAFKA_STORAGE_ERROR,
         ErrorCode.THROTTLING_QUOTA_EXCEEDED,
@@ -58,11 +69,15 @@ first (A4-102); 3 and 100 mean that a deletion is already done."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestResult:
-    """The outcome of one logical request; ``message`` is the broker's own words, if it had any."""
+    """The outcome of one logical request; ``message`` is the broker's own words, if it had any.
+
+    ``retry_after_ms`` is how long a throttled request was told to wait (KIP-599).
+    """
 
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
     topic_id: str | None = None
+    retry_after_ms: int = 0
 
     @property
     def ok(self) -> bool:

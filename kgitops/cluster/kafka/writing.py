@@ -1,10 +1,32 @@
-"""Logical requests as Kafka's requests, and what the brokers answer."""
+"""Logical requests as Kafka's requests, and what the brokers answer.
+
+One module a kind: topics, alterations, records, ACLs, quotas, reassignments.
+"""
 
 from collections.abc import Sequence
+from itertools import groupby
+from typing import TypeVar, assert_never
 
 from kgitops.cluster.kafka.wire import Wire
-from kgitops.model.requests import Request
+from kgitops.cluster.kafka.write_acls import create_acls, delete_acls
+from kgitops.cluster.kafka.write_alterations import alter_configs, create_partitions
+from kgitops.cluster.kafka.write_quotas import alter_quotas
+from kgitops.cluster.kafka.write_records import delete_records
+from kgitops.cluster.kafka.write_topics import create_topics, delete_topics
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
 from kgitops.model.results import RequestResult
+
+R = TypeVar("R", bound=Request)
 
 
 def execute(
@@ -12,7 +34,76 @@ def execute(
 ) -> Sequence[RequestResult]:
     """Carry out one wire batch: requests of one api, one result each, in order.
 
+    A batch that a controller would refuse for its size goes as several requests. Nothing is sent
+    again here but what only looks: a refusal that may pass is the caller's to try again.
+
     Raises:
         UnreachableError: no answer; what happened is unknown and must be looked up.
+        ValueError: Kafka can't validate such a request ahead (C-22); nothing of it was sent.
     """
-    raise NotImplementedError
+    batches = [list(group) for _, group in groupby(requests, key=_kind)]
+    if validate_only:
+        _check_can_be_validated(batches)
+    return [
+        result
+        for batch in batches
+        for result in _execute_alike(wire, batch, validate_only=validate_only)
+    ]
+
+
+def _kind(request: Request) -> tuple[type[Request], AlterStep | None]:
+    return type(request), request.step if isinstance(request, AlterTopicRequest) else None
+
+
+def _check_can_be_validated(batches: Sequence[Sequence[Request]]) -> None:
+    for request in (batch[0] for batch in batches):
+        match request:
+            case CreateTopicRequest() | AlterClientQuotaRequest():
+                pass
+            case AlterTopicRequest(step=AlterStep.CONFIGS | AlterStep.PARTITIONS):
+                pass
+            case _:
+                kind, step = _kind(request)
+                raise ValueError(f"Kafka has no validate_only for {kind.__name__} {step or ''}")
+
+
+def _execute_alike(
+    wire: Wire, batch: Sequence[Request], *, validate_only: bool
+) -> Sequence[RequestResult]:
+    match batch[0]:
+        case CreateTopicRequest():
+            return create_topics(wire, _as(CreateTopicRequest, batch), validate_only=validate_only)
+        case AlterTopicRequest(step=step):
+            alterations = _as(AlterTopicRequest, batch)
+            return _alter_topics(wire, step, alterations, validate_only=validate_only)
+        case DeleteTopicRequest():
+            return delete_topics(wire, _as(DeleteTopicRequest, batch))
+        case DeleteRecordsRequest():
+            return delete_records(wire, _as(DeleteRecordsRequest, batch))
+        case CreateAclRequest():
+            return create_acls(wire, _as(CreateAclRequest, batch))
+        case DeleteAclRequest():
+            return delete_acls(wire, _as(DeleteAclRequest, batch))
+        case AlterClientQuotaRequest():
+            quotas = _as(AlterClientQuotaRequest, batch)
+            return alter_quotas(wire, quotas, validate_only=validate_only)
+        case unknown:
+            assert_never(unknown)
+
+
+def _alter_topics(
+    wire: Wire, step: AlterStep, batch: Sequence[AlterTopicRequest], *, validate_only: bool
+) -> Sequence[RequestResult]:
+    match step:
+        case AlterStep.CONFIGS:
+            return alter_configs(wire, batch, validate_only=validate_only)
+        case AlterStep.PARTITIONS:
+            return create_partitions(wire, batch, validate_only=validate_only)
+        case AlterStep.REPLICAS:
+            raise NotImplementedError
+        case _:
+            assert_never(step)
+
+
+def _as(kind: type[R], batch: Sequence[Request]) -> list[R]:
+    return [request for request in batch if isinstance(request, kind)]

@@ -1,0 +1,116 @@
+"""IncrementalAlterConfigs and CreatePartitions, for topics that still have the plan's ids."""
+
+from collections.abc import Callable, Sequence
+
+from kafka.protocol.admin import CreatePartitionsRequest, IncrementalAlterConfigsRequest
+
+from kgitops.cluster.kafka.wire import Message, Wire
+from kgitops.cluster.kafka.write_answers import TIMEOUT_MS, answer
+from kgitops.cluster.kafka.write_batches import cut
+from kgitops.cluster.kafka.write_topic_ids import Found, find_topics
+from kgitops.model.requests import AlterTopicRequest
+from kgitops.model.results import RequestResult
+
+_TOPIC = 2  # org.apache.kafka.common.config.ConfigResource.Type
+_SET, _DELETE = 0, 1  # org.apache.kafka.clients.admin.AlterConfigOp.OpType
+
+_Send = Callable[[Sequence[AlterTopicRequest], Sequence[Found]], Sequence[RequestResult]]
+
+
+def alter_configs(
+    wire: Wire, requests: Sequence[AlterTopicRequest], *, validate_only: bool
+) -> list[RequestResult]:
+    """Set and delete the configs that are named; all of a topic's or none (A4-75)."""
+
+    def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
+        del found
+        response = wire.send(
+            IncrementalAlterConfigsRequest(
+                resources=[_resource(request) for request in batch], validate_only=validate_only
+            )
+        )
+        rows = {row.resource_name: row for row in response.responses}
+        return [answer(rows.get(request.topic), response) for request in batch]
+
+    return _each_same(wire, requests, _config_records, send)
+
+
+def create_partitions(
+    wire: Wire, requests: Sequence[AlterTopicRequest], *, validate_only: bool
+) -> list[RequestResult]:
+    """Raise the number of partitions, the new ones where the plan says (A4-71, A4-72)."""
+
+    def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
+        response = wire.send(
+            CreatePartitionsRequest(
+                topics=[
+                    _partitions(request, topic.partitions)
+                    for request, topic in zip(batch, found, strict=True)
+                ],
+                timeout_ms=TIMEOUT_MS,
+                validate_only=validate_only,
+            )
+        )
+        rows = {row.name: row for row in response.results}
+        return [answer(rows.get(request.topic), response) for request in batch]
+
+    return _each_same(wire, requests, _partition_records, send)
+
+
+def _each_same(
+    wire: Wire,
+    requests: Sequence[AlterTopicRequest],
+    weight: Callable[[AlterTopicRequest], int],
+    send: _Send,
+) -> list[RequestResult]:
+    """What ``send`` makes of each topic that is still the planned one; the others are told so.
+
+    Both of Kafka's requests go by name. The id is looked at right before, which leaves a window of
+    milliseconds in which a topic could be deleted and made anew.
+    """
+    results: list[RequestResult] = []
+    for batch in cut(requests, weight=weight, key=lambda request: request.topic):
+        topics = find_topics(wire, [(request.topic, request.topic_id) for request in batch])
+        same = [
+            (request, topic)
+            for request, topic in zip(batch, topics, strict=True)
+            if isinstance(topic, Found)
+        ]
+        sent = iter(send([request for request, _ in same], [topic for _, topic in same]))
+        results += [next(sent) if isinstance(topic, Found) else topic for topic in topics]
+    return results
+
+
+def _config_records(request: AlterTopicRequest) -> int:
+    return len(request.requested_state.requested_configs)
+
+
+def _partition_records(request: AlterTopicRequest) -> int:
+    return request.requested_state.num_partitions
+
+
+def _resource(request: AlterTopicRequest) -> Message:
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    return resource(
+        resource_type=_TOPIC,
+        resource_name=request.topic,
+        configs=[
+            resource.AlterableConfig(
+                name=key, config_operation=_DELETE if value is None else _SET, value=value
+            )
+            for key, value in request.requested_state.requested_configs.items()
+        ],
+    )
+
+
+def _partitions(request: AlterTopicRequest, existing: int) -> Message:
+    topic = CreatePartitionsRequest.CreatePartitionsTopic
+    wanted = request.requested_state.assignment
+    return topic(
+        name=request.topic,
+        count=len(wanted),
+        assignments=[
+            topic.CreatePartitionsAssignment(broker_ids=list(replicas))
+            for replicas in wanted[existing:]
+        ],
+    )

@@ -1,0 +1,48 @@
+"""Brokers' answers as results: the code, its name, and the broker's own words."""
+
+from dataclasses import replace
+
+from kafka.errors import for_code
+
+from kgitops.cluster.kafka.wire import Message
+from kgitops.model.results import OK, ErrorCode, RequestResult
+
+# What every change is given on the brokers. The wire waits longer, so that it is a broker that says
+# that the time is up (K-03: with 0 or less it would drop the request, C-08).
+TIMEOUT_MS = 20_000
+
+NOT_ANSWERED = RequestResult(
+    code=ErrorCode.UNKNOWN_SERVER_ERROR, message="The brokers left this out of their answer."
+)
+"""What a request is told that a response has no row for: it may have taken effect."""
+
+UNKNOWN_ID = RequestResult(
+    code=ErrorCode.UNKNOWN_TOPIC_ID, message="This server does not host this topic ID."
+)
+"""What a topic is told that is gone, whatever stands under its name now."""
+
+
+def answer(row: Message | None, response: Message) -> RequestResult:
+    """What one row of a response says; None where there is none."""
+    if row is None:
+        return NOT_ANSWERED
+    result = result_of(row.error_code, row.error_message)
+    if result.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED:
+        return replace(result, retry_after_ms=response.throttle_time_ms)
+    return result
+
+
+def result_of(code: int, message: str | None) -> RequestResult:
+    """A broker's code and words.
+
+    A code that kgitops does not know counts as an unknown error of the server (spec §7), with its
+    number and Kafka's name for it in the words.
+    """
+    if code == ErrorCode.NONE:
+        return OK
+    try:
+        return RequestResult(code=ErrorCode(code), message=message or None)
+    except ValueError:
+        name = getattr(for_code(code), "message", "unknown")
+        words = f"error {code} ({name})" + (f": {message}" if message else "")
+        return RequestResult(code=ErrorCode.UNKNOWN_SERVER_ERROR, message=words)
