@@ -46,6 +46,7 @@ class _Attempt:
     request: Request
     doubtful: bool
     deadline: float
+    throttled_until: float = 0.0
     doubts: int = 0
     sends: int = 0
     refusal: RequestResult | None = None
@@ -106,6 +107,7 @@ class Sending:
             if todo:
                 self._tell_waiting(WaitReason.RETRY, todo, todo[0].problem)
                 pause = self._pause(pause)
+                self._wait_out(max(attempt.throttled_until for attempt in todo))
         self._await_visible(confirmed)
 
     def _look(self, attempt: _Attempt, state: ClusterState) -> _Next:
@@ -191,6 +193,8 @@ class Sending:
             attempt.problem = f"the broker answered {reply}" if reply else attempt.problem
             return True
         nothing_left = isinstance(attempt.request, DeleteTopicRequest) and reply.code in _GONE
+        if reply.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED:
+            self._put_off(attempt, reply)
         if reply.code in RETRIABLE and not self._is_late(attempt) and not self._stopped():
             attempt.problem = f"the broker answered {reply}"
             return True
@@ -267,6 +271,21 @@ class Sending:
         self._around.clock.sleep(seconds)
         self._lock.heartbeat()
         return min(seconds * 2, _LONGEST_PAUSE_S)
+
+    def _put_off(self, attempt: _Attempt, reply: RequestResult) -> None:
+        """A quota is obeyed for as long as it takes: the time told does not count (KIP-599).
+
+        A quota lets the next few through as soon as it is no longer exceeded, and one with a
+        second's worth in it lets many.
+        """
+        told = max(reply.retry_after_ms / 1000, _LONGEST_PAUSE_S)
+        attempt.throttled_until = self._around.clock.monotonic() + told
+        attempt.deadline = self._deadline() + told
+
+    def _wait_out(self, moment: float) -> None:
+        """Wait until then, or until interrupted, without losing the lock."""
+        while not self._stopped() and (left := moment - self._around.clock.monotonic()) > 0:
+            self._pause(min(left, _LONGEST_PAUSE_S))
 
     def _deadline(self) -> float:
         return self._around.clock.monotonic() + self._around.settings.timeout_ms / 1000

@@ -1,7 +1,9 @@
 """What a broker refuses, what nobody answered, and what takes time, on a real embedded cluster."""
 
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from apply.faults import FakeClock, FaultyCluster
@@ -159,6 +161,43 @@ def test_a_retriable_answer_is_retried_no_longer_than_the_timeout(world: World) 
     assert [failure.address for failure in result.failed] == ["topic/new-b"]
     assert "NOT_CONTROLLER (41)" in result.failed[0].sentence
     assert SETTINGS.timeout_ms / 1000 <= waited < SETTINGS.timeout_ms / 1000 + 5
+
+
+def test_a_quota_is_obeyed_for_as_long_as_it_takes(world: World) -> None:
+    """F590-54, KIP-599: waits that together outlast the timeout and the lease, under the lock."""
+    told_ms = SETTINGS.lease_ms * 2
+    left = [RequestResult(code=ErrorCode.THROTTLING_QUOTA_EXCEEDED, retry_after_ms=told_ms)] * 3
+    asked: list[float] = []
+
+    def throttle(request: Request) -> RequestResult | None:
+        if not _is(request, CreateTopicRequest, "new-b"):
+            return None
+        asked.append(world.clock.monotonic())
+        return left.pop() if left else None
+
+    world.cluster.refuse = throttle
+    assert world.apply.plan(world.plan).verdict.exit is ExitCode.SUCCESS
+    assert not left
+    assert world.count(CreateTopicRequest, "new-b") == 1
+    assert all(after - before >= told_ms / 1000 for before, after in pairwise(asked))
+
+
+def test_a_wait_for_a_quota_can_be_interrupted(world: World) -> None:
+    caught: list[int] = []
+    hours = RequestResult(code=ErrorCode.THROTTLING_QUOTA_EXCEEDED, retry_after_ms=7_200_000)
+
+    def throttle(request: Request) -> RequestResult | None:
+        if not _is(request, CreateTopicRequest, "new-b"):
+            return None
+        caught.append(signal.SIGINT)
+        return hours
+
+    world.cluster.refuse = throttle
+    world.apply.interrupted = lambda: caught[0] if caught else None
+    before = world.clock.monotonic()
+    result = world.apply.plan(world.plan)
+    assert world.clock.monotonic() - before < 60
+    assert [failure.address for failure in result.failed] == ["topic/new-b"]
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NOT_CONTROLLER, ErrorCode.REQUEST_TIMED_OUT])
