@@ -18,7 +18,7 @@ import kgitops
 from kgitops.cli import apply, drift, export, init, plan, schema, show, snapshot, validate
 from kgitops.cli.console import print_notice
 from kgitops.cli.parsing import usage_error
-from kgitops.cli.refusing import refuse, unexpected
+from kgitops.cli.refusing import annotate, refuse, unexpected
 from kgitops.cli.signals import InterruptedRunError, stop_on_signals
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.verdict import ExitCode
@@ -91,12 +91,11 @@ def main(words: Sequence[str]) -> int:
     if "" in words:
         # An unset variable of the shell, more often than not; as a path it would mean "here".
         empty = UsageError("an argument is empty; is a variable of the shell not set?")
-        return refuse(empty, as_json=False)
-    as_json = ("--format", "json") in pairwise(words) or "--format=json" in words
+        return _refuse(empty, words)
     try:
         result = app(list(words), prog_name="kgitops", standalone_mode=False)
     except KgitopsError as error:
-        return refuse(error, as_json=as_json)
+        return _refuse(error, words)
     except InterruptedRunError as stopped:
         return _interrupted(stopped.number)
     except (typer.Abort, KeyboardInterrupt):
@@ -104,13 +103,24 @@ def main(words: Sequence[str]) -> int:
     except typer.Exit as done:
         return done.exit_code
     except OSError as error:
-        return refuse(_about_a_path(error), as_json=as_json)
+        return _refuse(_about_a_path(error), words)
     except Exception as error:  # noqa: BLE001 (the last resort says one sentence too)
         usage = usage_error(error)
         if usage:
-            return refuse(usage, as_json=as_json)
-        return unexpected(error, words, as_json=as_json)
+            return _refuse(usage, words)
+        return unexpected(error, words, as_json=_asks_for(words, "json"))
     return result if isinstance(result, int) else int(ExitCode.SUCCESS)
+
+
+def _refuse(error: KgitopsError, words: Sequence[str]) -> int:
+    if _asks_for(words, "github"):
+        annotate(error)
+    return refuse(error, as_json=_asks_for(words, "json"))
+
+
+def _asks_for(words: Sequence[str], form: str) -> bool:
+    """Also where the words can't be parsed, so that a machine is always told in its own form."""
+    return ("--format", form) in pairwise(words) or f"--format={form}" in words
 
 
 def _about_a_path(error: OSError) -> KgitopsError:

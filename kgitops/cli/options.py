@@ -15,6 +15,7 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+    GITHUB = "github"
 
 
 class EventFormat(StrEnum):

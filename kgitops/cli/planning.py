@@ -38,6 +38,10 @@ def show_plan(
             from kgitops.report.render_markdown import render_markdown
 
             text = render_markdown(sealed.plan, sealed=sealed)
+        case Format.GITHUB:
+            from kgitops.report.render_github import render_github
+
+            text = render_github(sealed.plan)
     print_result(text)
 
 

@@ -18,6 +18,14 @@ def refuse(error: KgitopsError, *, as_json: bool) -> int:
     return tell_refusal(decide(error.reasons, changes=False), as_json=as_json)
 
 
+def annotate(error: KgitopsError) -> None:
+    """The same for GitHub, which shows each beside the line that it is about."""
+    from kgitops.report.render_github import render_github_refusal
+
+    with suppress(KgitopsError):  # the exit code says it too
+        print_result(render_github_refusal(error))
+
+
 def tell_refusal(verdict: Verdict, *, as_json: bool) -> int:
     """Say every reason on stderr and, where JSON was asked for, the verdict on stdout."""
     lines = [line for reason in verdict.reasons for line in reason.sentence.split("\n")]

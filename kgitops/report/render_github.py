@@ -1,0 +1,138 @@
+"""A plan, or why there is none, as annotations: GitHub's workflow commands, worst first.
+
+GitHub shows ten annotations of a level a step and drops the rest in silence, so what is listed
+here ends with one that says how many more there are.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kgitops.model.errors import FindingsError, KgitopsError
+from kgitops.model.source import Finding, Severity, Source
+from kgitops.model.verdict import Reason
+from kgitops.plan.plan import Change, Plan
+from kgitops.plan.risks import LEVELS, Level
+from kgitops.report.object_names import object_name
+from kgitops.report.safe_text import guarded_line, terminal_text
+from kgitops.report.statements import (
+    drift_sentence,
+    loss_sentence,
+    summary_sentence,
+    verdict_sentence,
+)
+from kgitops.report.units import counted
+from kgitops.report.values import shortened
+
+MOST_OF_A_LEVEL = 10
+"""https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md#limitations"""
+
+_LONGEST = 1_000
+
+
+class _Level(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Annotation:
+    level: _Level
+    title: str
+    message: str
+    source: Source | None = None
+
+    def __str__(self) -> str:
+        place = self.source
+        where = {"file": place.file, "line": place.line, "col": place.column} if place else {}
+        given = {**where, "title": self.title}
+        properties = ",".join(f"{key}={_property(str(value))}" for key, value in given.items())
+        return f"::{self.level} {properties}::{_data(self.message)}"
+
+
+def render_github(plan: Plan) -> str:
+    """Refusals and findings, then what hurts, then drift; the last line is the plan's summary."""
+    found = [
+        *map(_of_finding, _sorted(plan.findings)),
+        *map(_of_reason, plan.refusals),
+        *(_of_change(change) for change in _risky(plan)),
+        *(
+            _Annotation(level=_Level.WARNING, title="rights lost", message=loss_sentence(loss))
+            for loss in plan.access_losses
+        ),
+        *map(_of_finding, _sorted(plan.warnings)),
+        *(
+            _Annotation(
+                level=_Level.NOTICE, title="drift", message=drift_sentence(drift, full=False)
+            )
+            for drift in plan.drift
+        ),
+    ]
+    sentences = filter(None, (summary_sentence(plan), verdict_sentence(plan)))
+    return "\n".join((*_bounded(found), guarded_line(terminal_text(" ".join(sentences)))))
+
+
+def render_github_refusal(error: KgitopsError) -> str:
+    """Why there is no plan."""
+    if isinstance(error, FindingsError):
+        return "\n".join(_bounded(list(map(_of_finding, _sorted(error.findings)))))
+    return "\n".join(_bounded(list(map(_of_reason, error.reasons))))
+
+
+def _bounded(found: Sequence[_Annotation]) -> Iterator[str]:
+    for level in _Level:
+        alike = [annotation for annotation in found if annotation.level is level]
+        if len(alike) <= MOST_OF_A_LEVEL:
+            yield from map(str, alike)
+            continue
+        shown = alike[: MOST_OF_A_LEVEL - 1]
+        yield from map(str, shown)
+        more = f"and {counted(len(alike) - len(shown), f'more {level}')}, which GitHub would drop"
+        yield str(_Annotation(level=level, title="kgitops", message=f"{more}; see the whole plan"))
+
+
+def _risky(plan: Plan) -> list[Change]:
+    risky = (change for change in plan.changes if change.level is not Level.SAFE)
+    return sorted(risky, key=lambda change: LEVELS.index(change.level))
+
+
+def _of_change(change: Change) -> _Annotation:
+    actions = " and ".join(change.actions)
+    risk = change.risk
+    return _Annotation(
+        level=_Level.WARNING,
+        title=f"{risk.code} {risk.name}",
+        message=f"{actions} {object_name(change.address)}: {risk.text}; safer: {risk.safer}",
+        source=change.source,
+    )
+
+
+def _of_finding(finding: Finding) -> _Annotation:
+    is_error = finding.severity is Severity.ERROR
+    return _Annotation(
+        level=_Level.ERROR if is_error else _Level.WARNING,
+        title="finding" if is_error else "warning",
+        message=f"{finding.problem}; {finding.advice}",
+        source=finding.source,
+    )
+
+
+def _of_reason(reason: Reason) -> _Annotation:
+    return _Annotation(
+        level=_Level.ERROR, title=f"kgitops exit {int(reason.exit)}", message=reason.sentence
+    )
+
+
+def _sorted(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: finding.sort_key)
+
+
+def _data(text: str) -> str:
+    """What the runner undoes: actions/runner, ActionCommand.cs."""
+    safe = shortened(terminal_text(text), _LONGEST)
+    return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

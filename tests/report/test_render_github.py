@@ -1,0 +1,117 @@
+"""Annotations as GitHub's runner reads them: what is said, where, how many, and nothing else."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from report.payloads import MARK, PAYLOADS
+from report.plans import any_plan, delete_topic, make_plan, no_changes, refused_plan
+from report.test_injection import assert_harmless, poisoned
+from report.workflow_commands import Command, commands
+
+from kgitops.model.errors import FindingsError, SafetyError
+from kgitops.model.source import Finding, Source
+from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.plan import Plan
+from kgitops.plan.risks import Level
+from kgitops.report.render_github import (
+    MOST_OF_A_LEVEL,
+    render_github,
+    render_github_refusal,
+)
+
+LEVELS = ("error", "warning", "notice")
+
+
+def test_a_refused_plan_is_annotated_at_its_lines_worst_first() -> None:
+    plan = refused_plan()
+    log = render_github(plan)
+    found = commands(log)
+    (finding,) = plan.findings
+    assert found[0] == Command(
+        "error",
+        f"{finding.problem}; {finding.advice}",
+        {"file": "topics/ledger.yaml", "line": "6", "col": "15", "title": "finding"},
+    )
+    sentences = [refusal.sentence for refusal in plan.refusals]
+    assert [command.message for command in found[1:3]] == sentences
+    assert [command.properties["title"] for command in found[1:3]] == ["kgitops exit 5"] * 2
+    assert (found[3].name, found[3].properties["title"]) == ("warning", "KG101 topic-delete")
+    assert "orders.v1" in found[3].message
+    assert log.splitlines()[-1].startswith("Plan: 0 to create, 0 to update, 1 to delete")
+
+
+def test_a_plan_without_changes_has_no_annotation_but_a_sentence() -> None:
+    log = render_github(no_changes())
+    assert commands(log) == []
+    assert log.startswith("No changes.")
+
+
+@pytest.mark.parametrize("count", [9, 10, 11, 500])
+def test_what_github_would_drop_is_counted(count: int) -> None:
+    plan = make_plan(
+        *(delete_topic(f"t{n}") for n in range(count)),
+        refusals=tuple(Reason(exit=ExitCode.REFUSED, sentence=f"no {n}") for n in range(count)),
+    )
+    found = commands(render_github(plan))
+    for level in ("error", "warning"):
+        alike = [command for command in found if command.name == level]
+        assert len(alike) == min(count, MOST_OF_A_LEVEL)
+        more = count - MOST_OF_A_LEVEL + 1
+        if count > MOST_OF_A_LEVEL:
+            assert alike[-1].message.startswith(f"and {more:,} more {level}s")
+        else:
+            assert "more" not in alike[-1].message
+
+
+@given(any_plan)
+def test_any_plan_keeps_to_the_limits_and_ends_with_a_sentence(plan: Plan) -> None:
+    *lines, last = render_github(plan).split("\n")
+    found = commands("\n".join(lines))
+    assert len(found) == len(lines)
+    assert [command.name for command in found] == sorted(
+        (command.name for command in found), key=LEVELS.index
+    )
+    assert all(
+        sum(command.name == level for command in found) <= MOST_OF_A_LEVEL for level in LEVELS
+    )
+    risky = sum(change.level is not Level.SAFE for change in plan.changes)
+    assert len(lines) == sum(
+        map(len, (plan.findings, plan.refusals, plan.access_losses, plan.warnings, plan.drift)),
+        risky,
+    )
+    assert commands(last) == []
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_a_payload_is_text_in_an_annotation(payload: str) -> None:
+    log = render_github(poisoned(payload))
+    found = commands(log)
+    assert {command.name for command in found} <= set(LEVELS)
+    # One line an annotation, one for the summary, and no property that was not meant.
+    assert log.count("\n") == len(found)
+    for command in found:
+        assert set(command.properties) <= {"file", "line", "col", "title"}
+        for text in (command.message, *command.properties.values()):
+            assert_harmless(re.sub(r"^\s*::", "", text))
+    assert any(_is_told(command) for command in found)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_a_refusal_is_annotated_as_safely(payload: str) -> None:
+    finding = Finding(source=Source(payload, 2, 3), problem=payload, advice=payload)
+    twice = FindingsError([finding, replace(finding, source=None)])
+    for error, count in ((twice, 2), (SafetyError(payload), 1)):
+        log = render_github_refusal(error)
+        found = commands(log)
+        assert [command.name for command in found] == ["error"] * count
+        assert log.count("\n") == count - 1
+        assert _is_told(found[-1])
+    places = [command.properties.get("line") for command in commands(render_github_refusal(twice))]
+    assert places == [None, "2"]
+
+
+def _is_told(command: Command) -> bool:
+    """Long ones without their middle."""
+    return MARK in command.message or "characters)..." in command.message
