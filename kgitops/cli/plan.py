@@ -64,6 +64,7 @@ def plan(
         excludes=exclude,
         principal=as_,
         allow_deletes=allow_deletes,
+        offline=snapshot is not None,
     )
     check_place(out)
     workspace = open_workspace(selection)

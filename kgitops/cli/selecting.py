@@ -18,6 +18,7 @@ def make_selection(
     excludes: Sequence[str] | None = None,
     principal: str | None = None,
     allow_deletes: Sequence[str] | None = None,
+    offline: bool = False,
 ) -> Selection:
     """What the user means.
 
@@ -35,6 +36,7 @@ def make_selection(
         excludes=frozenset(excludes or ()),
         principal=principal,
         allow_deletes=dict(map(_allowance, allow_deletes or ())),
+        offline=offline,
         environ=dict(os.environ),
     )
 

@@ -67,8 +67,10 @@ class ProjectFile:
         """Where the project lies."""
         return self.path.parent
 
-    def cluster(self, name: str, *, env: Mapping[str, str]) -> ClusterConfig:
+    def cluster(self, name: str, *, env: Mapping[str, str], offline: bool = False) -> ClusterConfig:
         """The cluster called ``name``, its placeholders replaced from ``env``.
+
+        ``offline`` leaves out how it is reached: who plans from a snapshot needs no password.
 
         Raises:
             UsageError: the project has no such cluster.
@@ -79,7 +81,7 @@ class ProjectFile:
             known = ", ".join(self.cluster_names) or "none"
             advice = f"did you mean {near}?" if near else f"it has {known}"
             raise UsageError(f"the project {self.name} has no cluster {name!r}; {advice}")
-        return _cluster(name, self._written, env)
+        return _cluster(name, self._written, env, offline=offline)
 
 
 def load_project(path: Path, *, env: Mapping[str, str]) -> ProjectFile:
@@ -113,9 +115,14 @@ def load_project(path: Path, *, env: Mapping[str, str]) -> ProjectFile:
     )
 
 
-def _cluster(name: str, written: ParsedDocument, env: Mapping[str, str]) -> ClusterConfig:
+def _cluster(
+    name: str, written: ParsedDocument, env: Mapping[str, str], *, offline: bool
+) -> ClusterConfig:
     findings: list[Finding] = []
-    content = with_clusters(written.content, {name: clusters_of(written.content)[name]})
+    settings_written = clusters_of(written.content)[name]
+    if offline:
+        settings_written = {**settings_written, "url": "embedded:", "configs": {}}
+    content = with_clusters(written.content, {name: settings_written})
     lookup = Lookup({}, env)
     project = validate_project(content, written.document, lookup, findings)
     if project is None or findings:

@@ -62,9 +62,16 @@ class ChosenCluster:
 
 
 def choose_cluster(
-    wanted: str | None, file: ProjectFile | None, home: Path | None, environ: Mapping[str, str]
+    wanted: str | None,
+    file: ProjectFile | None,
+    home: Path | None,
+    environ: Mapping[str, str],
+    *,
+    offline: bool = False,
 ) -> ChosenCluster:
     """The cluster called ``wanted``, the one behind that URL, or the default one.
+
+    ``offline`` says that it won't be connected to, so that nothing it takes is asked for.
 
     Raises:
         UsageError: it can't be meant, or can't be told which is.
@@ -80,7 +87,7 @@ def choose_cluster(
         )
     base = home or Path()
     if file is not None and wanted in names:
-        return _of_project(wanted, file.cluster(wanted, env=environ), base)
+        return _of_project(wanted, file.cluster(wanted, env=environ, offline=offline), base)
     if wanted in (None, DEFAULT_CLUSTER) and not names:
         return ChosenCluster(name=DEFAULT_CLUSTER, url=DEFAULT_URL, base=base)
     if wanted is not None and wanted.startswith(_SCHEMES):

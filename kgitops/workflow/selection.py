@@ -19,7 +19,10 @@ ANONYMOUS = "User:ANONYMOUS"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What the user typed; ``environ`` is the process's environment."""
+    """What the user typed; ``environ`` is the process's environment.
+
+    ``offline``: a snapshot stands in for the cluster.
+    """
 
     paths: Sequence[Path] = ()
     cluster: str | None = None
@@ -27,6 +30,7 @@ class Selection:
     excludes: frozenset[str] = frozenset()
     principal: str | None = None
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
+    offline: bool = False
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -113,7 +117,7 @@ def _workspace(
         whole=whole and not selection.targets and not selection.excludes,
         allow_configs=file.allow_configs if file else (),
         known_clusters=(file and file.cluster_names) or None,
-        cluster=choose_cluster(cluster, file, home, selection.environ),
+        cluster=choose_cluster(cluster, file, home, selection.environ, offline=selection.offline),
     )
 
 
