@@ -1,0 +1,180 @@
+"""Brokers that run (or did): one JVM each, a controller too (KRaft)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kgitops.model.errors import KgitopsError
+from kgitops.sandbox.broker import Broker
+from kgitops.sandbox.broker_properties import broker_properties
+from kgitops.sandbox.guard import Guard
+from kgitops.sandbox.jvm import LOG4J2, Jvm
+from kgitops.sandbox.layout import Layout
+from kgitops.sandbox.ready import await_ready
+from kgitops.sandbox.storage import format_data, last_words, write_properties
+
+_HEAP_MB = {1: 1024, 3: 512}
+_TAKEN = "Address already in use"
+
+
+class Sandbox:
+    """The brokers whose files are in ``home``; :func:`kgitops.sandbox.sandbox.start` makes one."""
+
+    def __init__(self, home: Path, layout: Layout, jvm: Jvm, guard: Guard | None) -> None:
+        self.home = home
+        self.layout = layout
+        self._jvm = jvm
+        self._guard = guard
+        self._brokers = {id_: Broker(id_, home / f"broker-{id_}") for id_ in layout.ports}
+        self._admin_properties = home / "admin.properties"
+
+    @property
+    def servers(self) -> str:
+        """``127.0.0.1:PORT,…`` of the default listener."""
+        return self.layout.servers(self.layout.listener)
+
+    @property
+    def configs(self) -> Mapping[str, str]:
+        """What the administrator's client needs, in librdkafka's names."""
+        return self.layout.client_configs()
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """All of them, running or not."""
+        return tuple(self._brokers)
+
+    @property
+    def running(self) -> tuple[int, ...]:
+        """Those whose JVM runs."""
+        return tuple(id_ for id_, broker in self._brokers.items() if broker.is_running)
+
+    def log(self, broker_id: int) -> Path:
+        """The file that a broker's warnings and errors go to."""
+        return self._brokers[broker_id].log
+
+    def kill(self, broker_id: int) -> None:
+        """SIGKILL, as when the power fails."""
+        self._brokers[broker_id].kill()
+
+    def stop_broker(self, broker_id: int) -> None:
+        """Stop one cleanly, which takes a second or two: it gives up its leaderships first."""
+        self._brokers[broker_id].terminate()
+        self._brokers[broker_id].await_stop()
+
+    def start_broker(self, broker_id: int) -> None:
+        """Start a stopped or killed broker on the same port with the same data; wait for it.
+
+        Raises:
+            KgitopsError: it died again.
+            UnreachableError: it does not answer.
+        """
+        self._start(broker_id)
+        self.await_ready()
+
+    def stop(self) -> None:
+        """Stop all cleanly; what does not stop in time is killed."""
+        for broker in self._brokers.values():
+            broker.terminate()
+        for broker in self._brokers.values():
+            broker.await_stop()
+        self._close()
+
+    def kill_all(self) -> None:
+        """SIGKILL for all, where nobody wants the data any more."""
+        for broker in self._brokers.values():
+            broker.kill()
+        self._close()
+
+    def tool(self, main: str, *words: str, timeout_s: float = 60) -> str:
+        """Run one of Kafka's own Java tools against the sandbox as the administrator; its output.
+
+        ``tool("org.apache.kafka.tools.TopicCommand", "--list")``
+
+        Raises:
+            KgitopsError: it failed.
+        """
+        where = ["--bootstrap-server", self.servers]
+        if self._admin_properties.exists():
+            where += ["--command-config", str(self._admin_properties)]
+        done = self._jvm.run(main, *where, *words, timeout_s=timeout_s)
+        if done.returncode:
+            raise KgitopsError(f"{main} failed: {last_words(done.stdout + done.stderr)}")
+        return done.stdout
+
+    def boot(self) -> None:
+        """Format the data, start all brokers and wait until they answer.
+
+        Raises:
+            KgitopsError: one died, and its last words.
+            UnreachableError: they don't answer.
+        """
+        self._prepare()
+        for broker_id in self._brokers:
+            self._start(broker_id)
+        self.await_ready()
+
+    def await_ready(self) -> None:
+        """Wait until every running broker answers and sees the others.
+
+        Raises:
+            KgitopsError: one died.
+            UnreachableError: they don't answer.
+        """
+        wanted = self.running
+        listener = self.layout.listener
+        servers = {id_: self.layout.server(id_, listener) for id_ in wanted}
+        await_ready(servers, self.configs, check=lambda: self._check_running(wanted))
+
+    @property
+    def lost_a_port(self) -> bool:
+        """Whether a broker said that another process listens on its port."""
+        return any(_TAKEN in self._said(broker) for broker in self._brokers.values())
+
+    def _prepare(self) -> None:
+        self.home.mkdir(parents=True, exist_ok=True)
+        self._jvm.log4j2.write_text(LOG4J2)
+        java_configs = self.layout.java_client_configs()
+        if java_configs:
+            write_properties(self._admin_properties, java_configs)
+        for broker in self._brokers.values():
+            broker.folder.mkdir()
+            data = broker.folder / "data"
+            write_properties(broker.properties, broker_properties(broker.id, self.layout, data))
+        folders = {id_: broker.folder for id_, broker in self._brokers.items()}
+        format_data(self._jvm, folders, self.layout.users)
+
+    def _start(self, broker_id: int) -> None:
+        broker = self._brokers[broker_id]
+        heap_mb = _HEAP_MB[len(self._brokers)]
+        command = self._jvm.command("kafka.Kafka", str(broker.properties), heap_mb=heap_mb)
+        pid = broker.start(command, detached=self._guard is None)
+        if self._guard:
+            self._guard.watch(pid, str(broker.properties))
+
+    def _check_running(self, wanted: tuple[int, ...]) -> None:
+        for broker_id in wanted:
+            broker = self._brokers[broker_id]
+            if not broker.is_running:
+                raise KgitopsError(
+                    f"broker {broker_id} of the sandbox died: {last_words(self._said(broker))}; "
+                    f"its log is {broker.log}"
+                )
+
+    def _said(self, broker: Broker) -> str:
+        return broker.log.read_text(errors="replace") if broker.log.exists() else ""
+
+    def _close(self) -> None:
+        if self._guard:
+            self._guard.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill_all()
