@@ -4,10 +4,11 @@ from typing import assert_never
 from urllib.parse import unquote
 
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.addresses import acl_address, quota_address, topic_address
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.addresses import acl_address, broker_address, quota_address, topic_address
+from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterTopicRequest,
     CreateAclRequest,
@@ -19,7 +20,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.topics import TopicState
 
-Object = TopicState | AclBinding | ClientQuotaState
+Object = TopicState | AclBinding | ClientQuotaState | Broker
 
 
 def find_object(address: str, state: ClusterState) -> Object | None:
@@ -38,8 +39,12 @@ def find_object(address: str, state: ClusterState) -> Object | None:
         case "quota":
             found = state.quotas.get(_entity(rest))
             return found if found and found.quotas else None
+        case "broker":
+            return next(
+                (item for item in state.brokers if broker_address(item.id) == address), None
+            )
         case _:
-            raise ValueError(f"{address!r} is no address of a topic, an ACL or a quota")
+            raise ValueError(f"{address!r} is no address of a topic, an ACL, a quota or a broker")
 
 
 def topic_name(address: str) -> str | None:
@@ -60,6 +65,8 @@ def request_address(request: Request) -> str:
             return acl_address(request.binding)
         case AlterClientQuotaRequest():
             return quota_address(request.entity)
+        case AlterBrokerRequest():
+            return broker_address(request.broker)
         case _:
             assert_never(request)
 

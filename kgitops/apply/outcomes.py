@@ -5,6 +5,7 @@ from typing import assert_never
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
@@ -45,16 +46,32 @@ def is_visible(request: Request, state: ClusterState, reply: RequestResult | Non
             found = state.quotas.get(request.entity)
             quotas = found.quotas if found else {}
             return all(quotas.get(key) == value for key, value in request.quotas.items())
+        case AlterBrokerRequest():
+            return _has_throttles(request, state)
         case _:
             assert_never(request)
 
 
 def is_under_way(request: Request, state: ClusterState) -> bool:
-    """Whether the cluster took the request on and has not finished it (A4-63)."""
-    if not isinstance(request, DeleteTopicRequest):
-        return False
-    topic = _same_topic(request.topic, request.topic_id, state)
-    return topic is not None and topic.marked_for_deletion
+    """Whether the cluster took the request on and has not finished it.
+
+    A deletion waits for brokers (A4-63), a reassignment for data to be copied.
+    """
+    match request:
+        case DeleteTopicRequest():
+            topic = _same_topic(request.topic, request.topic_id, state)
+            return topic is not None and topic.marked_for_deletion
+        case AlterTopicRequest(step=AlterStep.REPLICAS):
+            topic = _same_topic(request.topic, request.topic_id, state)
+            wanted = request.requested_state.assignment
+            return topic is not None and topic.reassigning and topic.assignment == wanted
+        case _:
+            return False
+
+
+def is_move(request: Request | None) -> bool:
+    """Whether it is a reassignment, which may take hours and goes on without anyone."""
+    return isinstance(request, AlterTopicRequest) and request.step is AlterStep.REPLICAS
 
 
 def _same_topic(name: str, topic_id: str, state: ClusterState) -> TopicState | None:
@@ -87,11 +104,18 @@ def _is_altered(topic: TopicState, request: AlterTopicRequest) -> bool:
             # Also where kgitops placed them itself, it is this placement that is sent.
             return topic.assignment == requested.assignment
         case AlterStep.REPLICAS:
-            # While data is copied the state already shows the target (P201-16): the cluster has
-            # taken the order on, which is all that this request asks for.
-            return topic.assignment == requested.assignment
+            # While data is copied the state already shows the target (P201-16). Kafka ends a
+            # reassignment once every replica that was added is in sync.
+            return topic.assignment == requested.assignment and not topic.reassigning
         case _:
             assert_never(request.step)
+
+
+def _has_throttles(request: AlterBrokerRequest, state: ClusterState) -> bool:
+    broker = next((item for item in state.brokers if item.id == request.broker), None)
+    if broker is None or broker.throttles is None:
+        return False
+    return all(broker.throttles.get(key) == value for key, value in request.configs.items())
 
 
 def _has_configs(topic: TopicState, wanted: Mapping[str, str | None]) -> bool:

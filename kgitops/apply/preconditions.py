@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kgitops.apply.objects import Object, find_object
 from kgitops.model.acls import AclBinding
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.quotas import ClientQuotaState, quota_text
 from kgitops.model.topic_configs import normal_value
 from kgitops.model.topics import TopicState
@@ -91,6 +91,11 @@ def _fields(found: Object, wanted: Mapping[str, str | None]) -> Mapping[str, str
                 path: quota_text(found.quotas[key]) if key in found.quotas else None
                 for path, key in keys.items()
             }
+        case Broker():
+            # Of a broker whose throttle can't be told no field is known.
+            throttles = found.throttles
+            keys = {path: path.removeprefix("throttles.") for path in wanted if path != "throttles"}
+            return {} if throttles is None else {p: throttles.get(key) for p, key in keys.items()}
         case AclBinding():
             return {}
 

@@ -54,7 +54,7 @@ _USAGE_KEYS = ("log_start_offsets", "high_watermarks", "size_bytes", "active_gro
 
 
 def state_to_json(state: ClusterState) -> dict[str, Json]:
-    """Everything that the state holds; 64-bit integers and quotas as text."""
+    """Everything that the state holds but what is moving; 64-bit integers and quotas as text."""
     return {
         "kind": KIND,
         "format_version": FORMAT_VERSION,
@@ -63,7 +63,12 @@ def state_to_json(state: ClusterState) -> dict[str, Json]:
         "captured_at": state.captured_at,
         "controller_id": state.controller_id,
         "brokers": [
-            {"id": broker.id, "rack": broker.rack, "fenced": broker.fenced}
+            {
+                "id": broker.id,
+                "rack": broker.rack,
+                "fenced": broker.fenced,
+                "throttles": None if broker.throttles is None else dict(broker.throttles),
+            }
             for broker in state.brokers
         ],
         "topics": [_topic_to_json(state.topics[name]) for name in sorted(state.topics)],
@@ -166,11 +171,13 @@ def _registry_to_json(registry: RegistryState | None) -> Json:
 
 
 def _broker(value: Json, path: str) -> Broker:
-    given = members(value, path, ("id", "rack", "fenced"))
+    given = members(value, path, ("id", "rack", "fenced", "throttles"))
+    throttles = given["throttles"]
     return Broker(
         id=integer(given["id"], f"{path}.id"),
         rack=text_or_none(given["rack"], f"{path}.rack"),
         fenced=boolean(given["fenced"], f"{path}.fenced"),
+        throttles=None if throttles is None else _texts(throttles, f"{path}.throttles"),
     )
 
 

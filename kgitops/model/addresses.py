@@ -32,6 +32,11 @@ def quota_address(entity: ClientQuotaEntity) -> str:
     return f"quota/{','.join(parts)}"
 
 
+def broker_address(broker: int) -> str:
+    """``broker/1``; for what is planned around other changes, nobody declares a broker."""
+    return f"broker/{broker}"
+
+
 def _literal(name: str) -> str:
     # A client id that is spelt "<default>" must not read as the default entity (VC-422).
     return "%3Cdefault%3E" if name == "<default>" else encode(name)

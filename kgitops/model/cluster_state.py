@@ -11,11 +11,15 @@ from kgitops.model.topics import TopicState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broker:
-    """A registered broker; ``rack`` is None where none is configured."""
+    """A registered broker; ``rack`` is None where none is configured.
+
+    ``throttles`` holds its own replication throttle by config key, None where it can't be told.
+    """
 
     id: int
     rack: str | None = None
     fenced: bool = False
+    throttles: Mapping[str, str] | None = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,8 @@ class ClusterState:
 
     ``broker_defaults`` gives the value of a topic config where the topic sets none, with its
     source, as DescribeConfigs reports it: only what differs from Kafka's own default need be there.
+    ``moving`` names the partitions of each topic whose replicas are being reassigned; it is of
+    the moment, so that snapshots leave it out.
     ``registry`` is None when the cluster has none yet; one that can't be read is an error instead.
     """
 
@@ -45,6 +51,7 @@ class ClusterState:
     acls: frozenset[AclBinding] = frozenset()
     quotas: Mapping[ClientQuotaEntity, ClientQuotaState] = field(default_factory=dict)
     usage: Mapping[str, TopicUsage] = field(default_factory=dict)
+    moving: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     broker_defaults: Mapping[str, str] = field(default_factory=dict)
     registry: RegistryState | None = None
     captured_at: str = ""

@@ -10,6 +10,7 @@ from kgitops.model.object_json import binding_to_json, read_binding, read_entity
 from kgitops.model.quotas import quota_text
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
@@ -32,6 +33,7 @@ from kgitops.model.strict_json import (
     text,
     text_or_none,
 )
+from kgitops.model.throttles import RATES
 from kgitops.model.topics import RequestedTopicState
 
 _STATE_KEYS = (
@@ -77,6 +79,12 @@ def request_to_json(request: Request) -> dict[str, Json]:
             return {
                 "entity": dict(request.entity),
                 "quotas": {key: _quota_to_json(quotas[key]) for key in sorted(quotas)},
+            }
+        case AlterBrokerRequest():
+            configs = request.configs
+            return {
+                "broker": request.broker,
+                "configs": {key: configs[key] for key in sorted(configs)},
             }
         case _:
             assert_never(request)
@@ -136,6 +144,12 @@ def request_from_json(api: str, body: Json) -> Request:
                     for key, value in mapping(given["quotas"], "body.quotas").items()
                 },
             )
+        case "AlterBroker":
+            given = members(body, "body", ("broker", "configs"))
+            return AlterBrokerRequest(
+                broker=integer(given["broker"], "body.broker"),
+                configs=_rates(given["configs"], "body.configs"),
+            )
         case _:
             raise ShapeError(f"api is {api!r}, and there is no request named so")
 
@@ -177,6 +191,16 @@ def _state(value: Json, path: str) -> RequestedTopicState:
             given["generated_replica_assignments"], f"{path}.generated_replica_assignments"
         ),
     )
+
+
+def _rates(value: Json, path: str) -> dict[str, str | None]:
+    rates = {key: text_or_none(item, f"{path}.{key}") for key, item in mapping(value, path).items()}
+    for key in rates:
+        if key not in RATES:
+            raise ShapeError(
+                f"{path}.{key} is no replication throttle, and nothing else is changed"
+            )
+    return rates
 
 
 def _replicas(value: Json, path: str) -> tuple[int, ...]:

@@ -77,6 +77,17 @@ class AlterClientQuotaRequest:
     quotas: Mapping[str, float | None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterBrokerRequest:
+    """IncrementalAlterConfigs of one broker's replication throttle: key to value, None removes it.
+
+    No other config of a broker is ever changed: :data:`kgitops.model.throttles.RATES`.
+    """
+
+    broker: int
+    configs: Mapping[str, str | None]
+
+
 Request = (
     CreateTopicRequest
     | AlterTopicRequest
@@ -85,6 +96,7 @@ Request = (
     | CreateAclRequest
     | DeleteAclRequest
     | AlterClientQuotaRequest
+    | AlterBrokerRequest
 )
 
 

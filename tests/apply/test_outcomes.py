@@ -1,15 +1,17 @@
 """Whether a request's result can be seen: never before it is there, always once it is."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 from apply.plans import open_cluster, prepare
 from builders import a_cluster, a_quota_state, a_topic_state, an_entity
 
-from kgitops.apply.outcomes import is_visible
+from kgitops.apply.outcomes import is_under_way, is_visible
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.model.cluster_state import ClusterState, TopicUsage
+from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
@@ -19,6 +21,7 @@ from kgitops.model.requests import (
     api_name,
 )
 from kgitops.model.results import OK, RequestResult
+from kgitops.model.throttles import FOLLOWER_RATE, LEADER_RATE
 from kgitops.model.topics import RequestedTopicState, TopicState
 
 
@@ -121,13 +124,37 @@ def test_configs_are_visible_when_every_named_key_is_as_asked() -> None:
 
 @pytest.mark.parametrize("step", [AlterStep.PARTITIONS, AlterStep.REPLICAS])
 def test_a_placement_is_visible_when_every_replica_stands_where_asked(step: AlterStep) -> None:
-    """P201-16: while data is copied, the state already shows the target."""
     request = _alter(step, assignment=((2, 1), (2, 3)))
-    assert is_visible(
-        request, a_cluster(replace(CREATED, assignment=((2, 1), (2, 3)), reassigning=True))
-    )
+    assert is_visible(request, a_cluster(replace(CREATED, assignment=((2, 1), (2, 3)))))
     assert not is_visible(request, a_cluster(CREATED))
     assert not is_visible(request, a_cluster(replace(CREATED, assignment=((2, 1),))))
+
+
+def test_a_reassignment_is_done_once_the_data_is_copied() -> None:
+    """P201-16: meanwhile the state already shows the target."""
+    request = _alter(AlterStep.REPLICAS, assignment=((2, 1), (2, 3)))
+    moving = replace(CREATED, assignment=((2, 1), (2, 3)), reassigning=True)
+    assert not is_visible(request, a_cluster(moving))
+    assert is_under_way(request, a_cluster(moving))
+    assert not is_under_way(request, a_cluster(replace(moving, reassigning=False)))
+    assert not is_under_way(request, a_cluster(replace(moving, topic_id="another")))
+    elsewhere = replace(moving, assignment=((2, 1), (1, 3)))
+    assert not is_under_way(request, a_cluster(elsewhere))
+
+
+def test_a_throttle_is_visible_on_its_broker_alone() -> None:
+    request = AlterBrokerRequest(broker=2, configs={LEADER_RATE: "7", FOLLOWER_RATE: None})
+    cases: list[tuple[Mapping[str, str] | None, bool]] = [
+        ({LEADER_RATE: "7"}, True),
+        ({LEADER_RATE: "7", FOLLOWER_RATE: "7"}, False),
+        ({LEADER_RATE: "8"}, False),
+        ({}, False),
+        (None, False),
+    ]
+    for throttles, visible in cases:
+        brokers = [Broker(id=1, throttles={LEADER_RATE: "7"}), Broker(id=2, throttles=throttles)]
+        assert is_visible(request, a_cluster(brokers=brokers)) is visible
+    assert not is_visible(request, a_cluster(brokers=1))
 
 
 @pytest.mark.parametrize("step", AlterStep)

@@ -14,6 +14,7 @@ from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
@@ -55,6 +56,8 @@ class Model:
                 return self._with(acls=self.state.acls - {binding})
             case AlterClientQuotaRequest():
                 return self._alter_quota(request)
+            case AlterBrokerRequest():
+                return self._alter_broker(request)
             case _:
                 assert_never(request)
 
@@ -162,6 +165,24 @@ class Model:
         if quotas:
             rest[request.entity] = ClientQuotaState(entity=request.entity, quotas=quotas)
         return self._with(quotas=rest)
+
+    def _alter_broker(self, request: AlterBrokerRequest) -> "Model":
+        assert any(broker.id == request.broker for broker in self.state.brokers)
+        return self._with(
+            brokers=tuple(
+                replace(
+                    broker,
+                    throttles={
+                        key: value
+                        for key, value in {**(broker.throttles or {}), **request.configs}.items()
+                        if value is not None
+                    },
+                )
+                if broker.id == request.broker
+                else broker
+                for broker in self.state.brokers
+            )
+        )
 
     def _remember(self, change: Change, plan: Plan) -> "Model":
         """Write the registry's record of an object that is done."""

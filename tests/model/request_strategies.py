@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.quotas import CLIENT_ID, CLIENT_KEYS, IP, IP_KEYS, USER, make_entity
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
@@ -14,6 +15,7 @@ from kgitops.model.requests import (
     DeleteRecordsRequest,
     DeleteTopicRequest,
 )
+from kgitops.model.throttles import RATES
 from kgitops.model.topics import RequestedTopicState
 
 # Any text that UTF-8 can carry, the characters beyond the first plane included.
@@ -75,5 +77,10 @@ requests = st.one_of(
         quotas=st.dictionaries(
             st.sampled_from(sorted(CLIENT_KEYS | IP_KEYS)), st.none() | quota_values, max_size=3
         ),
+    ),
+    st.builds(
+        AlterBrokerRequest,
+        broker=st.integers(0, 2**31 - 1),
+        configs=st.dictionaries(st.sampled_from(RATES), st.none() | any_text, max_size=2),
     ),
 )

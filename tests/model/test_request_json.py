@@ -63,6 +63,12 @@ def test_an_unknown_api_is_refused() -> None:
         request_from_json("DropEverything", {})
 
 
+def test_no_other_config_of_a_broker_can_be_planned() -> None:
+    """Contract §6: AlterBroker is for replication throttles."""
+    with pytest.raises(ValueError, match=r"num\.io\.threads is no replication throttle"):
+        request_from_json("AlterBroker", {"broker": 1, "configs": {"num.io.threads": "1"}})
+
+
 @pytest.mark.parametrize("kind", get_args(Request))
 def test_every_kind_of_request_can_be_read(kind: type[Request]) -> None:
     """A kind that is added to the union and forgotten here would be unknown."""

@@ -1,6 +1,6 @@
 """The embedded cluster behind the port: logical requests in, controllers' decisions out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 from kgitops.cluster.embedded import (
@@ -19,7 +19,7 @@ from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.image import TopicImage
 from kgitops.cluster.embedded.options import Faults
-from kgitops.cluster.embedded.records import TOPIC
+from kgitops.cluster.embedded.records import BROKER, TOPIC
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.cluster.embedded.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.state import BACKEND, build_cluster_state
@@ -28,6 +28,7 @@ from kgitops.model.capabilities import Capabilities, Validation
 from kgitops.model.clock import to_text
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
@@ -50,6 +51,7 @@ CAPABILITIES = Capabilities(
         "CreateAcl": Validation.NOT_SUPPORTED,
         "DeleteAcl": Validation.NOT_SUPPORTED,
         "AlterClientQuota": Validation.BROKER,
+        "AlterBroker": Validation.BROKER,
     },
 )
 
@@ -158,6 +160,9 @@ def _decide(draft: Draft, request: Request) -> RequestResult | None:
                 entity=request.entity, operations=tuple(request.quotas.items())
             )
             return attempt(quota_control.alter, draft, alteration)
+        case AlterBrokerRequest():
+            resource = config_control.ConfigResource(type=BROKER, name=str(request.broker))
+            return attempt(config_control.alter, draft, resource, _operations(request.configs))
         case _:
             assert_never(request)
 
@@ -193,17 +198,8 @@ def _alter_topic(
     state = request.requested_state
     match request.step:
         case AlterStep.CONFIGS:
-            operations = [
-                config_control.AlterConfig(
-                    key=key,
-                    value=value,
-                    op=config_control.ConfigOp.DELETE
-                    if value is None
-                    else config_control.ConfigOp.SET,
-                )
-                for key, value in state.requested_configs.items()
-            ]
             resource = config_control.ConfigResource(type=TOPIC, name=topic.name)
+            operations = _operations(state.requested_configs)
             return attempt(config_control.alter, draft, resource, operations)
         case AlterStep.PARTITIONS:
             item = partition_control.NewPartitions(
@@ -216,6 +212,16 @@ def _alter_topic(
             return _reassign(draft, request, topic)
         case _:
             assert_never(request.step)
+
+
+def _operations(requested: Mapping[str, str | None]) -> list[config_control.AlterConfig]:
+    ops = config_control.ConfigOp
+    return [
+        config_control.AlterConfig(
+            key=key, value=value, op=ops.DELETE if value is None else ops.SET
+        )
+        for key, value in requested.items()
+    ]
 
 
 def _reassign(draft: Draft, request: AlterTopicRequest, topic: TopicImage) -> RequestResult:

@@ -1,6 +1,7 @@
 """Builds the ClusterState that planning reads, from an image."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 
 from kgitops.cluster.embedded.config_control import topic_defaults
@@ -9,6 +10,7 @@ from kgitops.cluster.embedded.options import Options
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import RegistryState
+from kgitops.model.throttles import RATES
 from kgitops.model.topics import TopicState
 
 BACKEND = "embedded"
@@ -24,7 +26,10 @@ def build_cluster_state(
     captured_at: str,
 ) -> ClusterState:
     """The cluster at one moment, topics in the order of their names; ``topics`` None: all."""
-    brokers = tuple(image.brokers.brokers.values())
+    brokers = tuple(
+        replace(broker, throttles=_throttles(image.configs.brokers.get(str(broker.id), {})))
+        for broker in image.brokers.brokers.values()
+    )
     chosen = list(_chosen(image.topics.by_name, topics))
     quotas = image.quotas.quotas
     return ClusterState(
@@ -39,6 +44,7 @@ def build_cluster_state(
             for entity in sorted(quotas, key=_entity_order)
         },
         usage={topic.name: _usage(topic) for topic in chosen},
+        moving={topic.name: tuple(sorted(topic.targets)) for topic in chosen if topic.targets},
         broker_defaults=topic_defaults(options.static_configs, image.configs.brokers.get("", {})),
         registry=registry,
         captured_at=captured_at,
@@ -61,6 +67,10 @@ def topic_state(topic: TopicImage) -> TopicState:
         marked_for_deletion=topic.marked_for_deletion,
         reassigning=bool(topic.targets),
     )
+
+
+def _throttles(configs: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: configs[key] for key in RATES if key in configs}
 
 
 def _chosen(

@@ -22,6 +22,7 @@ CAPABILITIES = Capabilities(
         "CreateAcl": Validation.NOT_SUPPORTED,
         "DeleteAcl": Validation.NOT_SUPPORTED,
         "AlterClientQuota": Validation.BROKER,
+        "AlterBroker": Validation.BROKER,
     },
 )
 

@@ -16,9 +16,13 @@ _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A topic that has the planned id: partition id to its leader's broker id, -1 for none."""
+    """A topic that has the planned id: partition id to its leader's broker id, -1 for none.
+
+    ``replicas`` are all that a partition has: while it moves, those that come and go as well.
+    """
 
     leaders: Mapping[int, int]
+    replicas: Mapping[int, tuple[int, ...]]
 
     @property
     def partitions(self) -> int:
@@ -52,5 +56,6 @@ def find_topics(wire: Wire, wanted: Sequence[tuple[str, str]]) -> Sequence[Found
             found.append(UNKNOWN_ID)
         else:
             leaders = {item.partition_index: item.leader_id for item in row.partitions}
-            found.append(Found(leaders=leaders))
+            replicas = {item.partition_index: tuple(item.replica_nodes) for item in row.partitions}
+            found.append(Found(leaders=leaders, replicas=replicas))
     return found

@@ -11,9 +11,11 @@ from kgitops.cluster.kafka.wire import Wire
 from kgitops.cluster.kafka.write_acls import create_acls, delete_acls
 from kgitops.cluster.kafka.write_alterations import alter_configs, create_partitions
 from kgitops.cluster.kafka.write_quotas import alter_quotas
+from kgitops.cluster.kafka.write_reassignments import alter_brokers, reassign
 from kgitops.cluster.kafka.write_records import delete_records
 from kgitops.cluster.kafka.write_topics import create_topics, delete_topics
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
@@ -58,7 +60,7 @@ def _kind(request: Request) -> tuple[type[Request], AlterStep | None]:
 def _check_can_be_validated(batches: Sequence[Sequence[Request]]) -> None:
     for request in (batch[0] for batch in batches):
         match request:
-            case CreateTopicRequest() | AlterClientQuotaRequest():
+            case CreateTopicRequest() | AlterClientQuotaRequest() | AlterBrokerRequest():
                 pass
             case AlterTopicRequest(step=AlterStep.CONFIGS | AlterStep.PARTITIONS):
                 pass
@@ -87,6 +89,9 @@ def _execute_alike(
         case AlterClientQuotaRequest():
             quotas = _as(AlterClientQuotaRequest, batch)
             return alter_quotas(wire, quotas, validate_only=validate_only)
+        case AlterBrokerRequest():
+            brokers = _as(AlterBrokerRequest, batch)
+            return alter_brokers(wire, brokers, validate_only=validate_only)
         case unknown:
             assert_never(unknown)
 
@@ -100,7 +105,7 @@ def _alter_topics(
         case AlterStep.PARTITIONS:
             return create_partitions(wire, batch, validate_only=validate_only)
         case AlterStep.REPLICAS:
-            raise NotImplementedError
+            return reassign(wire, batch)
         case _:
             assert_never(step)
 
