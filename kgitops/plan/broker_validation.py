@@ -1,13 +1,27 @@
 """What the brokers said of a plan's requests under validate_only, written into the plan."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kgitops.model.capabilities import Validation
-from kgitops.model.requests import AlterStep, AlterTopicRequest, api_name
-from kgitops.model.results import RequestResult
-from kgitops.model.source import Finding
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateTopicRequest,
+    Request,
+    api_name,
+)
+from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
+from kgitops.model.source import Finding, Severity
 from kgitops.plan.plan import Change, Plan, PlannedRequest
+
+_NO_RIGHT = frozenset(
+    {ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+)
+_NOT_JUDGED = _NO_RIGHT | RETRIABLE | {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNSUPPORTED_VERSION}
+"""Answers that say nothing of the request itself."""
 
 
 def checkable(plan: Plan) -> tuple[PlannedRequest, ...]:
@@ -28,27 +42,33 @@ def checkable(plan: Plan) -> tuple[PlannedRequest, ...]:
 
 
 def record_validation(plan: Plan, results: Mapping[str, RequestResult]) -> Plan:
-    """The plan with each judged request labelled, and each refusal as a finding at its source."""
+    """The plan with each judged request labelled, and each refusal as a finding at its source.
+
+    A request that nobody judged, because a right is missing say, is not labelled and not refused:
+    a warning says how many there are, and why.
+    """
+    judged = {name: found for name, found in results.items() if found.code not in _NOT_JUDGED}
     findings = [
-        _finding(change, planned, results[planned.id])
+        _finding(change, planned, judged[planned.id])
         for change in plan.changes
         for planned in change.requests
-        if planned.id in results and not results[planned.id].ok
+        if planned.id in judged and not judged[planned.id].ok
     ]
     return replace(
         plan,
-        changes=tuple(_labelled(change, results) for change in plan.changes),
+        changes=tuple(_labelled(change, judged) for change in plan.changes),
         findings=tuple(sorted([*plan.findings, *findings], key=lambda finding: finding.sort_key)),
+        warnings=(*plan.warnings, *_unchecked(plan, results)),
     )
 
 
-def _labelled(change: Change, results: Mapping[str, RequestResult]) -> Change:
-    if not any(planned.id in results for planned in change.requests):
+def _labelled(change: Change, judged: Mapping[str, RequestResult]) -> Change:
+    if not any(planned.id in judged for planned in change.requests):
         return change
     return replace(
         change,
         requests=tuple(
-            replace(planned, validated=Validation.BROKER) if planned.id in results else planned
+            replace(planned, validated=Validation.BROKER) if planned.id in judged else planned
             for planned in change.requests
         ),
     )
@@ -60,3 +80,37 @@ def _finding(change: Change, planned: PlannedRequest, result: RequestResult) -> 
         problem=f"the broker refuses {api_name(planned.request)} of {change.address}: {result}",
         advice="change the document so that the broker accepts it",
     )
+
+
+def _unchecked(plan: Plan, results: Mapping[str, RequestResult]) -> Iterator[Finding]:
+    """One warning for each api and reason."""
+    counts = Counter(
+        (api_name(planned.request), _right(planned.request), results[planned.id].code)
+        for planned in plan.requests
+        if planned.id in results and results[planned.id].code in _NOT_JUDGED
+    )
+    for (api, right, code), count in sorted(counts.items()):
+        requests = f"{count:,} {api} request{'s' if count > 1 else ''}"
+        yield Finding(
+            source=None,
+            severity=Severity.WARNING,
+            problem=f"the brokers did not check {requests}: they answered {code.name} ({code})",
+            advice=f"they check {'them' if count > 1 else 'it'} for a principal with {right}"
+            if code in _NO_RIGHT
+            else "plan again later to have it checked",
+        )
+
+
+def _right(request: Request) -> str:
+    """The right that a request needs, as one would grant it."""
+    match request:
+        case CreateTopicRequest():
+            return "Create on the cluster or on the topic"
+        case AlterTopicRequest(step=AlterStep.PARTITIONS):
+            return "Alter on the topic"
+        case AlterTopicRequest():
+            return "AlterConfigs on the topic"
+        case AlterClientQuotaRequest():
+            return "AlterConfigs on the cluster"
+        case _:
+            return "the right to do it"
