@@ -4,6 +4,9 @@ import sqlite3
 from collections.abc import Iterator
 
 import pytest
+from kafka_clusters import group_kafka_tests, kafka, kafka_cluster, own_kafka
+
+__all__ = ["kafka", "kafka_cluster", "own_kafka"]
 
 _connect = sqlite3.connect
 _opened: list[sqlite3.Connection] = []
@@ -28,6 +31,12 @@ def _stores_are_closed() -> Iterator[None]:
     for connection in _opened[before:]:
         connection.close()
     del _opened[before:]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before pytest-xdist looks at the groups."""
+    group_kafka_tests(items)
 
 
 def pytest_unconfigure() -> None:

@@ -1,0 +1,73 @@
+"""Real Kafka clusters for tests.
+
+``kafka`` is the session's three-broker cluster, ``kafka_cluster`` a connection to it with nothing
+on it, ``own_kafka`` starts one to break, or with settings of its own. Tests that use the first two
+bear ``pytestmark = pytest.mark.kafka`` and run one after the other, in one process; those of a
+module that uses ``own_kafka`` stay together.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.port import Cluster
+from kgitops.sandbox.sandbox import Sandbox, start
+
+
+class StartKafka(Protocol):
+    def __call__(self, **options: Any) -> Sandbox:  # noqa: ANN401 (of sandbox.start)
+        """A started cluster."""
+        ...
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """Three brokers, no racks, StandardAuthorizer, super user ANONYMOUS, no automatic topics."""
+    with start(tmp_path_factory.mktemp("kafka"), brokers=3) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def kafka_cluster(kafka: Sandbox) -> Iterator[Cluster]:
+    """A connection to ``kafka``: all brokers run, and what earlier tests left is gone."""
+    for broker_id in set(kafka.broker_ids) - set(kafka.running):
+        kafka.start_broker(broker_id)
+    from kafka_wiping import wipe  # a Kafka client: not for tests that need none
+
+    wipe(kafka)
+    cluster = connect(f"kafka://{kafka.servers}", configs=kafka.configs, base=Path())
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture(scope="module")
+def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartKafka]:
+    """Starts clusters of this module's own, which stop at its end."""
+    started: list[Sandbox] = []
+
+    def start_one(**options: Any) -> Sandbox:  # noqa: ANN401
+        started.append(start(tmp_path_factory.mktemp("own-kafka"), **options))
+        return started[-1]
+
+    yield start_one
+    for sandbox in started:
+        sandbox.kill_all()
+
+
+def group_kafka_tests(items: list[pytest.Item]) -> None:
+    """Which tests share a process (pytest-xdist): a cluster lives in one.
+
+    Raises:
+        pytest.UsageError: a test uses the shared cluster and does not say so.
+    """
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        if "kafka" in fixtures:
+            if not item.get_closest_marker("kafka"):
+                raise pytest.UsageError(f"{item.nodeid} uses kafka; mark it: pytest.mark.kafka")
+            item.add_marker(pytest.mark.xdist_group("kafka"))
+        elif "own_kafka" in fixtures:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
