@@ -30,6 +30,8 @@ class Journal:
             LockedError: it does not, so nothing may be sent.
         """
         self._write([self._new_batch(steps) for steps in batches], ())
+        # Writing may have taken long: the lease must outlast the requests that follow.
+        self._lock.heartbeat()
 
     def settle(self, known: Mapping[str, StepRecord], owners: Sequence[Record]) -> None:
         """Write what became of steps, and who owns what their changes completed, as one.

@@ -1,7 +1,12 @@
 """The cluster's one lock: won by the order of claims in the registry's log, kept by a lease.
 
 Every reader of the log judges alike, because only what stands in the log counts: a claim's place,
-the log's own timestamps, and that a renewal which came after its lease had ended is void.
+the log's own timestamps, and that a renewal which came after its lease had ended is void. A record
+says how long its lease is, not when it ends: that follows from the moment the log gave the record,
+so that no contender's own clock matters.
+
+Compaction keeps a claim's newest record only. So a renewal carries what the ones before it decided:
+the place of the first in the log, and when the lease ended that it prolongs.
 """
 
 import uuid
@@ -78,7 +83,8 @@ class Lock:
         self._since = ""
         self._earlier: tuple[str, ...] = ()
         self._dead: tuple[str, ...] = ()
-        self._released = False
+        self._fenced = False
+        self._released = True
 
     def claim(self, since: str) -> None:
         """Append a claim; whether it wins is decided by what stands before it."""
@@ -86,8 +92,8 @@ class Lock:
         entries = self._registry.read()
         first = [meta_record()] if entries is None else []
         self._take_in(entries or ())
-        lease = self._registry.now_ms() + self._lease_ms
-        self._registry.append([*first, self._record(lease, order=None, renews=None)])
+        self._released = False
+        self._registry.append([*first, self._record(order=None, renews=None)])
         self._catch_up()
 
     def safe_from_ms(self) -> int:
@@ -113,7 +119,22 @@ class Lock:
         return max(ends, default=0)
 
     def take_over(self) -> None:
-        """The wait for dead holders is over: the next append drops their claims."""
+        """The wait for dead holders is over: shut them out, and drop their claims.
+
+        Whoever was suspended while waiting must not shut out who came after: hence the look before.
+
+        Raises:
+            LockedError: the claim does not hold any more.
+        """
+        self._catch_up()
+        self._alive()
+        self._fenced = True
+        self._registry.fence()
+        # What an earlier writer had begun is now either written or void.
+        self._catch_up()
+        self._alive()
+        if self._registry.now_ms() < self.safe_from_ms():
+            raise self._lost()
         self._dead = self._earlier
 
     def append(self, records: Sequence[Record]) -> None:
@@ -124,9 +145,8 @@ class Lock:
                 written after a takeover is the reader's to ignore; nothing may be sent.
         """
         mine = self._alive()
-        lease = self._registry.now_ms() + self._lease_ms
-        renewal = self._record(lease, order=mine.order, renews=mine.lease_until_ms)
-        self._registry.append([renewal, *self._burials(), *records])
+        renewal = self._record(order=mine.order, renews=mine.lease_until_ms)
+        self._write([renewal, *self._burials(), *records])
         self._dead = ()
         self._catch_up()
         self._alive()
@@ -135,13 +155,13 @@ class Lock:
         """Renew the lease where it is half over or shorter than a request may take.
 
         Raises:
-            LockedError: it does not.
+            LockedError: it has ended, or can't be made to outlast a request.
         """
         self._catch_up()
-        mine = self._alive()
-        left_ms = mine.lease_until_ms - self._registry.now_ms()
-        if left_ms <= max(self._timeout_ms, self._lease_ms // 2):
+        if self._left_ms() <= max(self._timeout_ms, self._lease_ms // 2):
             self.append([])
+            if self._left_ms() <= self._timeout_ms:
+                raise self._lost()
 
     def close(self, records: Sequence[Record]) -> None:
         """Write the last records and release the lock in the same append.
@@ -151,8 +171,9 @@ class Lock:
         """
         self._catch_up()
         self._alive()
-        self._registry.append([*records, *self._burials(), (self._key, None)])
+        self._write([*records, *self._burials(), (self._key, None)])
         self._released = True
+        self._stand_down()
 
     def release(self) -> None:
         """Give the lock back. Where that fails the lease ends by itself, so nobody need know."""
@@ -160,16 +181,31 @@ class Lock:
             self._released = True
             with suppress(KgitopsError):
                 self._registry.append([(self._key, None)])
+        self._stand_down()
+
+    def _write(self, records: Sequence[Record]) -> None:
+        """Append, and say who it was where someone else has become the only writer."""
+        try:
+            self._registry.append(records)
+        except LockedError:
+            with suppress(KgitopsError):
+                self._catch_up()
+            raise self._lost() from None
+
+    def _stand_down(self) -> None:
+        if self._fenced:
+            self._fenced = False
+            self._registry.unfence()
 
     def _burials(self) -> list[Record]:
         return [(key, None) for key in self._dead]
 
-    def _record(self, lease_until_ms: int, *, order: int | None, renews: int | None) -> Record:
+    def _record(self, *, order: int | None, renews: int | None) -> Record:
         return self._key, {
             "schema_version": SCHEMA_VERSION,
             "holder": self._holder,
             "since": self._since,
-            "lease_until_ms": lease_until_ms,
+            "lease_ms": self._lease_ms,
             "claim_offset": order,
             "renews_until_ms": renews,
         }
@@ -206,6 +242,9 @@ class Lock:
             raise self._lost()
         return mine
 
+    def _left_ms(self) -> int:
+        return self._alive().lease_until_ms - self._registry.now_ms()
+
     def _lost(self) -> LockedError:
         others = [claim for claim in self._claims.values() if claim.key != self._key]
         if others:
@@ -233,7 +272,7 @@ def _read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:
             key=entry.key,
             holder=value["holder"],
             since=value["since"],
-            lease_until_ms=renews if void else value["lease_until_ms"],
+            lease_until_ms=renews if void else entry.timestamp_ms + value["lease_ms"],
             order=entry.offset if order is None else order,
             written_ms=entry.timestamp_ms,
         )

@@ -42,6 +42,20 @@ class RegistryLog(Protocol):
         """
         ...
 
+    def fence(self) -> None:
+        """Be the log's only writer from now on: an earlier writer's next append raises LockedError.
+
+        Until then an append is one contender's among others: only claims are written so.
+
+        Raises:
+            UnreachableError: the cluster can't be reached or refuses.
+        """
+        ...
+
+    def unfence(self) -> None:
+        """Be one contender among others again; nobody else is affected."""
+        ...
+
     def now_ms(self) -> int:
         """The log's clock: what the next entry's timestamp would be, in milliseconds."""
         ...

@@ -140,6 +140,13 @@ class SnapshotRegistryLog:
         """Refuse: nothing can be kept."""
         _refuse()
 
+    def fence(self) -> None:
+        """Refuse: nothing can be kept."""
+        _refuse()
+
+    def unfence(self) -> None:
+        """Nothing was fenced."""
+
     def now_ms(self) -> int:
         """Refuse: time does not pass in a snapshot."""
         _refuse()

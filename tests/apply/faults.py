@@ -50,6 +50,7 @@ class FaultyCluster:
         before_append: Callable[[Records], None] = nothing,
         after_append: Callable[[Records], None] = nothing,
         before_read: Callable[[], None] = nothing,
+        before_fence: Callable[[], None] = nothing,
         refuse: Callable[[Request], RequestResult | None] = lambda _: None,
         see: Callable[[ClusterState], ClusterState] = lambda state: state,
     ) -> None:
@@ -61,6 +62,7 @@ class FaultyCluster:
         self.before_append = before_append
         self.after_append = after_append
         self.before_read = before_read
+        self.before_fence = before_fence
         self.refuse = refuse
         self.see = see
 
@@ -110,6 +112,13 @@ class FaultyRegistry:
         offset = self._cluster.real.registry.append(entries)
         self._cluster.after_append(entries)
         return offset
+
+    def fence(self) -> None:
+        self._cluster.before_fence()
+        self._cluster.real.registry.fence()
+
+    def unfence(self) -> None:
+        self._cluster.real.registry.unfence()
 
     def now_ms(self) -> int:
         return self._cluster.real.registry.now_ms()

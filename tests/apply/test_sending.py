@@ -211,9 +211,12 @@ def test_the_lock_is_kept_and_outlasts_each_request_however_long_a_step_takes(
 
     def note_lease(_: object) -> None:
         registry = world.cluster.real.registry
-        latest = latest_values(registry.read() or ())
-        (claim,) = [value for key, value in latest.items() if key.startswith("lock/")]
-        left_ms.append(claim["lease_until_ms"] - registry.now_ms())
+        (claim,) = [
+            entry
+            for entry in registry.read() or ()
+            if entry.value and entry.key.startswith("lock/")
+        ]
+        left_ms.append(claim.timestamp_ms + claim.value["lease_ms"] - registry.now_ms())
 
     world.cluster.before_read = lambda: world.clock.sleep(3)
     world.cluster.before_send = note_lease

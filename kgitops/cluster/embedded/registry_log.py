@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kgitops.cluster.embedded.store import Store, checksum, dump_json
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import build_registry_state, meta_record
-from kgitops.model.errors import SafetyError
+from kgitops.model.errors import LockedError, SafetyError
 from kgitops.model.registry import META_KEY, Json, RegistryState
 
 _TOPIC_ID = "registry_topic_id"
 _NEXT_OFFSET = "registry_next_offset"
 _LAST_TIMESTAMP = "registry_last_timestamp_ms"
+_EPOCH = "registry_epoch"
 
 
 class EmbeddedRegistryLog:
@@ -35,6 +36,7 @@ class EmbeddedRegistryLog:
         self._clock_ms = clock_ms
         self._new_id = new_id
         self._state: RegistryState | None = None
+        self._epoch: int | None = None
 
     def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
         """Every entry at or after ``since``; None when nothing was ever appended."""
@@ -46,6 +48,11 @@ class EmbeddedRegistryLog:
     def append(self, entries: Sequence[tuple[str, Mapping[str, Json] | None]]) -> int:
         """Append all entries or none, in one transaction; the offset of the last."""
         with self._turn, self._store.writing():
+            if self._epoch not in (None, self._stored_epoch()):
+                raise LockedError(
+                    "another kgitops has taken the registry over, so this run may write nothing "
+                    "more; wait until it is done, then try again"
+                )
             offset = self._last_offset()
             timestamp_ms = self._now_ms()
             if self._store.meta(_TOPIC_ID) is None:
@@ -62,6 +69,16 @@ class EmbeddedRegistryLog:
             self._store.set_meta(_NEXT_OFFSET, str(offset + 1))
             self._store.set_meta(_LAST_TIMESTAMP, str(timestamp_ms))
         return offset
+
+    def fence(self) -> None:
+        """Be the only writer from now on: each one has an epoch, as Kafka's producers do."""
+        with self._turn, self._store.writing():
+            self._epoch = self._stored_epoch() + 1
+            self._store.set_meta(_EPOCH, str(self._epoch))
+
+    def unfence(self) -> None:
+        """Be one contender among others again."""
+        self._epoch = None
 
     def now_ms(self) -> int:
         """Log append time: never behind an entry that is already there."""
@@ -81,6 +98,9 @@ class EmbeddedRegistryLog:
             news = self._entries(known.offset + 1)
             self._state = build_registry_state(news, topic_id, before=known)
         return self._state
+
+    def _stored_epoch(self) -> int:
+        return int(self._store.meta(_EPOCH) or 0)
 
     def _last_offset(self) -> int:
         return int(self._store.meta(_NEXT_OFFSET) or 0) - 1
