@@ -23,8 +23,10 @@ def export(
     from kgitops.cli.console import print_notice, print_result
     from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
+    from kgitops.report.units import counted
     from kgitops.workflow.export import export_manifests
-    from kgitops.workflow.manifest_files import check_folder, write_manifests
+    from kgitops.workflow.export_check import write_checked
+    from kgitops.workflow.manifest_files import check_folder
     from kgitops.workflow.selection import open_workspace
 
     check_folder(out)
@@ -32,10 +34,13 @@ def export(
     with stages(no_color=no_color) as stage:
         stage("reading the cluster")
         with workspace.connected() as current:
-            exported = export_manifests(current.read_state(), workspace.project)
+            state, capabilities = current.read_state(), current.capabilities
         stage("writing the manifests")
-        write_manifests(exported.files, out)
-    for sentence in exported.left_out:
+        exported = export_manifests(state, workspace.project, workspace.allow_configs)
+        stage("planning them against the cluster")
+        done = write_checked(exported, out, workspace, state, capabilities)
+    for sentence in done.export.notes:
         print_notice(sentence)
-    count = sum(map(len, exported.files.values()))
-    print_result(f"Wrote {count} documents in {len(exported.files)} files to {out}.")
+    files = done.export.files
+    documents = counted(sum(map(len, files.values())), "document")
+    print_result(f"Wrote {documents} in {counted(len(files), 'file')} to {out}.\n{done.sentence}")

@@ -109,13 +109,14 @@ def _value(
         advice = f"did you mean {near}?" if near else f"write one of {names}"
         findings.error(document, path, f"{shown(key)} is no quota of {whom}", advice, key=True)
         return None
-    if problem := _value_problem(key, value):
+    if problem := value_problem(key, value):
         findings.error(document, path, f"{key} {problem}, not {shown(value)}", "correct the value")
         return None
     return float(value)
 
 
-def _value_problem(key: str, value: float) -> str | None:
+def value_problem(key: str, value: float) -> str | None:
+    """Why a quota can't have this value, or None."""
     if not math.isfinite(value) or value <= 0:
         return "must be a number above 0"
     if key in INTEGRAL_KEYS and value != math.floor(value):

@@ -160,8 +160,11 @@ def test_an_export_leaves_out_what_other_projects_manage_and_says_so(
     search = Project(here / "search", name="search", uid="search-1")
     search.write_file(cluster={"url": "embedded:../payments/.kgitops/local.db"})
     ran = kgitops("export", "search", "-o", "search/manifests")
-    assert ran.out == "Wrote 1 documents in 1 files to search/manifests.\n"
-    assert "left out what the project 'payments' manages: 6 in number" in ran.err
+    assert ran.out == (
+        "Wrote 1 document in 1 file to search/manifests.\n"
+        "Planned against this cluster: 1 to adopt, nothing to change.\n"
+    )
+    assert "6 objects left out, which the project 'payments' manages" in ran.err
     plan = kgitops("plan", "search")
     assert (plan.code, "1 to adopt" in plan.out) == (0, True)
 

@@ -1,0 +1,98 @@
+"""ACLs as documents: those of a principal together, the operations on one resource in one."""
+
+from collections.abc import Iterable
+
+from kgitops.model.acls import OPERATIONS, AclBinding, Operation, PatternType, PermissionType
+from kgitops.model.addresses import acl_address
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.names import REGISTRY_TOPIC
+from kgitops.model.registry import Json
+from kgitops.workflow.export_layout import Document, Item
+from kgitops.workflow.export_notes import Notes
+from kgitops.workflow.export_scope import ExportScope, as_document, written_policy
+from kgitops.workflow.manifest_files import Inline
+
+_ANY = "*"
+
+
+def export_acls(state: ClusterState, scope: ExportScope, notes: Notes) -> list[Item]:
+    """Every binding that the project may declare."""
+    by_principal: dict[str, list[AclBinding]] = {}
+    for acl in sorted(state.acls):
+        if _can_be_declared(acl, notes) and scope.may_declare(acl_address(acl)):
+            by_principal.setdefault(acl.principal, []).append(acl)
+    return [
+        Item(_label(principal), _documents(principal, acls, scope))
+        for principal, acls in sorted(by_principal.items())
+    ]
+
+
+def _can_be_declared(acl: AclBinding, notes: Notes) -> bool:
+    kind = acl.resource_type
+    if kind == "topic" and acl.resource_name == REGISTRY_TOPIC:
+        notes.add(acl_address(acl), "left out, the topic belongs to kgitops")
+        return False
+    if acl.operation not in OPERATIONS[kind] and acl.operation is not Operation.ALL:
+        # Kafka's controller takes any operation; none of its tools and no authorizer makes use.
+        notes.add(acl_address(acl), f"left out, {acl.operation} means nothing on a {kind}")
+        return False
+    return True
+
+
+def _documents(principal: str, acls: Iterable[AclBinding], scope: ExportScope) -> list[Document]:
+    """One for each resource, host, permission and policy, with all the operations."""
+    groups: dict[tuple[AclBinding, str | None], list[str]] = {}
+    for acl in acls:
+        policy = written_policy(scope.last_applied(acl_address(acl))).get("deletionPolicy")
+        groups.setdefault((_without_operation(acl), policy), []).append(acl.operation.value)
+    return [
+        as_document("Acl", _name(acl), _spec(principal, acl, sorted(operations), policy))
+        for (acl, policy), operations in groups.items()
+    ]
+
+
+def _spec(
+    principal: str, acl: AclBinding, operations: list[str], policy: str | None
+) -> dict[str, Json]:
+    return {
+        "principal": principal,
+        "host": acl.host,
+        "permission": acl.permission_type.value,
+        "operations": operations,
+        "resource": Inline(
+            {
+                "type": acl.resource_type.value,
+                "name": acl.resource_name,
+                "patternType": acl.pattern_type.value,
+            }
+        ),
+        **({"deletionPolicy": policy} if policy else {}),
+    }
+
+
+def _without_operation(acl: AclBinding) -> AclBinding:
+    """What the bindings of one document have in common."""
+    return AclBinding(
+        resource_type=acl.resource_type,
+        resource_name=acl.resource_name,
+        pattern_type=acl.pattern_type,
+        principal=acl.principal,
+        host=acl.host,
+        operation=Operation.ALL,
+        permission_type=acl.permission_type,
+    )
+
+
+def _name(acl: AclBinding) -> str:
+    """``billing-topic-orders``, ``billing-deny-topic-orders-prefixed-from-10.0.0.1``."""
+    deny = "deny-" if acl.permission_type is PermissionType.DENY else ""
+    prefixed = "-prefixed" if acl.pattern_type is PatternType.PREFIXED else ""
+    host = "" if acl.host == _ANY else f"-from-{acl.host}"
+    resource = f"{acl.resource_type}-{acl.resource_name}{prefixed}"
+    return f"{_label(acl.principal)}-{deny}{resource}{host}"
+
+
+def _label(principal: str) -> str:
+    """A principal without its type, which is User nearly always; ``User:*`` is everyone."""
+    name = principal.removeprefix("User:")
+    return "everyone" if name == _ANY else name
