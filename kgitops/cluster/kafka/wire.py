@@ -5,20 +5,27 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kafka.errors import IncompatibleBrokerVersion, KafkaError
+from kafka.errors import (
+    IncompatibleBrokerVersion,
+    KafkaError,
+    KafkaTimeoutError,
+    RequestTimedOutError,
+)
 from kafka.protocol.admin import DescribeQuorumRequest
-from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from kgitops.cluster.kafka.client_configs import WireOptions
 from kgitops.cluster.kafka.connections import Connections
 from kgitops.cluster.kafka.dialing import server_of
 from kgitops.cluster.kafka.link import Link, Message, NotSentError
-from kgitops.cluster.kafka.wire_errors import ConnectionFailedError, Server
+from kgitops.cluster.kafka.wire_errors import ConnectionFailedError
 from kgitops.model.errors import UnreachableError
 
 T = TypeVar("T")
+__all__ = ("CONNECT_MS", "Message", "Wire")
 
 CONNECT_MS = 8_000
 """Within ten seconds the user has an answer, the start of the process included."""
@@ -27,12 +34,304 @@ _PAUSE_S = 0.1
 _GRACE_S = 1.0
 
 _READING = frozenset(
-    """
-    ApiVersions ConsumerGroupDescribe DescribeAcls DescribeClientQuotas DescribeCluster
-    DescribeConfigs DescribeGroups DescribeLogDirs DescribeProducers DescribeQuorum
-    DescribeTopicPartitions DescribeTransactions DescribeUserScramCredentials Fetch FindCoordinator
-    ListConfigResources ListGroups ListOffsets ListPartitionReassignments ListTransactions Metadata
-    OffsetFetch OffsetForLeaderEpoch
-    """.split()
+    (
+        "ApiVersions",
+        "ConsumerGroupDescribe",
+        "DescribeAcls",
+        "DescribeClientQuotas",
+        "DescribeCluster",
+        "DescribeConfigs",
+        "DescribeGroups",
+        "DescribeLogDirs",
+        "DescribeProducers",
+        "DescribeQuorum",
+        "DescribeTopicPartitions",
+        "DescribeTransactions",
+        "DescribeUserScramCredentials",
+        "Fetch",
+        "FindCoordinator",
+        "ListConfigResources",
+        "ListGroups",
+        "ListOffsets",
+        "ListPartitionReassignments",
+        "ListTransactions",
+        "Metadata",
+        "OffsetFetch",
+        "OffsetForLeaderEpoch",
+    )
 )
 """What may be asked again without doing anything twice."""
+
+_NEEDED = ((MetadataRequest, 12), (DescribeQuorumRequest, 1))
+"""What every broker of a KRaft cluster from 3.7 on knows; older ones don't."""
+
+_CLUSTER_AUTHORIZATION_FAILED = 31
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A request from when it is first sent until it is answered."""
+
+    request: Message
+    to: int | None
+    may_repeat: bool
+    deadline: float
+    link: Link | None = None
+    answer: "Future[Message]" = field(default_factory=Future)
+    has_left: bool = False
+    is_lost: bool = False
+    """Whether the broker may have to be looked for."""
+
+    @property
+    def whom(self) -> str:
+        """Who was asked, for a sentence."""
+        return str(self.link.server) if self.link else "the cluster"
+
+    @property
+    def left_s(self) -> float:
+        """The seconds until its deadline."""
+        return max(0.0, self.deadline - time.monotonic())
+
+
+class Wire:
+    """The connections to one cluster.
+
+    A request is addressed to a broker by its id, or to any broker: those that change something are
+    forwarded to the controller by whichever broker takes them (KIP-590).
+
+    A request that only reads is asked again, of another broker where any will do, until its
+    timeout. One that may change something is sent once: it is tried elsewhere only as long as no
+    byte of it has left. Which error codes are worth another try is for the caller to say.
+    """
+
+    def __init__(
+        self,
+        servers: Sequence[str],
+        options: WireOptions | None = None,
+        *,
+        timeout_ms: int | None = None,
+    ) -> None:
+        self._options = options or WireOptions()
+        self._timeout_ms = timeout_ms or self._options.get("timeout_ms", _TIMEOUT_MS)
+        self._connect_ms = self._options.get("connect_ms", CONNECT_MS)
+        self.sent: Counter[str] = Counter()
+        """Requests by the name of their API, those of handshakes left out."""
+        self._servers = [server_of(text) for text in servers]
+        self._connections = Connections(self._servers, self._options, self._count)
+
+    def connect(self) -> None:
+        """Reach one of the servers, learn of the others, and see that the cluster is led.
+
+        Raises:
+            UnreachableError: none answers, it refuses, or there is no controller.
+        """
+        deadline = time.monotonic() + self._connect_ms / 1000
+        try:
+            link = self._connections.to_any(deadline)
+        except ConnectionFailedError as error:
+            raise UnreachableError(self._sentence(error)) from error
+        if any((link.version(request) or 0) < version for request, version in _NEEDED):
+            raise UnreachableError(
+                f"{link.server} is no broker of Kafka 3.7 or later in KRaft mode; upgrade the "
+                "cluster's brokers"
+            )
+        if not self._connections.brokers:
+            raise UnreachableError(
+                f"{link.server} answers, but no broker of its cluster has registered yet; try "
+                "again when the brokers have started"
+            )
+        self._find_controller(deadline)
+
+    def send(
+        self,
+        request: Message,
+        *,
+        to: int | None = None,
+        timeout_ms: int | None = None,
+        again: bool | None = None,
+    ) -> Message:
+        """The answer to one request.
+
+        ``again`` says whether it may be sent twice, such as one that only validates; None: if its
+        API only reads.
+
+        Raises:
+            UnreachableError: no answer in time, or no connection; whether a change was made is
+                not known then.
+        """
+        (answer,) = self.send_all(
+            [request], lambda found: found, to=to, timeout_ms=timeout_ms, again=again
+        )
+        return answer
+
+    def send_all(
+        self,
+        requests: Iterable[Message],
+        keep: Callable[[Message], T],
+        *,
+        to: int | None = None,
+        window: int = 4,
+        timeout_ms: int | None = None,
+        again: bool | None = None,
+    ) -> list[T]:
+        """What ``keep`` makes of each answer, in order, with ``window`` requests on their way.
+
+        The timeout is each request's own, from when it is first sent.
+
+        Raises:
+            UnreachableError: one is not answered in time, or there is no connection.
+        """
+        patience_s = (timeout_ms or self._timeout_ms) / 1000
+        kept: list[T] = []
+        waiting: deque[_Flight] = deque()
+        for request in requests:
+            if len(waiting) >= window:
+                kept.append(keep(self._landed(waiting.popleft())))
+            may_repeat = _api(request) in _READING if again is None else again
+            flight = _Flight(request, to, may_repeat, time.monotonic() + patience_s)
+            self._start(flight)
+            waiting.append(flight)
+        while waiting:
+            kept.append(keep(self._landed(waiting.popleft())))
+        return kept
+
+    def supports(self, request: type[Any], version: int = 0) -> bool:
+        """Whether the brokers know this request, in at least this version."""
+        known = [link.version(request) for link in self._connections.good_links()]
+        return bool(known) and all(found is not None and found >= version for found in known)
+
+    def broker_ids(self) -> tuple[int, ...]:
+        """The brokers that are alive, as the cluster last said."""
+        return tuple(sorted(self._connections.brokers))
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._connections.close()
+
+    def _count(self, request: Message) -> None:
+        # Only kafka-python's one thread comes here, so no two counts collide.
+        self.sent[_api(request)] += 1
+
+    def _start(self, flight: "_Flight") -> None:
+        """Put the request on its way, by another connection where one can't be made."""
+        while True:
+            try:
+                link = self._link(flight)
+                break
+            except ConnectionFailedError as error:
+                self._pause_or_give_up(flight, error)
+        flight.link = link
+        flight.has_left = False
+        # kafka-python notes the version in the request; another broker may know another.
+        message = copy.copy(flight.request)
+
+        def left() -> None:
+            flight.has_left = True
+            self._count(message)
+
+        flight.answer = link.post(message, flight.left_s * 1000, left)
+
+    def _link(self, flight: "_Flight") -> Link:
+        if flight.to is None:
+            return self._connections.to_any(flight.deadline)
+        server = self._connections.brokers.get(flight.to)
+        if server is None or flight.is_lost:
+            self._ask_where_brokers_are(flight.deadline)
+            server = self._connections.brokers.get(flight.to)
+        if server is None:
+            alive = ", ".join(map(str, self.broker_ids()))
+            raise UnreachableError(
+                f"broker {flight.to} is not alive; the cluster has {alive}; start it or leave it "
+                "out"
+            )
+        return self._connections.to_server(server, flight.deadline)
+
+    def _landed(self, flight: "_Flight") -> Message:
+        """The answer, however many times it has to be asked for."""
+        while True:
+            try:
+                answer = flight.answer.result(flight.left_s + _GRACE_S)
+            except NotSentError as error:
+                self._pause_or_give_up(flight, error)
+            except IncompatibleBrokerVersion as error:
+                raise UnreachableError(
+                    f"{flight.whom} does not know {_api(flight.request)} as kgitops asks it; "
+                    "upgrade the cluster's brokers"
+                ) from error
+            except (KafkaError, TimeoutError) as error:
+                if not flight.may_repeat and flight.has_left:
+                    raise UnreachableError(
+                        f"{flight.whom} did not answer {_api(flight.request)} "
+                        f"({_cause(error)}); what became of it must be looked up"
+                    ) from error
+                flight.is_lost = True
+                self._pause_or_give_up(flight, error)
+            else:
+                if isinstance(answer, MetadataResponse):
+                    self._connections.learn(answer)
+                return answer
+            self._start(flight)
+
+    def _pause_or_give_up(self, flight: _Flight, error: Exception) -> None:
+        """Wait a little before another try.
+
+        Raises:
+            UnreachableError: there is no time left, or the error would be the same.
+        """
+        if isinstance(error, ConnectionFailedError) and (error.is_final or not flight.left_s):
+            raise UnreachableError(self._sentence(error)) from error
+        if flight.left_s:
+            time.sleep(min(_PAUSE_S, flight.left_s))
+            return
+        api, server = _api(flight.request), flight.whom
+        if isinstance(error, NotSentError):
+            raise UnreachableError(
+                f"{server} takes no {api} request for now, because a quota throttles this client; "
+                "try again later, or raise its quota"
+            ) from error
+        raise UnreachableError(
+            f"{server} did not answer {api} in time ({_cause(error)}); look at the brokers, and "
+            "try again"
+        ) from error
+
+    def _ask_where_brokers_are(self, deadline: float) -> None:
+        left_ms = int(max(0.0, deadline - time.monotonic()) * 1000) + 1
+        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+        self.send(request, timeout_ms=left_ms)  # whose answer is learnt from
+
+    def _find_controller(self, deadline: float) -> None:
+        """A broker forwards this question to the controller, and to nobody else can it be put."""
+        quorum = DescribeQuorumRequest.TopicData
+        partition = quorum.PartitionData(partition_index=0)
+        request = DescribeQuorumRequest(
+            topics=[quorum(topic_name="__cluster_metadata", partitions=[partition])]
+        )
+        while (left_s := deadline - time.monotonic()) > 0:
+            try:
+                answer = self.send(request, timeout_ms=int(left_s * 1000) + 1)
+            except UnreachableError:
+                break
+            if answer.error_code == _CLUSTER_AUTHORIZATION_FAILED:
+                return  # it was the controller who said so
+            if not answer.error_code and not answer.topics[0].partitions[0].error_code:
+                return
+            time.sleep(_PAUSE_S)
+        where = self._connections.good_links()
+        who = str(where[0].server) if where else ", ".join(map(str, self._servers))
+        raise UnreachableError(
+            f"{who} answers, but its cluster has no active controller; start enough of its "
+            "controllers for a majority, and try again"
+        )
+
+    def _sentence(self, error: ConnectionFailedError) -> str:
+        return error.sentence(self._options)
+
+
+def _api(request: Message) -> str:
+    return str(request.name).removesuffix("Request")
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, TimeoutError | RequestTimedOutError | KafkaTimeoutError):
+        return "no answer came in time"
+    return "the connection broke"
