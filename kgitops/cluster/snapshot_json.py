@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
+from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
 from kgitops.model.object_json import (
     binding_to_json,
     owner_to_json,
@@ -47,7 +47,9 @@ SNAPSHOT_KEYS = (
     "acls",
     "quotas",
     "broker_defaults",
+    "has_authorizer",
     "registry",
+    "not_checked",
 )
 _TOPIC_KEYS = ("name", "topic_id", "assignment", "configs", "marked_for_deletion", "reassigning")
 _USAGE_KEYS = ("log_start_offsets", "high_watermarks", "size_bytes", "active_groups")
@@ -79,7 +81,11 @@ def state_to_json(state: ClusterState) -> dict[str, Json]:
             for entity, quota in sorted(state.quotas.items(), key=_entity_order)
         ],
         "broker_defaults": dict(state.broker_defaults),
+        "has_authorizer": state.has_authorizer,
         "registry": _registry_to_json(state.registry),
+        "not_checked": [
+            {"problem": item.problem, "advice": item.advice} for item in state.not_checked
+        ],
     }
 
 
@@ -114,7 +120,9 @@ def state_from_json(value: Json) -> ClusterState:
         acls=frozenset(array(given["acls"], "acls", read_binding)),
         quotas={quota.entity: quota for quota in array(given["quotas"], "quotas", _quota)},
         broker_defaults=_texts(given["broker_defaults"], "broker_defaults"),
+        has_authorizer=boolean(given["has_authorizer"], "has_authorizer"),
         registry=_registry(given["registry"], "registry"),
+        not_checked=array(given["not_checked"], "not_checked", _not_checked),
     )
 
 
@@ -233,6 +241,14 @@ def _quota(value: Json, path: str) -> ClientQuotaState:
             key: read_quota(item, f"{path}.quotas.{key}")
             for key, item in mapping(given["quotas"], f"{path}.quotas").items()
         },
+    )
+
+
+def _not_checked(value: Json, path: str) -> NotChecked:
+    given = members(value, path, ("problem", "advice"))
+    return NotChecked(
+        problem=text(given["problem"], f"{path}.problem"),
+        advice=text(given["advice"], f"{path}.advice"),
     )
 
 

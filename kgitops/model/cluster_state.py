@@ -1,7 +1,7 @@
 """The state of a cluster before any request takes effect: one immutable snapshot (KIP-201)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kgitops.model.acls import AclBinding
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
@@ -33,11 +33,30 @@ class TopicUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotChecked:
+    """Something that no diff needs and that could not be read: what and why, and what to do."""
+
+    problem: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What some topics hold and who reads them, and what of it could not be read."""
+
+    topics: Mapping[str, TopicUsage] = field(default_factory=dict)
+    not_checked: tuple[NotChecked, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
     """Everything that planning reads of a cluster.
 
     ``broker_defaults`` gives the value of a topic config where the topic sets none, with its
     source, as DescribeConfigs reports it: only what differs from Kafka's own default need be there.
+    ``controller_id`` is -1 where the cluster does not tell (KRaft never tells clients).
+    ``usage`` holds only what was asked for with ``read_usage``: it is no part of a reading.
+    ``has_authorizer`` is False where brokers keep no ACLs: none can be made there (A4-95).
     ``moving`` names the partitions of each topic whose replicas are being reassigned; it is of
     the moment, so that snapshots leave it out.
     ``registry`` is None when the cluster has none yet; one that can't be read is an error instead.
@@ -53,5 +72,15 @@ class ClusterState:
     usage: Mapping[str, TopicUsage] = field(default_factory=dict)
     moving: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     broker_defaults: Mapping[str, str] = field(default_factory=dict)
+    has_authorizer: bool = True
     registry: RegistryState | None = None
+    not_checked: tuple[NotChecked, ...] = ()
     captured_at: str = ""
+
+    def with_usage(self, usage: Usage) -> "ClusterState":
+        """The same cluster, and what is known of how these topics are used."""
+        return replace(
+            self,
+            usage={**self.usage, **usage.topics},
+            not_checked=tuple(dict.fromkeys((*self.not_checked, *usage.not_checked))),
+        )

@@ -6,7 +6,7 @@ from functools import cache
 
 from kgitops.cluster.embedded.config_control import topic_defaults
 from kgitops.cluster.embedded.image import Image, TopicImage
-from kgitops.cluster.embedded.options import Options
+from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import RegistryState
@@ -46,6 +46,7 @@ def build_cluster_state(
         usage={topic.name: _usage(topic) for topic in chosen},
         moving={topic.name: tuple(sorted(topic.targets)) for topic in chosen if topic.targets},
         broker_defaults=topic_defaults(options.static_configs, image.configs.brokers.get("", {})),
+        has_authorizer=options.authorizer is not AuthorizerKind.DISABLED,
         registry=registry,
         captured_at=captured_at,
     )
