@@ -1,25 +1,45 @@
-"""Kafka's jars, downloaded once into the user's cache folder."""
+"""Kafka's jars, downloaded once into the user's cache folder and checked against ``jars.txt``."""
 
+import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from filelock import FileLock
 from platformdirs import user_cache_path
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.maven import download_with_maven
 
 KAFKA = "4.3.0"
-"""The newest release whose tools resolve; 4.4.0 has no ``kafka-tools``."""
-LOG4J = "2.25.4"
-"""What that release is built with."""
-ARTIFACTS = (
-    ("org.apache.kafka", "kafka_2.13", KAFKA),
-    ("org.apache.kafka", "kafka-tools", KAFKA),
-    ("org.apache.logging.log4j", "log4j-slf4j-impl", LOG4J),
-)
+"""The newest release that is whole: 4.4.0 has no ``kafka-tools`` (docs/sandbox.md)."""
+_MEGABYTES = 56
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jar:
+    """One line of ``jars.txt``."""
+
+    group: str
+    name: str
+    version: str
+    sha256: str
+
+    @property
+    def file(self) -> str:
+        """What its file is called."""
+        return f"{self.name}-{self.version}.jar"
+
+
+def pinned_jars() -> tuple[Jar, ...]:
+    """Every jar that a broker and Kafka's tools need, each in one version."""
+    text = files("kgitops.sandbox").joinpath("jars.txt").read_text("utf-8")
+    rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    split = ((*coordinates.split(":"), digest) for coordinates, digest in rows)
+    return tuple(Jar(group=g, name=n, version=v, sha256=digest) for g, n, v, digest in split)
 
 
 def libs_folder() -> Path:
@@ -34,28 +54,58 @@ def fetch_libs(on_stage: Callable[[str], None]) -> Path:
     at the same time waits.
 
     Raises:
-        KgitopsError: the jars can't be downloaded.
+        KgitopsError: the jars can't be downloaded, or are not those that were pinned.
     """
     libs = libs_folder()
     if libs.is_dir():
         return libs
     libs.parent.mkdir(parents=True, exist_ok=True)
-    on_stage(f"waiting for another download of Kafka {KAFKA}")
-    with FileLock(libs.with_suffix(".lock")):
+    on_stage("waiting for another process that downloads Kafka")
+    with FileLock(libs.with_name(f"{libs.name}.lock")):
         if libs.is_dir():
             return libs
-        on_stage(f"downloading Kafka {KAFKA} (about 55 MB, once on this machine)")
-        folder = Path(tempfile.mkdtemp(prefix="kafka-", dir=libs.parent))
+        folder = Path(tempfile.mkdtemp(prefix="download-", dir=libs.parent))
         try:
-            download_with_maven(ARTIFACTS, folder)
-            _check(folder)
+            _download(folder, on_stage)
             folder.rename(libs)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     return libs
 
 
-def _check(folder: Path) -> None:
-    for _, name, version in ARTIFACTS:
-        if not (folder / f"{name}-{version}.jar").is_file():
-            raise KgitopsError(f"the download brought no {name} {version}; try again")
+def _download(folder: Path, on_stage: Callable[[str], None]) -> None:
+    """With the machine's Maven, which knows its mirrors and proxies, else with the package jgo."""
+    jars = pinned_jars()
+    what = f"downloading Kafka {KAFKA} ({_MEGABYTES} MB, once on this machine)"
+    on_stage(what)
+    if shutil.which("mvn"):
+        from kgitops.sandbox.maven import download
+
+        download(jars, folder)
+    elif find_spec("jgo"):
+        from kgitops.sandbox.packaged_maven import download_all
+
+        download_all(jars, folder, lambda done: on_stage(f"{what}: {done} of {len(jars)} files"))
+    else:
+        raise KgitopsError(
+            "Kafka can't be downloaded without Maven; install Maven, or the Python package "
+            "kgitops[sandbox], which brings what does its work"
+        )
+    check_jars(jars, folder)
+
+
+def check_jars(jars: Sequence[Jar], folder: Path) -> None:
+    """Refuse a folder that does not hold exactly these jars.
+
+    Raises:
+        KgitopsError: one is missing, or differs.
+    """
+    for jar in jars:
+        file = folder / jar.file
+        if not file.is_file():
+            raise KgitopsError(f"the download of Kafka brought no {jar.file}; start again")
+        if hashlib.sha256(file.read_bytes()).hexdigest() != jar.sha256:
+            raise KgitopsError(
+                f"{jar.file} is not the file that kgitops was tested with; ask who runs the mirror "
+                "that it came from, and do not use it"
+            )

@@ -1,6 +1,5 @@
 """Downloads jars with the machine's Maven."""
 
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -8,44 +7,41 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from kgitops.model.errors import KgitopsError
+from kgitops.sandbox.jars import Jar
 
-Artifact = tuple[str, str, str]
-"""Group, name and version."""
 _PATIENCE_S = 900
 
 
-def find_maven() -> Path | None:
-    """The machine's ``mvn``."""
-    found = shutil.which("mvn")
-    return Path(found) if found else None
-
-
-def download_with_maven(artifacts: Sequence[Artifact], folder: Path) -> None:
-    """Put the jars and all that they need at run time into ``folder``.
+def download(jars: Sequence[Jar], folder: Path) -> None:
+    """Put exactly these jars into ``folder``.
 
     Raises:
         KgitopsError: Maven fails; its first complaint is in the sentence.
     """
     with tempfile.TemporaryDirectory() as project:
         pom = Path(project, "pom.xml")
-        pom.write_bytes(_pom(artifacts))
+        pom.write_bytes(_pom(jars))
         words = ["mvn", "--quiet", "--batch-mode", "--file", str(pom)]
-        goal = ["dependency:copy-dependencies", "-DincludeScope=runtime"]
-        done = subprocess.run(
-            [*words, *goal, f"-DoutputDirectory={folder}"],
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
+        try:
+            done = subprocess.run(
+                [*words, *goal],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_PATIENCE_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise KgitopsError(f"Maven can't download Kafka: {error}; start again") from error
     if done.returncode:
-        complaints = [line for line in done.stdout.splitlines() if "[ERROR]" in line]
-        first = complaints[0].split("[ERROR] ")[-1] if complaints else done.stderr.strip()
-        raise KgitopsError(f"Maven can't download Kafka: {first}; try again, or run without mvn")
+        said = f"{done.stdout}\n{done.stderr}".splitlines()
+        first = next((line for line in said if "ERROR" in line), "it said nothing")
+        raise KgitopsError(f"Maven can't download Kafka: {first.split('[ERROR] ')[-1]}")
 
 
-def _pom(artifacts: Sequence[Artifact]) -> bytes:
+def _pom(jars: Sequence[Jar]) -> bytes:
+    """A project that depends on the jars, and not on what they depend on."""
     project = Element("project")
     for name, text in (
         ("modelVersion", "4.0.0"),
@@ -55,8 +51,11 @@ def _pom(artifacts: Sequence[Artifact]) -> bytes:
     ):
         SubElement(project, name).text = text
     dependencies = SubElement(project, "dependencies")
-    for artifact in artifacts:
+    for jar in jars:
         dependency = SubElement(dependencies, "dependency")
-        for name, text in zip(("groupId", "artifactId", "version"), artifact, strict=True):
-            SubElement(dependency, name).text = text
+        SubElement(dependency, "groupId").text = jar.group
+        SubElement(dependency, "artifactId").text = jar.name
+        SubElement(dependency, "version").text = jar.version
+        every = SubElement(SubElement(dependency, "exclusions"), "exclusion")
+        SubElement(every, "groupId").text = SubElement(every, "artifactId").text = "*"
     return tostring(project)
