@@ -17,6 +17,7 @@ import typer
 import kgitops
 from kgitops.cli import apply, drift, export, init, plan, schema, show, snapshot, validate
 from kgitops.cli.console import print_notice
+from kgitops.cli.logs import LogLevel, show_logs
 from kgitops.cli.parsing import usage_error
 from kgitops.cli.refusing import annotate, refuse, unexpected
 from kgitops.cli.signals import InterruptedRunError, stop_on_signals
@@ -69,7 +70,12 @@ def _root(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show a traceback where kgitops itself fails.")
     ] = False,
+    log_level: Annotated[
+        LogLevel,
+        typer.Option("--log-level", help="debug: what the Kafka clients log too, on stderr."),
+    ] = LogLevel.WARNING,
 ) -> None:
+    show_logs(log_level)
     del version, debug  # the one is handled by its callback, the other in main()
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)

@@ -21,6 +21,9 @@ _PARAMETERS = (
     "lockTimeoutMs",
 )
 
+_SERVER = r"(?:[^\s/,:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}"
+_HIGHEST_PORT = 65535
+
 
 def connect(
     url: str,
@@ -29,7 +32,7 @@ def connect(
     configs: Mapping[str, str] | None = None,
     base: Path,
 ) -> Cluster:
-    """Open a cluster; a file in the URL is relative to ``base``.
+    """Open a cluster; a file in the URL or in ``configs`` is relative to ``base``.
 
     ``kafka://HOST:PORT,HOST:PORT`` is reached with ``configs``, which have librdkafka's names.
 
@@ -47,17 +50,26 @@ def connect(
     if scheme == "embedded" and colon:
         return _embedded(url, rest, brokers, base)
     if scheme == "kafka" and colon:
-        return _kafka(url, rest, configs or {})
+        return _kafka(url, rest, configs or {}, base)
     raise UsageError(f"{url} is not the URL of a cluster; write embedded:FILE or kafka://HOST:PORT")
 
 
-def _kafka(url: str, rest: str, configs: Mapping[str, str]) -> Cluster:
+def _kafka(url: str, rest: str, configs: Mapping[str, str], base: Path) -> Cluster:
     from kgitops.cluster.kafka.boot import boot
 
-    servers = rest.removeprefix("//")
-    if not re.fullmatch(r"[^\s/,]+:[0-9]+(,[^\s/,]+:[0-9]+)*", servers):
+    servers = rest.removeprefix("//").removesuffix("/")
+    if "@" in servers:
+        raise UsageError(
+            "a kafka:// URL holds no credentials; set sasl.username and sasl.password in the "
+            "cluster's configs, from ${env:NAME}"
+        )
+    if not re.fullmatch(rf"{_SERVER}(,{_SERVER})*", servers):
         raise UsageError(f"{url} is not the URL of a cluster; write kafka://HOST:PORT,HOST:PORT")
-    return boot(servers, configs)
+    for server in servers.split(","):
+        port = server.rpartition(":")[2]
+        if not 0 < int(port) <= _HIGHEST_PORT:
+            raise UsageError(f"{url}: {port} is no port; ports go from 1 to {_HIGHEST_PORT}")
+    return boot(servers, configs, base)
 
 
 def _embedded(url: str, rest: str, brokers: int | Sequence[Broker] | None, base: Path) -> Cluster:

@@ -55,7 +55,12 @@ class ChosenCluster:
         except FindingsError:
             raise
         except KgitopsError as error:
-            secrets = {text: name for text, name in self.env_values.items() if text in self.url}
+            used = (self.url, *self.configs.values())
+            secrets = {
+                text: name
+                for text, name in self.env_values.items()
+                if any(text in value for value in used)
+            }
             if not secrets:
                 raise
             raise _without(error, secrets) from error

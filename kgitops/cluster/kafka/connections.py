@@ -36,6 +36,8 @@ class Connections:
     ) -> None:
         self._servers = tuple(servers)
         self._options = options
+        self._brokers_options = options.copy()
+        self._brokers_options["canonical_names"] = False  # KIP-235: only for the first contact
         self._sent = sent
         self._brokers: dict[int, Server] = {}
         self._links: dict[Server, Link] = {}
@@ -160,7 +162,8 @@ class Connections:
             raise ConnectionFailedError(server, Stage.FIRST_REQUEST, error) from error
 
     def _open(self, server: Server, deadline: float) -> Link:
-        return open_link(self._net, server, self._options, deadline - _MARGIN_S)
+        options = self._options if server in self._servers else self._brokers_options
+        return open_link(self._net, server, options, deadline - _MARGIN_S)
 
     def _kept(self, link: Link) -> Link:
         """The one connection to that server from now on."""

@@ -4,12 +4,11 @@ import copy
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from kafka.errors import (
     IncompatibleBrokerVersion,
+    InvalidReceiveError,
     KafkaError,
     KafkaTimeoutError,
     RequestTimedOutError,
@@ -20,7 +19,9 @@ from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from kgitops.cluster.kafka.client_configs import WireOptions
 from kgitops.cluster.kafka.connections import Connections
 from kgitops.cluster.kafka.dialing import server_of
+from kgitops.cluster.kafka.flight import READING, Flight, api_name
 from kgitops.cluster.kafka.link import Link, Message, NotSentError
+from kgitops.cluster.kafka.quorum import has_controller
 from kgitops.cluster.kafka.wire_errors import ConnectionFailedError
 from kgitops.model.errors import UnreachableError
 
@@ -30,67 +31,11 @@ __all__ = ("CONNECT_MS", "Message", "Wire")
 CONNECT_MS = 8_000
 """Within ten seconds the user has an answer, the start of the process included."""
 _TIMEOUT_MS = 30_000
-_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 1.0
 _GRACE_S = 1.0
-
-_READING = frozenset(
-    (
-        "ApiVersions",
-        "ConsumerGroupDescribe",
-        "DescribeAcls",
-        "DescribeClientQuotas",
-        "DescribeCluster",
-        "DescribeConfigs",
-        "DescribeGroups",
-        "DescribeLogDirs",
-        "DescribeProducers",
-        "DescribeQuorum",
-        "DescribeTopicPartitions",
-        "DescribeTransactions",
-        "DescribeUserScramCredentials",
-        "Fetch",
-        "FindCoordinator",
-        "ListConfigResources",
-        "ListGroups",
-        "ListOffsets",
-        "ListPartitionReassignments",
-        "ListTransactions",
-        "Metadata",
-        "OffsetFetch",
-        "OffsetForLeaderEpoch",
-    )
-)
-"""What may be asked again without doing anything twice."""
 
 _NEEDED = ((MetadataRequest, 12), (DescribeQuorumRequest, 1))
 """What every broker of a KRaft cluster from 3.7 on knows; older ones don't."""
-
-_CLUSTER_AUTHORIZATION_FAILED = 31
-
-
-@dataclass(slots=True)
-class _Flight:
-    """A request from when it is first sent until it is answered."""
-
-    request: Message
-    to: int | None
-    may_repeat: bool
-    deadline: float
-    link: Link | None = None
-    answer: "Future[Message]" = field(default_factory=Future)
-    has_left: bool = False
-    is_lost: bool = False
-    """Whether the broker may have to be looked for."""
-
-    @property
-    def whom(self) -> str:
-        """Who was asked, for a sentence."""
-        return str(self.link.server) if self.link else "the cluster"
-
-    @property
-    def left_s(self) -> float:
-        """The seconds until its deadline."""
-        return max(0.0, self.deadline - time.monotonic())
 
 
 class Wire:
@@ -140,7 +85,11 @@ class Wire:
                 f"{link.server} answers, but no broker of its cluster has registered yet; try "
                 "again when the brokers have started"
             )
-        self._find_controller(deadline)
+        if not has_controller(lambda request, ms: self.send(request, timeout_ms=ms), deadline):
+            raise UnreachableError(
+                f"{link.server} answers, but its cluster has no active controller; start enough of "
+                "its controllers for a majority, and try again"
+            )
 
     def send(
         self,
@@ -183,12 +132,12 @@ class Wire:
         """
         patience_s = (timeout_ms or self._timeout_ms) / 1000
         kept: list[T] = []
-        waiting: deque[_Flight] = deque()
+        waiting: deque[Flight] = deque()
         for request in requests:
             if len(waiting) >= window:
                 kept.append(keep(self._landed(waiting.popleft())))
-            may_repeat = _api(request) in _READING if again is None else again
-            flight = _Flight(request, to, may_repeat, time.monotonic() + patience_s)
+            may_repeat = api_name(request) in READING if again is None else again
+            flight = Flight(request, to, may_repeat, time.monotonic() + patience_s)
             self._start(flight)
             waiting.append(flight)
         while waiting:
@@ -210,9 +159,9 @@ class Wire:
 
     def _count(self, request: Message) -> None:
         # Only kafka-python's one thread comes here, so no two counts collide.
-        self.sent[_api(request)] += 1
+        self.sent[api_name(request)] += 1
 
-    def _start(self, flight: "_Flight") -> None:
+    def _start(self, flight: Flight) -> None:
         """Put the request on its way, by another connection where one can't be made."""
         while True:
             try:
@@ -231,7 +180,7 @@ class Wire:
 
         flight.answer = link.post(message, flight.left_s * 1000, left)
 
-    def _link(self, flight: "_Flight") -> Link:
+    def _link(self, flight: Flight) -> Link:
         if flight.to is None:
             return self._connections.to_any(flight.deadline)
         server = self._connections.brokers.get(flight.to)
@@ -246,7 +195,7 @@ class Wire:
             )
         return self._connections.to_server(server, flight.deadline)
 
-    def _landed(self, flight: "_Flight") -> Message:
+    def _landed(self, flight: Flight) -> Message:
         """The answer, however many times it has to be asked for."""
         while True:
             try:
@@ -255,13 +204,18 @@ class Wire:
                 self._pause_or_give_up(flight, error)
             except IncompatibleBrokerVersion as error:
                 raise UnreachableError(
-                    f"{flight.whom} does not know {_api(flight.request)} as kgitops asks it; "
+                    f"{flight.whom} does not know {api_name(flight.request)} as kgitops asks it; "
                     "upgrade the cluster's brokers"
+                ) from error
+            except InvalidReceiveError as error:
+                raise UnreachableError(
+                    f"{flight.whom} answers {api_name(flight.request)} with more than kgitops "
+                    "takes at once; look at the broker"
                 ) from error
             except (KafkaError, TimeoutError) as error:
                 if not flight.may_repeat and flight.has_left:
                     raise UnreachableError(
-                        f"{flight.whom} did not answer {_api(flight.request)} "
+                        f"{flight.whom} did not answer {api_name(flight.request)} "
                         f"({_cause(error)}); what became of it must be looked up"
                     ) from error
                 flight.is_lost = True
@@ -272,7 +226,7 @@ class Wire:
                 return answer
             self._start(flight)
 
-    def _pause_or_give_up(self, flight: _Flight, error: Exception) -> None:
+    def _pause_or_give_up(self, flight: Flight, error: Exception) -> None:
         """Wait a little before another try.
 
         Raises:
@@ -281,9 +235,10 @@ class Wire:
         if isinstance(error, ConnectionFailedError) and (error.is_final or not flight.left_s):
             raise UnreachableError(self._sentence(error)) from error
         if flight.left_s:
-            time.sleep(min(_PAUSE_S, flight.left_s))
+            flight.pause_s = min(2 * flight.pause_s, _LONGEST_PAUSE_S)
+            time.sleep(min(flight.pause_s, flight.left_s))
             return
-        api, server = _api(flight.request), flight.whom
+        api, server = api_name(flight.request), flight.whom
         if isinstance(error, NotSentError):
             raise UnreachableError(
                 f"{server} takes no {api} request for now, because a quota throttles this client; "
@@ -299,36 +254,8 @@ class Wire:
         request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
         self.send(request, timeout_ms=left_ms)  # whose answer is learnt from
 
-    def _find_controller(self, deadline: float) -> None:
-        """A broker forwards this question to the controller, and to nobody else can it be put."""
-        quorum = DescribeQuorumRequest.TopicData
-        partition = quorum.PartitionData(partition_index=0)
-        request = DescribeQuorumRequest(
-            topics=[quorum(topic_name="__cluster_metadata", partitions=[partition])]
-        )
-        while (left_s := deadline - time.monotonic()) > 0:
-            try:
-                answer = self.send(request, timeout_ms=int(left_s * 1000) + 1)
-            except UnreachableError:
-                break
-            if answer.error_code == _CLUSTER_AUTHORIZATION_FAILED:
-                return  # it was the controller who said so
-            if not answer.error_code and not answer.topics[0].partitions[0].error_code:
-                return
-            time.sleep(_PAUSE_S)
-        where = self._connections.good_links()
-        who = str(where[0].server) if where else ", ".join(map(str, self._servers))
-        raise UnreachableError(
-            f"{who} answers, but its cluster has no active controller; start enough of its "
-            "controllers for a majority, and try again"
-        )
-
     def _sentence(self, error: ConnectionFailedError) -> str:
         return error.sentence(self._options)
-
-
-def _api(request: Message) -> str:
-    return str(request.name).removesuffix("Request")
 
 
 def _cause(error: Exception) -> str:
