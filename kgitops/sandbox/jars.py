@@ -4,8 +4,6 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,33 +11,11 @@ from filelock import FileLock
 from platformdirs import user_cache_path
 
 from kgitops.model.errors import KgitopsError
+from kgitops.sandbox.pinned import Jar, pinned_jars
 
 KAFKA = "4.3.0"
 """The newest release that is whole: 4.4.0 has no ``kafka-tools`` (docs/sandbox.md)."""
 _MEGABYTES = 56
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jar:
-    """One line of ``jars.txt``."""
-
-    group: str
-    name: str
-    version: str
-    sha256: str
-
-    @property
-    def file(self) -> str:
-        """What its file is called."""
-        return f"{self.name}-{self.version}.jar"
-
-
-def pinned_jars() -> tuple[Jar, ...]:
-    """Every jar that a broker and Kafka's tools need, each in one version."""
-    text = files("kgitops.sandbox").joinpath("jars.txt").read_text("utf-8")
-    rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
-    split = ((*coordinates.split(":"), digest) for coordinates, digest in rows)
-    return tuple(Jar(group=g, name=n, version=v, sha256=digest) for g, n, v, digest in split)
 
 
 def libs_folder() -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.jars import Jar
+from kgitops.sandbox.pinned import Jar
 
 _PATIENCE_S = 900
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from jgo.maven import MavenContext
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.jars import Jar
+from kgitops.sandbox.pinned import Jar
 
 _AT_ONCE = 8
 
