@@ -40,12 +40,17 @@ class DecodedRequest(Generic[T]):
     It has just what kafka-python's connection asks of a request.
     """
 
+    min_version = 0
+    _min_version = None
+    _max_version = None
+
     def __init__(
         self, name: str, key: int, version: int, body: bytes, decode: Callable[[bytes], T]
     ) -> None:
         self.name = name
         self.API_KEY = key
         self.API_VERSION = version
+        self.max_version = version
         self.header: _Header | None = None
         self._body = body
         self._decode = decode
@@ -113,7 +118,7 @@ def of_entity(name: str, entity: Message, decode: Callable[[bytes], T]) -> Decod
 
 
 @cache
-def reader(entity: type[Message]) -> Callable[[bytes], Message]:
+def reader(entity: Message) -> Callable[[bytes], Message]:
     """What reads such a message of kio's from the bytes of an answer's body."""
     read = entity_reader(entity)
     return lambda data: read(data, 0)[0]
