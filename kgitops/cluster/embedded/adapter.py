@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
+from kgitops.cluster.authors import Authors
 from kgitops.cluster.embedded import (
     acl_control,
     config_control,
@@ -88,6 +89,10 @@ class EmbeddedCluster:
                 registry=self.registry.read_state(),
                 captured_at=to_text(self.controller.surroundings.now()),
             )
+
+    def read_authors(self) -> Authors:
+        """Who last wrote each field: the metadata log knows."""
+        return self.controller.authors()
 
     def execute(
         self, requests: Sequence[Request], *, validate_only: bool, principal: str

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from kgitops.cluster.authors import Author, Authors
 from kgitops.cluster.embedded.authorizer import Authorizer
+from kgitops.cluster.embedded.authorship import authors_of
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image import Image
 from kgitops.cluster.embedded.options import Faults, Options, Surroundings
@@ -51,6 +53,17 @@ class Controller:
         with self._turn, self._store.reading():
             self._position = self._store.catch_up(self._position)
             yield self._position.image
+
+    def authors(self) -> Authors:
+        """Who last wrote each field, as far back as the log goes."""
+        with self._turn, self._store.reading():
+            return authors_of(
+                (
+                    (Author(principal, timestamp_ms), records)
+                    for timestamp_ms, principal, records in self._store.history()
+                ),
+                BROKER_PRINCIPAL,
+            )
 
     def decide(
         self,

@@ -86,6 +86,14 @@ class Store:
             snapshot_chars=position.snapshot_chars,
         )
 
+    def history(self) -> Iterator[tuple[int, str, Sequence[Record]]]:
+        """Every batch from the beginning: its timestamp in ms, who wrote it, and its records."""
+        rows = self.connection.execute(
+            "SELECT log_offset, timestamp_ms, principal, records FROM log ORDER BY log_offset"
+        )
+        for offset, timestamp_ms, principal, text in rows:
+            yield timestamp_ms, principal, tuple(self._records(text, offset))
+
     def append(
         self, position: Position, records: Sequence[Record], *, timestamp_ms: int, principal: str
     ) -> Position:
