@@ -145,4 +145,4 @@ def _reason(answer: bytes) -> str:
 def _in_words(cause: object) -> str:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted here ({cause.verify_message})"
-    return getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    return (getattr(cause, "strerror", None) or str(cause) or type(cause).__name__).lower()

@@ -1,0 +1,16 @@
+"""One broker with many listeners, for the tests of connections."""
+
+from collections.abc import Iterator
+
+import pytest
+from cluster.kafka import many_listeners, token_endpoint
+from cluster.kafka.many_listeners import ManyListeners
+
+
+@pytest.fixture(scope="session")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ManyListeners]:
+    """Tests that use it bear ``pytest.mark.xdist_group("many_listeners")``."""
+    with token_endpoint.running() as provider:
+        started = many_listeners.start(tmp_path_factory.mktemp("many") / "home", provider)
+        yield started
+        started.sandbox.kill_all()
