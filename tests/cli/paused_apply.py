@@ -6,7 +6,7 @@ request has done its work and its answer is held back; it is given once there is
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
@@ -46,8 +46,14 @@ def wait_for(path: Path) -> None:
         time.sleep(0.01)
 
 
-def paused(url: str, *, brokers: int | Sequence[Broker] | None = None, base: Path) -> Cluster:
-    return PausedCluster(connect(url, brokers=brokers, base=base))
+def paused(
+    url: str,
+    *,
+    brokers: int | Sequence[Broker] | None = None,
+    configs: Mapping[str, str] | None = None,
+    base: Path,
+) -> Cluster:
+    return PausedCluster(connect(url, brokers=brokers, configs=configs, base=base))
 
 
 if __name__ == "__main__":

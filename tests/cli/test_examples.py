@@ -28,9 +28,10 @@ def examples(here: Path) -> Path:
     return shutil.copytree(EXAMPLES, here / "examples", ignore=leave)
 
 
-def test_there_are_three_examples_to_copy() -> None:
+def test_there_are_three_projects_and_workflows_to_copy() -> None:
+    """The workflows are run by tests/actions."""
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {"quickstart", "environments", "shared-cluster"}
+    assert folders == {"quickstart", "environments", "shared-cluster", "github"}
 
 
 @pytest.mark.parametrize(("folder", "cluster"), PROJECTS)
