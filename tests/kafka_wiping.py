@@ -16,6 +16,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
+from kgitops.cluster.kafka.client_configs import wire_options
 from kgitops.cluster.kafka.wire import Wire
 from kgitops.sandbox.sandbox import Sandbox
 
@@ -34,7 +35,7 @@ def wipe(sandbox: Sandbox) -> None:
 
     Internal topics stay: they belong to the brokers.
     """
-    wire = Wire(sandbox.servers.split(","), {})
+    wire = Wire(sandbox.servers.split(","), wire_options(sandbox.configs))
     try:
         wire.connect()
         deadline = time.monotonic() + PATIENCE_S

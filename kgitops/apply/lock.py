@@ -239,6 +239,8 @@ class Lock:
     def _alive(self) -> Claim:
         mine = self._mine()
         if self._registry.now_ms() >= mine.lease_until_ms:
+            with suppress(KgitopsError):  # only to name who has it now
+                self._catch_up()
             raise self._lost()
         return mine
 

@@ -36,6 +36,7 @@ _FETCH_BYTES = 16 << 20
 _LATEST = -1
 _UNCOMMITTED, _COMMITTED = 0, 1
 _LONG_POLL_MS = 100
+_LEADER_MS = 15_000
 
 
 class MovedError(Exception):
@@ -106,10 +107,7 @@ class RegistryReader:
                 first = False
                 at.end = max(at.end, part.high_watermark)
                 if since == 0 and part.log_start_offset > 0:
-                    raise SafetyError(
-                        f"records of the registry {REGISTRY_TOPIC} were deleted, so who owns what "
-                        "is lost; restore the registry before planning"
-                    )
+                    raise _records_gone()
                 if since == at.end == 0 and topic.leader_epoch == 0:
                     # Created by someone who died before the first record. No other leader was
                     # ever elected, so no record can have been lost: it is as if it were not there.
@@ -184,10 +182,17 @@ class RegistryReader:
 
     def _ask(self, topic: RegistryTopic, request: Message) -> Message:
         try:
-            return self._wire.send(request, to=topic.leader)
+            return self._wire.send(request, to=topic.leader, timeout_ms=_LEADER_MS, again=False)
         except UnreachableError as error:
             # The others may know of another leader by now; where they don't answer, that is said.
             raise MovedError(str(error)) from error
+
+
+def _records_gone() -> SafetyError:
+    return SafetyError(
+        f"records of the registry {REGISTRY_TOPIC} were deleted, or lost with a broker's disk, so "
+        "who owns what can't be known; restore the registry before planning"
+    )
 
 
 def _check(code: int) -> None:
@@ -196,10 +201,7 @@ def _check(code: int) -> None:
         return
     refuse(code, "Read")
     if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-        raise SafetyError(
-            f"the registry {REGISTRY_TOPIC} lost records that were already read; find out which "
-            "broker lost them, then make a new plan"
-        )
+        raise _records_gone()
     raise MovedError(error_text(code))
 
 

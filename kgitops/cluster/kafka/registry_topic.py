@@ -18,7 +18,7 @@ from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.results import ErrorCode
 
-PATIENCE_S = 30.0
+PATIENCE_S = 40.0
 """How long to wait for a leader, or for the end of what a dead writer left unfinished.
 
 Kafka ends a transaction at most ``transaction.timeout.ms`` (15 s, set by the writer) plus the
