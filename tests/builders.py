@@ -36,7 +36,7 @@ PROJECT = "payments"
 UID = "6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11"
 APIS = (
     "CreateTopic", "AlterTopic", "DeleteTopic", "DeleteRecords", "CreateAcl", "DeleteAcl",
-    "AlterClientQuota",
+    "AlterClientQuota", "AlterBroker",
 )  # fmt: skip
 ALL_CAPABILITIES = Capabilities(
     backend="embedded", validation=dict.fromkeys(APIS, Validation.BROKER)
@@ -182,7 +182,7 @@ def a_desired(
             targets=frozenset(targets),
             excludes=frozenset(excludes),
         ),
-        safety=safety or Safety(),
+        safety=safety or Safety(replication_throttle=0),
         principal=principal,
         topics=tuple(item for item in ordered if isinstance(item, DesiredTopic)),
         acls=tuple(item for item in ordered if isinstance(item, DesiredAcl)),

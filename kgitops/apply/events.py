@@ -51,15 +51,25 @@ class WaitReason(StrEnum):
     LOCK = "lock"
     RETRY = "retry"
     VISIBLE = "visible"
+    MOVING = "moving"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """The apply waits and says for what: a dead holder's lock, a retry, or visibility."""
+    """The apply waits and says for what: a dead holder's lock, a retry, visibility, or data."""
 
     reason: WaitReason
     sentence: str
     steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """Something about a step that is as it should be, and that a person may want to know."""
+
+    step: str
+    address: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,4 +83,4 @@ class ApplyFinished:
     verdict: Verdict
 
 
-Event = ApplyStarted | StepStarted | StepDone | StepFailed | Waiting | ApplyFinished
+Event = ApplyStarted | StepStarted | StepDone | StepFailed | Waiting | Noted | ApplyFinished

@@ -22,7 +22,8 @@ def owners_of_completed(
     owners = {}
     for address, change in changes.items():
         records = [known.get(planned.id) for planned in change.requests]
-        if all(record and record.outcome is Outcome.DONE for record in records):
+        remembers = change.owner_before is not None or change.owner_after is not None
+        if remembers and all(record and record.outcome is Outcome.DONE for record in records):
             owners[address] = owner_of(change, [record.reply for record in records if record])
     return owners
 

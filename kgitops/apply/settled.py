@@ -61,6 +61,39 @@ def conflict(step: Step, problem: str, mismatch: Mismatch) -> Settled:
     )
 
 
+def left_alone(step: Step) -> Settled:
+    """It would take back what is no longer as it was left, so there is nothing to take back."""
+    del step
+    return Settled(known=StepRecord(outcome=Outcome.DONE, lookup="not ours"))
+
+
+def cancelled(step: Step) -> Settled:
+    """Its reassignment was cancelled, because the user said so."""
+    return Settled(
+        known=StepRecord(outcome=Outcome.FAILED, lookup="cancelled"),
+        sentence=f"{step.address}: its reassignment was cancelled as you asked, and its replicas "
+        "stay where they were; `kgitops apply --resume` begins it anew",
+    )
+
+
+def ended_early(step: Step) -> Settled:
+    """Its reassignment is over, and the replicas are where they were before."""
+    return Settled(
+        known=StepRecord(outcome=Outcome.FAILED, lookup="start"),
+        sentence=f"{step.address}: its reassignment was cancelled by someone else, and its "
+        f"replicas are where they were; {RESUME}",
+    )
+
+
+def still_moving(step: Step) -> Settled:
+    """The run ends before the data is copied; the cluster goes on by itself."""
+    return Settled(
+        known=StepRecord(outcome=Outcome.OPEN),
+        sentence=f"{step.address}: its replicas are still being copied, and the cluster goes on "
+        "with that by itself; `kgitops apply --resume` waits for it and takes its throttle off",
+    )
+
+
 def left_open(step: Step, problem: str, lookup: str | None = None) -> Settled:
     """Nobody knows yet what became of it."""
     return Settled(
@@ -79,4 +112,6 @@ def look_up(step: Step, state: ClusterState) -> Settled | None:
     if is_under_way(step.planned.request, state):
         return None
     mismatches = check_preconditions(step.expects, state)
+    if mismatches and step.undoes:
+        return left_alone(step)
     return conflict(step, BEFORE, mismatches[0]) if mismatches else None

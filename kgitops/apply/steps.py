@@ -35,6 +35,11 @@ class Step:
         return self.planned.depends_on if self.planned else ()
 
     @property
+    def undoes(self) -> str | None:
+        """The step that this one takes back."""
+        return self.planned.undoes if self.planned else None
+
+    @property
     def expects(self) -> tuple[Precondition, ...]:
         """What must hold right before this step."""
         return (self.planned.expects,) if self.planned else self.change.preconditions
@@ -55,10 +60,11 @@ def build_steps(plan: Plan) -> Mapping[str, Step]:
             steps[step.id] = step
     for step in steps.values():
         _check_objects(step)
-        unknown = [name for name in step.depends_on if name not in steps]
+        named = [*step.depends_on, *([step.undoes] if step.undoes else [])]
+        unknown = [name for name in named if name not in steps]
         if unknown:
             raise UntrustedPlanError(
-                f"the plan's step {step.id} depends on {unknown[0]}, which is not in the plan; "
+                f"the plan's step {step.id} names {unknown[0]}, which is not in the plan; "
                 "make a new plan"
             )
     _check_no_circle(steps)

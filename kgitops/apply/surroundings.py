@@ -1,6 +1,6 @@
 """What a run has at hand: the cluster, its patience, the time, and who listens."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kgitops.apply.events import Event
@@ -10,10 +10,15 @@ from kgitops.cluster.port import Cluster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """``interrupted`` gives the number of the signal that asked the run to end, or None."""
+    """``interrupted`` gives the number of the signal that asked the run to end, or None.
+
+    ``cancels`` asks the user, once interrupted, whether to cancel the moves of these topics'
+    replicas (by address) that go on meanwhile: without a clear yes they go on.
+    """
 
     cluster: Cluster
     settings: ApplySettings
     clock: Clock
     on_event: Callable[[Event], None]
     interrupted: Callable[[], int | None]
+    cancels: Callable[[Sequence[str]], bool] = lambda _: False

@@ -11,6 +11,7 @@ from kgitops.apply.events import (
     ApplyFinished,
     ApplyStarted,
     Event,
+    Noted,
     StepDone,
     StepFailed,
     StepStarted,
@@ -84,7 +85,7 @@ class EventPrinter:
                 self._move(total=event.planned, completed=event.earlier)
             case StepDone():
                 self._move(advance=1)
-            case StepFailed() | Waiting():
+            case StepFailed() | Waiting() | Noted():
                 self._print_line(render_event_text(event))
             case _:
                 pass

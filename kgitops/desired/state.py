@@ -99,10 +99,15 @@ class Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Safety:
-    """Limits on deletions (contract §2); ``allow_deletes`` is the one override, per kind."""
+    """Limits on deletions (contract §2); ``allow_deletes`` is the one override, per kind.
+
+    ``replication_throttle`` limits each broker while replicas move, in bytes per second; 0: no
+    limit. The default leaves more than half of a 1 Gbit/s link to clients.
+    """
 
     max_deletes: int = 10
     max_delete_percent: int = 20
+    replication_throttle: int = 50 * 1024 * 1024
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
 
 

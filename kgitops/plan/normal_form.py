@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredQuota, DesiredTopic
 from kgitops.model.acls import AclBinding
+from kgitops.model.cluster_state import Broker
 from kgitops.model.quotas import ClientQuotaEntity, quota_text
 from kgitops.model.registry import Json
 from kgitops.model.topics import Assignment, TopicState
@@ -77,6 +78,11 @@ def quota_view(entity: ClientQuotaEntity, quotas: Mapping[str, float]) -> dict[s
         "entity": dict(entity),
         "quotas": {key: quota_text(value) for key, value in sorted(quotas.items())},
     }
+
+
+def broker_view(broker: Broker) -> dict[str, Json]:
+    """A broker for ``before`` and ``after``: what is planned about it is its throttle alone."""
+    return {"id": broker.id, "throttles": dict(sorted((broker.throttles or {}).items()))}
 
 
 def assignment_text(assignment: Assignment) -> str:

@@ -28,6 +28,8 @@ def order_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
 def _phase(change: Change) -> int:
     deletes = Action.DELETE in change.actions
     match change.kind:
+        case Kind.BROKER:
+            return 1
         case Kind.TOPIC:
             if deletes:
                 return 9
@@ -54,6 +56,7 @@ def _number(changes: list[Change]) -> list[Change]:
                 replace(
                     planned,
                     id=ids[planned.id],
+                    undoes=ids[planned.undoes] if planned.undoes else None,
                     depends_on=tuple(ids[name] for name in planned.depends_on),
                 )
                 for planned in change.requests

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     TOPIC = "Topic"
     ACL = "Acl"
     QUOTA = "ClientQuota"
+    BROKER = "Broker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +63,16 @@ class Precondition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRequest:
-    """One logical request, what must be done before it, and the state it expects to find."""
+    """One logical request, what must be done before it, and the state it expects to find.
+
+    ``undoes`` names an earlier request that only helps what it depends on: it is taken back once
+    that has ended, also where it failed, and only if it was sent and is still as it was left.
+    """
 
     id: str
     request: Request
     depends_on: tuple[str, ...] = ()
+    undoes: str | None = None
     validated: Validation = Validation.CLIENT
     expects: Precondition
 

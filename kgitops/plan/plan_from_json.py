@@ -56,7 +56,7 @@ _CHANGE_KEYS = (
     "requests",
     "policies",
 )
-_REQUEST_KEYS = ("id", "api", "depends_on", "body", "expects", "validated")
+_REQUEST_KEYS = ("id", "api", "depends_on", "undoes", "body", "expects", "validated")
 
 
 def plan_from_json(value: Json) -> Plan:
@@ -209,6 +209,7 @@ def _planned_request(value: Json, path: str) -> PlannedRequest:
         id=text(given["id"], f"{path}.id"),
         request=request,
         depends_on=array(given["depends_on"], f"{path}.depends_on", text),
+        undoes=text_or_none(given["undoes"], f"{path}.undoes"),
         expects=_precondition(given["expects"], f"{path}.expects"),
         validated=choice(Validation, given["validated"], f"{path}.validated"),
     )

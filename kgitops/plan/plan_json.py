@@ -191,6 +191,7 @@ def _planned_request_to_json(planned: PlannedRequest) -> dict[str, Json]:
         "id": planned.id,
         "api": api_name(planned.request),
         "depends_on": list(planned.depends_on),
+        "undoes": planned.undoes,
         "body": request_to_json(planned.request),
         "expects": _precondition_to_json(planned.expects),
         "validated": str(planned.validated),

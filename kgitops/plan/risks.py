@@ -133,4 +133,6 @@ QUOTA_ADOPT = _risk("KG304", "quota-adopt", Level.SAFE, "the project takes the q
     "write deletionPolicy, so that it is plain what removing the document will do")
 QUOTA_FORGET = _risk("KG305", "quota-forget", Level.SAFE, "the quota stays, no longer managed",
     "use a Tombstone where the limit should end as well")
+REPLICATION_THROTTLE = _risk("KG400", "replication-throttle", Level.SAFE, "a broker copies replicas no faster than this, until they have moved",
+    "nothing to weigh, as long as producers write less than that: else the copies never catch up")
 # fmt: on

@@ -14,7 +14,7 @@ _PREFIXES = {"topic/": Kind.TOPIC, "acl/": Kind.ACL, "quota/": Kind.QUOTA}
 
 def managed_counts(registry: RegistryState | None, identity: str) -> Mapping[str, int]:
     """How many objects of each kind a project manages: what the percentage is of."""
-    counts = dict.fromkeys(map(str, Kind), 0)
+    counts = dict.fromkeys(map(str, _PREFIXES.values()), 0)
     for address, owner in (registry.owners if registry else {}).items():
         if owner.project == identity and not owner.spent:
             prefix = address[: address.index("/") + 1]

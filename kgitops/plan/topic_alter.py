@@ -1,12 +1,12 @@
 """One topic that exists: adopted, altered, or only remembered differently."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.registry import Json
 from kgitops.model.source import Finding
-from kgitops.model.topic_configs import effective_default
+from kgitops.model.topic_configs import effective_default, normal_value
 from kgitops.model.topics import Assignment, TopicState
 from kgitops.plan import risks
 from kgitops.plan.normal_form import assignment_text, topic_view
@@ -20,6 +20,7 @@ from kgitops.plan.planning import (
     taking_risks,
 )
 from kgitops.plan.risks import worst_first
+from kgitops.plan.throttles import topic_throttle
 from kgitops.plan.topic_configs import ConfigDiff, config_conflicts, diff_configs
 from kgitops.plan.topic_impact import topic_impact
 from kgitops.plan.topic_records import records_to_delete
@@ -46,6 +47,8 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
     if replicas is None or records is None or conflicts:
         return
     assignment = replicas.final
+    throttles = planning.desired.safety.replication_throttle > 0
+    throttled = topic_throttle(state, replicas) if throttles else {}
     fields = (*configs.fields, *_shape_fields(state, assignment), *_record_fields(records))
     after = planning.owner_after(
         topic, topic_id=state.topic_id, adopted=adopts or bool(owner and owner.adopted)
@@ -57,7 +60,7 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
         exists=True,
         topic_id=state.topic_id,
         owner=planning.owner_label(topic.address),
-        fields=_expected(state, configs, assignment),
+        fields=_expected(state, configs, assignment, throttled),
     )
     actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if fields else ())
     shown: tuple[FieldChange, ...] = (*fields, *protection_fields(owner, after))
@@ -88,6 +91,7 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
                 state,
                 configs=configs.requested,
                 replicas=replicas,
+                throttled=throttled,
                 generated=topic.assignment is None,
                 delete_records=records,
                 expects=expects,
@@ -201,10 +205,13 @@ def _shape_drift(topic: DesiredTopic, state: TopicState, last: Mapping[str, Json
 
 
 def _expected(
-    state: TopicState, configs: ConfigDiff, wanted: Assignment
+    state: TopicState, configs: ConfigDiff, wanted: Assignment, throttled: Iterable[str]
 ) -> Mapping[str, str | None]:
     """Only the fields that the change reads or writes."""
     found = {field.path: field.before for field in configs.fields}
+    for key in throttled:
+        held = state.configs.get(key)
+        found[f"configs.{key}"] = None if held is None else normal_value(key, held)
     if len(wanted) > len(state.assignment):
         found["partitions"] = str(state.num_partitions)
     if wanted[: len(state.assignment)] != state.assignment:

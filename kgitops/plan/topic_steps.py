@@ -1,7 +1,7 @@
 """The requests that take a topic from one state to another, in the order Kafka needs them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgitops.model.requests import (
     AlterStep,
@@ -21,13 +21,13 @@ _MIN_ISR = "min.insync.replicas"
 
 def create_steps(state: RequestedTopicState, expects: Precondition) -> tuple[PlannedRequest, ...]:
     """One CreateTopic."""
-    return _chain([CreateTopicRequest(topic=state.name, requested_state=state)], expects)
+    return _chain([_Item(CreateTopicRequest(topic=state.name, requested_state=state))], expects)
 
 
 def delete_steps(state: TopicState, expects: Precondition) -> tuple[PlannedRequest, ...]:
     """One DeleteTopic, bound to the topic id that the plan saw."""
     request = DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "")
-    return _chain([request], expects)
+    return _chain([_Item(request)], expects)
 
 
 def alter_steps(
@@ -35,6 +35,7 @@ def alter_steps(
     *,
     configs: Mapping[str, str | None],
     replicas: Replicas,
+    throttled: Mapping[str, str],
     generated: bool,
     delete_records: Mapping[int, int],
     expects: Precondition,
@@ -42,30 +43,43 @@ def alter_steps(
     """One request per step that Kafka executes separately, each building on the one before.
 
     Configs that must come first, partitions, replicas, remaining configs (contract §6), and
-    records last. ``generated`` says that replicas were placed for the user.
+    records last. ``generated`` says that replicas were placed for the user. ``throttled`` are the
+    configs that the topic has only while its replicas move.
     """
     builder = _Builder(current)
     first, remaining = _split_configs(current, configs, replicas.final)
     builder.configs(first)
     builder.partitions(replicas.grown, generated=generated)
+    set_at = builder.configs(throttled)
     builder.replicas(replicas.final, generated=generated)
+    builder.configs({key: current.configs.get(key) for key in throttled}, undoes=set_at)
     builder.configs(remaining)
     if delete_records:
-        builder.requests.append(
-            DeleteRecordsRequest(
-                topic=current.name,
-                topic_id=current.topic_id or "",
-                deleted_message_offsets=dict(delete_records),
+        builder.items.append(
+            _Item(
+                DeleteRecordsRequest(
+                    topic=current.name,
+                    topic_id=current.topic_id or "",
+                    deleted_message_offsets=dict(delete_records),
+                )
             )
         )
-    return _chain(builder.requests, expects)
+    return _chain(builder.items, expects)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A request, and the place of the one that it takes back."""
+
+    request: Request
+    undoes: int | None = None
 
 
 class _Builder:
     """Gathers requests while the requested state moves on."""
 
     def __init__(self, current: TopicState) -> None:
-        self.requests: list[Request] = []
+        self.items: list[_Item] = []
         self._state = RequestedTopicState(
             name=current.name,
             topic_id=current.topic_id,
@@ -73,15 +87,15 @@ class _Builder:
             configs=current.configs,
         )
 
-    def configs(self, requested: Mapping[str, str | None]) -> None:
-        if not requested:
-            return
-        merged = {**self._state.configs, **requested}
-        after = {key: value for key, value in sorted(merged.items()) if value is not None}
-        self._step(
-            AlterStep.CONFIGS,
-            replace(self._state, configs=after, requested_configs=dict(sorted(requested.items()))),
-        )
+    def configs(self, requested: Mapping[str, str | None], *, undoes: int | None = None) -> int:
+        """The place of the request, if there is one."""
+        if requested:
+            merged = {**self._state.configs, **requested}
+            after = {key: value for key, value in sorted(merged.items()) if value is not None}
+            asked = dict(sorted(requested.items()))
+            state = replace(self._state, configs=after, requested_configs=asked)
+            self._step(AlterStep.CONFIGS, state, undoes)
+        return len(self.items) - 1
 
     def partitions(self, grown: Assignment, *, generated: bool) -> None:
         if len(grown) > self._state.num_partitions:
@@ -97,15 +111,11 @@ class _Builder:
                 replace(self._state, assignment=wanted, generated_replica_assignments=generated),
             )
 
-    def _step(self, step: AlterStep, state: RequestedTopicState) -> None:
-        self.requests.append(
-            AlterTopicRequest(
-                topic=state.name,
-                topic_id=state.topic_id or "",
-                step=step,
-                requested_state=state,
-            )
+    def _step(self, step: AlterStep, state: RequestedTopicState, undoes: int | None = None) -> None:
+        request = AlterTopicRequest(
+            topic=state.name, topic_id=state.topic_id or "", step=step, requested_state=state
         )
+        self.items.append(_Item(request, undoes))
         self._state = replace(state, requested_configs={}, generated_replica_assignments=False)
 
 
@@ -119,22 +129,31 @@ def _split_configs(
     return first, {key: value for key, value in requested.items() if key not in first}
 
 
-def _chain(requests: list[Request], expects: Precondition) -> tuple[PlannedRequest, ...]:
-    """Each request depends on the one before and expects what that one leaves behind."""
-    planned = []
-    previous: str | None = None
-    for number, request in enumerate(requests, start=1):
-        name = f"{expects.object}#{number}"
+def _chain(items: list[_Item], expects: Precondition) -> tuple[PlannedRequest, ...]:
+    """Each request depends on the one before and expects what that one leaves behind.
+
+    What takes another back looks at that one's fields alone, and nobody looks at them after it:
+    whoever changed them meanwhile may keep them.
+    """
+    planned: list[PlannedRequest] = []
+    for number, item in enumerate(items, start=1):
+        mine = expects
+        if item.undoes is not None:
+            written = _after(items[item.undoes].request, replace(expects, fields={})).fields
+            mine = replace(expects, fields=written)
+            rest = {path: text for path, text in expects.fields.items() if path not in written}
+            expects = replace(expects, fields=rest)
+        else:
+            expects = _after(item.request, expects)
         planned.append(
             PlannedRequest(
-                id=name,
-                request=request,
-                depends_on=(previous,) if previous else (),
-                expects=expects,
+                id=f"{expects.object}#{number}",
+                request=item.request,
+                depends_on=(planned[-1].id,) if planned else (),
+                undoes=None if item.undoes is None else planned[item.undoes].id,
+                expects=mine,
             )
         )
-        expects = _after(request, expects)
-        previous = name
     return tuple(planned)
 
 

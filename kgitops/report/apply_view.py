@@ -6,6 +6,7 @@ from kgitops.apply.events import (
     ApplyFinished,
     ApplyStarted,
     Event,
+    Noted,
     StepDone,
     StepFailed,
     StepStarted,
@@ -51,6 +52,13 @@ def event_to_json(event: Event) -> dict[str, Json]:
                 "reason": str(event.reason),
                 "sentence": event.sentence,
                 "steps": list(event.steps),
+            }
+        case Noted():
+            return {
+                "type": "note",
+                "step": event.step,
+                "address": event.address,
+                "sentence": event.sentence,
             }
         case ApplyFinished():
             return {
@@ -100,6 +108,8 @@ def _sentence(event: Event) -> str:
             return f"{object_name(event.address)}: {event.api} failed: {event.sentence}"
         case Waiting():
             return event.sentence
+        case Noted():
+            return f"{object_name(event.address)}: {event.sentence}"
         case ApplyFinished():
             return _counts(event.done, event.failed, event.not_attempted)
         case _:

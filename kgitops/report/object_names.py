@@ -31,6 +31,8 @@ def object_name(address: str) -> ObjectName:
             parts = (part.partition("=") for part in rest.split(","))
             shown = (f"{entity}={_entity(name)}" for entity, _, name in parts)
             return ObjectName("quota", ", ".join(shown))
+        case "broker" if rest:
+            return ObjectName("broker", _shown(rest))
         case "acl" if rest:
             return _acl(address, rest)
         case _:

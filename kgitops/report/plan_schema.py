@@ -14,6 +14,7 @@ from kgitops.model.quotas import ENTITY_TYPES
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterStep
 from kgitops.model.source import Severity
+from kgitops.model.throttles import RATES
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.plan import Action, Kind
 from kgitops.plan.plan_json import PLAN_KIND
@@ -168,12 +169,20 @@ def _planned_request() -> Json:
             "entity": {**entity, "additionalProperties": False, "minProperties": 1},
             "quotas": _map(_DECIMAL),
         },
+        "AlterBroker": {
+            "broker": _WHOLE,
+            "configs": {
+                **_object({}, optional=dict.fromkeys(RATES, _MAYBE)),
+                "additionalProperties": False,
+            },
+        },
     }
     planned = _object(
         {
             "id": _TEXT,
             "api": {"enum": list(bodies)},
             "depends_on": _array(_TEXT),
+            "undoes": _MAYBE,
             "body": {"type": "object"},
             "expects": {"$ref": "#/$defs/precondition"},
             "validated": _enum(Validation),

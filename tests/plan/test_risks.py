@@ -22,7 +22,7 @@ from builders import (
 )
 from plan.risk_codes_page import PAGE, render_page
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState
+from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.plan import risks
@@ -102,6 +102,10 @@ SCENARIOS: dict[Risk, Scenario] = {
     risks.QUOTA_REMOVE: remove(a_quota()),
     risks.QUOTA_ADOPT: adopt(a_quota()),
     risks.QUOTA_FORGET: remove(a_quota(deletion_policy=ORPHAN)),
+    risks.REPLICATION_THROTTLE: (
+        a_desired(a_topic(assignment=((1, 3), (2, 3))), safety=Safety()),
+        applied(TWO),
+    ),
 }
 
 
