@@ -14,6 +14,7 @@ from kgitops.model.topic_configs import (
     ConfigType,
     config_problem,
     configs_problems,
+    is_throttle,
     nearest_config,
     normal_value,
     removed_config,
@@ -66,6 +67,15 @@ class ConfigReader:
 
     def _normal(self, key: str, value: ConfigValue, document: Document) -> str | None:
         path = (*_PATH, key)
+        if is_throttle(key):
+            self.findings.error(
+                document,
+                path,
+                f"{key} is set and removed by whoever moves replicas, so it can't be declared",
+                "remove it; kgitops throttles its own moves (spec.safety.replicationThrottle)",
+                key=True,
+            )
+            return None
         known = topic_configs().get(key)
         if known is None and not any(fnmatchcase(key, pattern) for pattern in self.allowed):
             self.findings.error(document, path, *_unknown(key), key=True)

@@ -59,6 +59,7 @@ class ProjectFile:
     cluster_names: tuple[str, ...] = ()
     max_deletes: int = 10
     max_delete_percent: int = 20
+    replication_throttle: int = 50 * 1024 * 1024
     allow_configs: tuple[str, ...] = ()
     _written: ParsedDocument = field(repr=False, compare=False)
 
@@ -110,6 +111,7 @@ def load_project(path: Path, *, env: Mapping[str, str]) -> ProjectFile:
         cluster_names=tuple(map(str, clusters_of(written.content))),
         max_deletes=spec.safety.max_deletes,
         max_delete_percent=spec.safety.max_delete_percent,
+        replication_throttle=spec.safety.replication_throttle,
         allow_configs=tuple(spec.allow_configs),
         _written=written,
     )

@@ -72,12 +72,14 @@ class PythonPolicy:
 
 @manifest
 class SafetySettings:
-    """How many deletions one plan may hold."""
+    """How many deletions one plan may hold, and how fast it may move replicas."""
 
     max_deletes: Annotated[int, Whole(0, example=10)] = 10
     """At most so many deletions of one kind."""
     max_delete_percent: Annotated[int, Whole(0, 100, 20)] = 20
     """At most this share of the managed objects of one kind; counts from 5 deletions on."""
+    replication_throttle: Annotated[int, Whole(0, example=52428800)] = 50 * 1024 * 1024
+    """Bytes per second that each broker may copy while replicas move; 0 sets no limit."""
 
 
 @manifest
@@ -95,7 +97,7 @@ class ProjectSpec:
     clusters: dict[str, ClusterSettings] = field(default_factory=dict)
     """The clusters, by the names that -c takes."""
     safety: SafetySettings = field(default_factory=SafetySettings)
-    """How many deletions one plan may hold."""
+    """How many deletions one plan may hold, and how fast it may move replicas."""
     allow_configs: list[Text] = field(default_factory=list)
     """Patterns of topic configs that Kafka does not know and a vendor does, such as confluent.*."""
 

@@ -133,5 +133,6 @@ def _safety(file: ProjectFile | None, allow_deletes: Mapping[str, int]) -> Safet
     return Safety(
         max_deletes=file.max_deletes,
         max_delete_percent=file.max_delete_percent,
+        replication_throttle=file.replication_throttle,
         allow_deletes=allow_deletes,
     )
