@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from kgitops.cluster.kafka.link import Link, Message
+from kgitops.cluster.kafka.wire_errors import ConnectionFailedError
 
 READING = frozenset(
     (
@@ -50,6 +51,8 @@ class Flight:
     is_lost: bool = False
     """Whether the broker may have to be looked for."""
     pause_s: float = 0.05
+    trouble: ConnectionFailedError | None = None
+    """The last reason why no connection could be made."""
 
     @property
     def whom(self) -> str:

@@ -74,7 +74,7 @@ class Wire:
         try:
             link = self._connections.to_any(deadline)
         except ConnectionFailedError as error:
-            raise UnreachableError(self._sentence(error)) from error
+            raise UnreachableError(error.sentence(self._options)) from error
         if any((link.version(request) or 0) < version for request, version in _NEEDED):
             raise UnreachableError(
                 f"{link.server} is no broker of Kafka 3.7 or later in KRaft mode; upgrade the "
@@ -232,8 +232,12 @@ class Wire:
         Raises:
             UnreachableError: there is no time left, or the error would be the same.
         """
-        if isinstance(error, ConnectionFailedError) and (error.is_final or not flight.left_s):
-            raise UnreachableError(self._sentence(error)) from error
+        if isinstance(error, ConnectionFailedError):
+            if flight.trouble is None or not isinstance(error.error, TimeoutError):
+                flight.trouble = error  # to have no time left for another try says less
+            if error.is_final or not flight.left_s:
+                sentence = flight.trouble.sentence(self._options, broker=flight.to)
+                raise UnreachableError(sentence) from error
         if flight.left_s:
             flight.pause_s = min(2 * flight.pause_s, _LONGEST_PAUSE_S)
             time.sleep(min(flight.pause_s, flight.left_s))
@@ -253,9 +257,6 @@ class Wire:
         left_ms = int(max(0.0, deadline - time.monotonic()) * 1000) + 1
         request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
         self.send(request, timeout_ms=left_ms)  # whose answer is learnt from
-
-    def _sentence(self, error: ConnectionFailedError) -> str:
-        return error.sentence(self._options)
 
 
 def _cause(error: Exception) -> str:

@@ -61,10 +61,19 @@ class ConnectionFailedError(Exception):
         )
         return isinstance(self.error, refusals)
 
-    def sentence(self, options: WireOptions) -> str:
-        """What is wrong with which server, and what to do."""
+    def sentence(self, options: WireOptions, *, broker: int | None = None) -> str:
+        """What is wrong with which server, and what to do.
+
+        ``broker``: its id, where the cluster and not the user gave the address.
+        """
         problem, advice = _explained(self, options)
-        return f"{problem}; {advice}"
+        if broker is None:
+            return f"{problem}; {advice}"
+        if self.stage in (Stage.NAME, Stage.CONNECT):
+            advice = (
+                "check that it runs, and that its advertised.listeners can be reached from here"
+            )
+        return f"broker {broker}: {problem}; {advice}"
 
 
 def _root(error: BaseException) -> BaseException:
