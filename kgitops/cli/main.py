@@ -15,7 +15,18 @@ from typing import Annotated
 import typer
 
 import kgitops
-from kgitops.cli import apply, drift, export, init, plan, schema, show, snapshot, validate
+from kgitops.cli import (
+    apply,
+    drift,
+    export,
+    init,
+    plan,
+    sandbox,
+    schema,
+    show,
+    snapshot,
+    validate,
+)
 from kgitops.cli.console import print_notice
 from kgitops.cli.logs import LogLevel, show_logs
 from kgitops.cli.parsing import usage_error
@@ -47,6 +58,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 }
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
+app.add_typer(sandbox.sandbox, name="sandbox")
 
 _STDOUT, _STDERR = 1, 2
 _GARBAGE_AFTER = 200_000

@@ -21,7 +21,7 @@ class Broker:
         self._pid_file = folder / "pid"
         self._child: subprocess.Popen[bytes] | None = None
 
-    def start(self, command: list[str], *, detached: bool) -> int:
+    def start(self, command: list[str]) -> int:
         """Start the JVM, whose last word is the path of its properties; its pid."""
         with self.log.open("ab") as log:
             self._child = subprocess.Popen(
@@ -30,7 +30,7 @@ class Broker:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
-                start_new_session=detached,
+                start_new_session=True,  # an interrupt at the terminal isn't for it
             )
         self._pid_file.write_text(f"{self._child.pid}\n")
         return self._child.pid
@@ -64,15 +64,18 @@ class Broker:
         if process:
             terminate(process)
 
-    def await_stop(self, patience_s: float = STOP_PATIENCE_S) -> None:
-        """Wait until it has stopped, and kill it where that takes too long."""
+    def await_stop(self, patience_s: float = STOP_PATIENCE_S) -> bool:
+        """Wait until it has stopped, and kill it where that takes too long; False says so."""
         process = self.process
+        in_time = True
         if process and is_running(process):
             try:
                 process.wait(patience_s)
             except psutil.TimeoutExpired:
                 kill(process)
+                in_time = False
         self._forget()
+        return in_time
 
     def _forget(self) -> None:
         if self._child:

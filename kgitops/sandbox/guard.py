@@ -1,13 +1,16 @@
 """Kills brokers whose starter is gone, however it went: ``python -m kgitops.sandbox.guard``.
 
-Tests can be killed, and their brokers must not outlive them. The guard reads ``PID MARK`` lines
-from a pipe that only the starter holds; at its end it kills what still runs.
+Whoever starts brokers can be killed, and the brokers must not outlive it. The guard reads
+``PID MARK`` lines from a pipe that only the starter holds; at its end it kills what still runs,
+unless the last line let them go.
 """
 
 import subprocess
 import sys
 
 from kgitops.sandbox.processes import find_process, kill
+
+_RELEASE = "release"
 
 
 class Guard:
@@ -23,19 +26,29 @@ class Guard:
 
     def watch(self, pid: int, mark: str) -> None:
         """Kill this process when the starter is gone."""
-        if self._process.stdin:
-            self._process.stdin.write(f"{pid} {mark}\n")
-            self._process.stdin.flush()
+        self._tell(f"{pid} {mark}")
+
+    def release(self) -> None:
+        """Let them live on."""
+        self._tell(_RELEASE)
+        self.close()
 
     def close(self) -> None:
         """Kill what still runs, now."""
         self._process.communicate()
 
+    def _tell(self, line: str) -> None:
+        if self._process.stdin:
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
+
 
 def main() -> None:
     """Wait for the end of standard input."""
-    watched = [line.rstrip("\n").partition(" ") for line in sys.stdin]
-    for pid, _, mark in watched:
+    told = [line.rstrip("\n") for line in sys.stdin]
+    if told and told[-1] == _RELEASE:
+        return
+    for pid, _, mark in (line.partition(" ") for line in told):
         process = find_process(int(pid), mark)
         if process:
             kill(process)

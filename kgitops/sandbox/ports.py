@@ -3,19 +3,22 @@
 import random
 import socket
 
-LOWEST, HIGHEST = 14_000, 29_999
+LOWEST, HIGHEST = 20_000, 29_999
 """Below what systems give to outgoing connections, so that a stopped broker finds its port free."""
 
 
-def free_ports(count: int) -> list[int]:
+def free_ports(count: int, first: int | None = None) -> list[int]:
     """Ports on loopback that nobody listens on. Who starts late may still find one taken.
+
+    Those from ``first`` on are tried before any others.
 
     Raises:
         OSError: there are none.
     """
     found: list[int] = []
-    candidates = random.sample(range(LOWEST, HIGHEST + 1), HIGHEST + 1 - LOWEST)
-    for port in candidates:
+    wanted = [] if first is None else range(first, first + count)
+    others = random.sample(range(LOWEST, HIGHEST + 1), HIGHEST + 1 - LOWEST)
+    for port in dict.fromkeys([*wanted, *others]):
         if len(found) == count:
             return found
         if is_free(port):

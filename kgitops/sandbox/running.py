@@ -6,10 +6,10 @@ from types import TracebackType
 from typing import Self
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.broker import Broker
+from kgitops.sandbox.broker import STOP_PATIENCE_S, Broker
 from kgitops.sandbox.broker_properties import broker_properties
 from kgitops.sandbox.guard import Guard
-from kgitops.sandbox.jvm import LOG4J2, Jvm
+from kgitops.sandbox.jvm import BROKER, LOG4J2, Jvm
 from kgitops.sandbox.layout import Layout
 from kgitops.sandbox.ready import await_ready
 from kgitops.sandbox.storage import format_data, last_words, write_properties
@@ -21,10 +21,10 @@ _TAKEN = "Address already in use"
 class Sandbox:
     """The brokers whose files are in ``home``; :func:`kgitops.sandbox.sandbox.start` makes one."""
 
-    def __init__(self, home: Path, layout: Layout, jvm: Jvm, guard: Guard | None) -> None:
+    def __init__(self, home: Path, layout: Layout, jvm: Jvm, guard: Guard | None = None) -> None:
         self.home = home
         self.layout = layout
-        self._jvm = jvm
+        self.jvm = jvm
         self._guard = guard
         self._brokers = {id_: Broker(id_, home / f"broker-{id_}") for id_ in layout.ports}
         self._admin_properties = home / "admin.properties"
@@ -72,13 +72,13 @@ class Sandbox:
         self._start(broker_id)
         self.await_ready()
 
-    def stop(self) -> None:
-        """Stop all cleanly; what does not stop in time is killed."""
+    def stop(self, patience_s: float = STOP_PATIENCE_S) -> bool:
+        """Stop all cleanly; what has not stopped after ``patience_s`` seconds is killed: False."""
         for broker in self._brokers.values():
             broker.terminate()
-        for broker in self._brokers.values():
-            broker.await_stop()
+        in_time = [broker.await_stop(patience_s) for broker in self._brokers.values()]
         self._close()
+        return all(in_time)
 
     def kill_all(self) -> None:
         """SIGKILL for all, where nobody wants the data any more."""
@@ -97,7 +97,7 @@ class Sandbox:
         where = ["--bootstrap-server", self.servers]
         if self._admin_properties.exists():
             where += ["--command-config", str(self._admin_properties)]
-        done = self._jvm.run(main, *where, *words, timeout_s=timeout_s)
+        done = self.jvm.run(main, *where, *words, timeout_s=timeout_s)
         if done.returncode:
             raise KgitopsError(f"{main} failed: {last_words(done.stdout + done.stderr)}")
         return done.stdout
@@ -109,10 +109,26 @@ class Sandbox:
             KgitopsError: one died, and its last words.
             UnreachableError: they don't answer.
         """
-        self._prepare()
-        for broker_id in self._brokers:
-            self._start(broker_id)
-        self.await_ready()
+        self._write_settings()
+        folders = {id_: broker.folder for id_, broker in self._brokers.items()}
+        format_data(self.jvm, folders, self.layout.users)
+        self._start_all()
+
+    def resume(self) -> None:
+        """Start the brokers that don't run, with the data they have, and wait for all.
+
+        Raises:
+            KgitopsError: one died, and its last words.
+            UnreachableError: they don't answer.
+        """
+        self._write_settings()
+        self._start_all()
+
+    def let_go(self) -> None:
+        """Let the brokers live on when this process ends."""
+        if self._guard:
+            self._guard.release()
+            self._guard = None
 
     def await_ready(self) -> None:
         """Wait until every running broker answers and sees the others.
@@ -131,24 +147,27 @@ class Sandbox:
         """Whether a broker said that another process listens on its port."""
         return any(_TAKEN in self._said(broker) for broker in self._brokers.values())
 
-    def _prepare(self) -> None:
+    def _start_all(self) -> None:
+        for broker_id in set(self._brokers) - set(self.running):
+            self._start(broker_id)
+        self.await_ready()
+
+    def _write_settings(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
-        self._jvm.log4j2.write_text(LOG4J2)
+        self.jvm.log4j2.write_text(LOG4J2)
         java_configs = self.layout.java_client_configs()
         if java_configs:
             write_properties(self._admin_properties, java_configs)
         for broker in self._brokers.values():
-            broker.folder.mkdir()
+            broker.folder.mkdir(exist_ok=True)
             data = broker.folder / "data"
             write_properties(broker.properties, broker_properties(broker.id, self.layout, data))
-        folders = {id_: broker.folder for id_, broker in self._brokers.items()}
-        format_data(self._jvm, folders, self.layout.users)
 
     def _start(self, broker_id: int) -> None:
         broker = self._brokers[broker_id]
         heap_mb = _HEAP_MB[len(self._brokers)]
-        command = self._jvm.command("kafka.Kafka", str(broker.properties), heap_mb=heap_mb)
-        pid = broker.start(command, detached=self._guard is None)
+        command = self.jvm.command(BROKER, str(broker.properties), heap_mb=heap_mb)
+        pid = broker.start(command)
         if self._guard:
             self._guard.watch(pid, str(broker.properties))
 

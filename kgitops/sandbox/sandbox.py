@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
+from kgitops.sandbox.archive import with_archive
 from kgitops.sandbox.certificates import issue_certificates
 from kgitops.sandbox.guard import Guard
 from kgitops.sandbox.jars import fetch_libs
@@ -30,6 +31,7 @@ def start(
     properties: Mapping[str, str] | None = None,
     class_path: Sequence[Path] = (),
     detached: bool = False,
+    first_port: int | None = None,
     on_stage: Callable[[str], None] = lambda _: None,
 ) -> Sandbox:
     """Start brokers, ids from 1 to ``brokers``, with their files in the empty folder ``home``.
@@ -38,25 +40,25 @@ def start(
     ``tls`` they show a certificate; both together give a listener for each and one for both.
     ``properties`` go into every server.properties and win over the sandbox's own. ``class_path``
     holds jars and folders of one's own, for policies. Brokers die with this process, however it
-    ends, unless they are ``detached``.
+    ends, unless they are ``detached``. Their ports are free ones; those from ``first_port`` on are
+    tried first.
 
     Raises:
         KgitopsError: there is no Java, no download, or a broker died; the sentence says of what.
         UnreachableError: they run and don't answer.
     """
-    java = find_java()
-    libs = fetch_libs(on_stage)
-    home.mkdir(parents=True, exist_ok=True)
-    jvm = Jvm(java=java, libs=libs, class_path=class_path, log4j2=home / "log4j2.properties")
+    jvm = prepare_jvm(home, class_path, on_stage)
     certificates = issue_certificates(home / "tls", tuple(users)) if tls else None
     for attempt in range(1, _TRIES + 1):
         layout = Layout(
-            ports=_free_ports(brokers, (*listener_names(sasl=sasl, tls=tls), CONTROLLER)),
+            ports=choose_ports(
+                brokers, (*listener_names(sasl=sasl, tls=tls), CONTROLLER), first_port
+            ),
             users=users if sasl else {},
             certificates=certificates,
             properties=properties or {},
         )
-        sandbox = Sandbox(home, layout, jvm, None if detached else Guard())
+        sandbox = Sandbox(home, layout, jvm, Guard())
         try:
             on_stage(f"starting Kafka with {brokers} broker{'s' if brokers > 1 else ''}")
             sandbox.boot()
@@ -67,10 +69,31 @@ def start(
             for folder in home.glob("broker-*"):  # another process was quicker with a port
                 shutil.rmtree(folder)
         else:
+            if detached:
+                sandbox.let_go()
             return sandbox
     raise AssertionError
 
 
-def _free_ports(brokers: int, listeners: Sequence[str]) -> dict[int, dict[str, int]]:
-    ports = iter(free_ports(brokers * len(listeners)))
-    return {id_: {name: next(ports) for name in listeners} for id_ in range(1, brokers + 1)}
+def prepare_jvm(home: Path, class_path: Sequence[Path], on_stage: Callable[[str], None]) -> Jvm:
+    """A Java with Kafka's jars, downloaded where this machine has none yet.
+
+    Raises:
+        KgitopsError: there is no Java, or no download.
+    """
+    java = find_java()
+    libs = fetch_libs(on_stage)
+    home.mkdir(parents=True, exist_ok=True)
+    log4j2 = home / "log4j2.properties"
+    jvm = Jvm(java=java, libs=libs, class_path=class_path, log4j2=log4j2)
+    return with_archive(jvm, on_stage)
+
+
+def choose_ports(
+    brokers: int, listeners: Sequence[str], first: int | None
+) -> dict[int, dict[str, int]]:
+    """Listener by listener, so that the clients' ports of all brokers stand side by side."""
+    ports = iter(free_ports(brokers * len(listeners), first))
+    ids = range(1, brokers + 1)
+    found = {name: {id_: next(ports) for id_ in ids} for name in listeners}
+    return {id_: {name: found[name][id_] for name in listeners} for id_ in ids}

@@ -1,0 +1,123 @@
+"""``kgitops sandbox``: a real Apache Kafka on this machine."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgitops.cli.options import NoColor
+from kgitops.model.verdict import ExitCode
+
+if TYPE_CHECKING:
+    from kgitops.sandbox.running import Sandbox
+
+sandbox = typer.Typer(
+    help="Run a real Apache Kafka on this machine, to try things out.",
+    rich_markup_mode=None,
+)
+
+
+class Brokers(StrEnum):
+    """How many there can be."""
+
+    ONE = "1"
+    THREE = "3"
+
+
+@sandbox.command()
+def start(
+    brokers: Annotated[Brokers, typer.Option(help="How many brokers.")] = Brokers.ONE,
+    sasl: Annotated[bool, typer.Option("--sasl", help="Have clients log in.")] = False,
+    no_color: NoColor = False,
+) -> None:
+    """Start it, and say how to reach it.
+
+    The first start on a machine downloads Kafka. Brokers listen on loopback only.
+
+    Example: kgitops sandbox start --brokers 3
+    """
+    from kgitops.cli.console import print_result
+    from kgitops.cli.progress import stages
+    from kgitops.sandbox.service import service_home, start_service
+
+    with stages(no_color=no_color) as stage:
+        started, was_running = start_service(
+            service_home(), brokers=int(brokers), sasl=sasl, on_stage=stage
+        )
+    print_result("It runs already." if was_running else "Kafka is ready.")
+    print_result(_how_to_reach(started))
+
+
+@sandbox.command()
+def status() -> int:
+    """Say whether it runs; exit 1 when it does not.
+
+    Example: kgitops sandbox status
+    """
+    from kgitops.cli.console import print_result
+    from kgitops.sandbox.service import find_service, service_home
+
+    found = find_service(service_home())
+    if found is None:
+        print_result("There is no sandbox. Start one with: kgitops sandbox start")
+    elif found.running == found.broker_ids:
+        print_result(f"It runs.\n{_how_to_reach(found)}")
+        return int(ExitCode.SUCCESS)
+    else:
+        dead = sorted(set(found.broker_ids) - set(found.running))
+        which = "No broker runs" if not found.running else f"Broker {dead[0]} does not run"
+        print_result(
+            f"{which}; its log is {found.log(dead[0])}, and the data is still there.\n"
+            "Start again with: kgitops sandbox start"
+        )
+    return int(ExitCode.ERROR)
+
+
+@sandbox.command()
+def stop(
+    keep: Annotated[bool, typer.Option("--keep", help="Keep its data for the next start.")] = False,
+) -> None:
+    """Stop it and delete its data.
+
+    Example: kgitops sandbox stop
+    """
+    from kgitops.cli.console import print_result
+    from kgitops.sandbox.service import service_home, stop_service
+
+    stopped = stop_service(service_home(), keep=keep)
+    if stopped is None:
+        print_result("There is no sandbox.")
+    elif keep:
+        print_result(f"Stopped. Its data is in {stopped.home}; start it again with it.")
+    else:
+        print_result("Stopped, and its data deleted.")
+
+
+def _how_to_reach(started: "Sandbox") -> str:
+    """What goes into the project file, secrets as environment variables."""
+    from kgitops.sandbox.users import ADMIN
+
+    lines = [
+        "",
+        "In kgitops.yaml:",
+        "",
+        "  clusters:",
+        "    sandbox:",
+        f'      url: "kafka://{started.servers}"',
+    ]
+    configs = dict(started.configs)
+    password = configs.pop("sasl.password", None)
+    if configs:
+        lines.append("      configs:")
+        lines += [f"        {key}: {value}" for key, value in configs.items()]
+    if password:
+        others = ", ".join(name for name in started.layout.users if name != ADMIN)
+        lines += [
+            '        sasl.password: "${env:KAFKA_PASSWORD}"',
+            "",
+            f"with: export KAFKA_PASSWORD={password}",
+            f"Other users, for ACLs: {others}; the password of each is NAME-secret.",
+        ]
+    else:
+        lines += ["", f"Without a project file: kgitops plan PATH -c kafka://{started.servers}"]
+    return "\n".join(lines)
