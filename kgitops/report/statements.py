@@ -34,6 +34,8 @@ _DRIFT = {
     "accepted": "changed outside of kgitops; the manifests now say the same",
     "undeclared": "set outside of kgitops; left alone",
     "missing": "deleted outside of kgitops; this plan makes it anew",
+    "recreated": "deleted and made anew outside of kgitops",
+    "stays": "changed outside of kgitops; it can't be undone",
 }
 
 

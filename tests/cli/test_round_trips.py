@@ -38,8 +38,8 @@ def test_drift_shows_what_somebody_else_changed_and_plans_it_back(
     applied.change_behind(with_retention(applied, "2000"))
     ran = kgitops("drift", "payments", "--detailed-exitcode")
     assert ran.code == 2
-    assert "retention.ms 1000 (1 s) -> 2000 (2 s) changed outside of kgitops" in ran.said
-    assert "1 drifted" in ran.out
+    assert "DRIFT (1 difference, 1 object) ~ topic orders ~ retention.ms" in ran.said
+    assert "retention.ms 1000 (1 s) -> 2000 (2 s) by User:other, 20" in ran.said
 
 
 def test_drift_shows_a_topic_that_somebody_else_deleted(applied: Project, kgitops: Kgitops) -> None:
