@@ -1,0 +1,40 @@
+"""Commands run as a user runs them, on projects whose cluster is the session's real one."""
+
+from pathlib import Path
+
+import pytest
+from cli.conftest import here, kgitops
+from cli.projects import UID, Document, as_yaml
+
+from kgitops.cluster.port import Cluster
+from kgitops.model.registry import Json
+from kgitops.sandbox.sandbox import Sandbox
+
+__all__ = ["here", "kgitops"]
+
+
+class KafkaProject:
+    """A folder ``payments`` with one cluster, ``kafka``."""
+
+    def __init__(self, folder: Path, kafka: Sandbox) -> None:
+        self.folder = folder
+        self.manifests = folder / "manifests"
+        self.manifests.mkdir(parents=True)
+        cluster: Json = {"url": f"kafka://{kafka.servers}"}
+        content = {
+            "apiVersion": "kgitops/v1",
+            "kind": "Project",
+            "metadata": {"name": "payments", "uid": UID},
+            "spec": {"manifests": ["manifests"], "clusters": {"kafka": cluster}},
+        }
+        (folder / "kgitops.yaml").write_text(as_yaml([content]))
+
+    def write(self, *documents: Document) -> None:
+        """Let the project consist of these documents."""
+        (self.manifests / "all.yaml").write_text(as_yaml(documents))
+
+
+@pytest.fixture
+def project(kafka: Sandbox, kafka_cluster: Cluster, here: Path) -> KafkaProject:
+    """A project of which nothing is on the cluster, nor anything else."""
+    return KafkaProject(here / "payments", kafka)
