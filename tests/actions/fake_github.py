@@ -50,6 +50,7 @@ class Failure:
     times: int = 1
     headers: dict[str, str] = field(default_factory=dict)
     message: str = "no"
+    content: Json = None
     carried_out: bool = False
 
 
@@ -149,7 +150,8 @@ class FakeGitHub:
             failure.times -= 1
             if failure.carried_out:
                 self._do(asked)
-            return failure.status, {"message": failure.message}, failure.headers
+            content = {"message": failure.message} if failure.content is None else failure.content
+            return failure.status, content, failure.headers
         return self._do(asked)
 
     def _do(self, asked: Asked) -> tuple[int, Json, dict[str, str]]:

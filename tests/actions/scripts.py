@@ -1,0 +1,68 @@
+"""Runs one script of the actions as a step would, or imports it."""
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from actions.conftest import MERGED, Repository
+from actions.fake_github import REPOSITORY, TOKEN
+from actions.step_runner import ACTIONS
+
+SCRIPTS = ACTIONS / "scripts"
+
+
+@contextmanager
+def module(name: str) -> Iterator[ModuleType]:
+    """A module of the scripts, imported as they import each other, and forgotten after."""
+    before = set(sys.modules)
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        yield importlib.import_module(name)
+    finally:
+        sys.path.remove(str(SCRIPTS))
+        for added in set(sys.modules) - before:
+            if Path(getattr(sys.modules[added], "__file__", None) or "/").parent == SCRIPTS:
+                del sys.modules[added]
+
+
+def script(
+    repository: Repository, name: str, event: str = "{}", **env: str
+) -> subprocess.CompletedProcess[str]:
+    """One script in a process of its own, with this environment."""
+    repository.temp.mkdir(exist_ok=True)
+    files = {key: repository.temp / key for key in ("output", "summary", "event")}
+    for file in files.values():
+        file.write_text("")
+    files["event"].write_text(event)
+    given: Mapping[str, str] = {
+        "PATH": f"{repository.bin}{os.pathsep}/usr/bin:/bin",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "RUNNER_TEMP": str(repository.temp),
+        "GITHUB_API_URL": repository.github.url,
+        "GITHUB_REPOSITORY": REPOSITORY,
+        "GITHUB_EVENT_PATH": str(files["event"]),
+        "GITHUB_OUTPUT": str(files["output"]),
+        "GITHUB_STEP_SUMMARY": str(files["summary"]),
+        "GITHUB_SERVER_URL": "https://github.example",
+        "GITHUB_RUN_ID": "42",
+        "GITHUB_SHA": MERGED,
+        "GITHUB_REF": "refs/heads/main",
+        "GITHUB_TOKEN": TOKEN,
+        **env,
+    }
+    return subprocess.run(
+        [sys.executable, str(SCRIPTS / name)],
+        cwd=repository.root,
+        env=dict(given),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
