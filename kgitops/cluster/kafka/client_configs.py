@@ -1,6 +1,7 @@
 """librdkafka's configuration names, understood by both clients."""
 
 import difflib
+import logging
 import re
 import socket
 import ssl
@@ -75,6 +76,7 @@ def understood(configs: Mapping[str, str], base: Path | None = None) -> dict[str
             path = Path(found[name]).expanduser()
             found[name] = str((base or Path()).absolute() / path)
     _check_together(found)
+    _check_passed_on({name: value for name, value in found.items() if name in PASSED_ON})
     return found
 
 
@@ -175,6 +177,21 @@ def _check_together(configs: Mapping[str, str]) -> None:
         needs = tuple(f"sasl.oauthbearer.{name}" for name in oidc)
     if lacking := [name for name in needs if name not in configs]:
         raise UsageError(f"sasl.mechanism={mechanism} needs {' and '.join(lacking)}")
+
+
+def _check_passed_on(configs: Mapping[str, str]) -> None:
+    """Have librdkafka itself judge what only it will follow."""
+    if not configs:
+        return
+    from confluent_kafka import KafkaException, Producer
+
+    silent = logging.getLogger(f"{__name__}.check")
+    silent.disabled = True
+    for name, value in configs.items():
+        try:
+            Producer({name: value}, logger=silent)
+        except KafkaException as error:
+            raise UsageError(f"{name}: librdkafka does not take {value!r}; correct it") from error
 
 
 def _user(name: str, mechanism: str) -> str:
