@@ -34,15 +34,15 @@ def drift(
     from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
     from kgitops.report.render_drift import render_drift
-    from kgitops.workflow.drift import find_drift
+    from kgitops.workflow.drift import plan_drift
     from kgitops.workflow.selection import open_workspace
 
     workspace = open_workspace(make_selection(paths, cluster, principal=as_))
     with stages(no_color=no_color) as stage, workspace.connected() as current:
-        found = find_drift(current, workspace, stage)
+        sealed = plan_drift(current, workspace, stage)
     if format_ is Format.TEXT:
         colour = wants_colour(sys.stdout, no_color=no_color)
-        print_result(render_drift(found.sealed, found.authors, full=full, colour=colour))
+        print_result(render_drift(sealed, full=full, colour=colour))
     else:
-        show_plan(found.sealed, format_, full=full, no_color=no_color)
-    return exit_code(found.sealed.plan.verdict, detailed=detailed_exitcode)
+        show_plan(sealed, format_, full=full, no_color=no_color)
+    return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)

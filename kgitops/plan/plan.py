@@ -117,7 +117,9 @@ class Drift:
     """A field that someone else changed since the last apply.
 
     ``rule``: ``restored`` by this plan, ``accepted`` because the manifests now say the same,
-    ``undeclared`` and left alone, or ``missing`` for a whole object that is gone.
+    ``undeclared`` and left alone, or ``missing`` for a whole object that is gone. Of the command
+    drift alone: ``recreated`` for a topic made anew, ``stays`` for what can't be undone. ``by``
+    whom and when (``at``) is only known on clusters that keep a record of it.
     """
 
     address: str
@@ -125,6 +127,8 @@ class Drift:
     last_applied: str | None
     found: str | None
     rule: str
+    by: str | None = None
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -226,13 +226,16 @@ def _access_loss(value: Json, path: str) -> AccessLoss:
 
 
 def _drift(value: Json, path: str) -> Drift:
-    given = members(value, path, ("address", "path", "last_applied", "found", "rule"))
+    known = ("by", "at") if isinstance(value, Mapping) and "by" in value else ()
+    given = members(value, path, ("address", "path", "last_applied", "found", "rule", *known))
     return Drift(
         address=text(given["address"], f"{path}.address"),
         path=text(given["path"], f"{path}.path"),
         last_applied=text_or_none(given["last_applied"], f"{path}.last_applied"),
         found=text_or_none(given["found"], f"{path}.found"),
         rule=text(given["rule"], f"{path}.rule"),
+        by=text(given["by"], f"{path}.by") if known else None,
+        at=text(given["at"], f"{path}.at") if known else None,
     )
 
 

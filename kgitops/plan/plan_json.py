@@ -87,6 +87,7 @@ def plan_to_json(plan: Plan) -> dict[str, Json]:
                 "last_applied": drift.last_applied,
                 "found": drift.found,
                 "rule": drift.rule,
+                **({} if drift.by is None else {"by": drift.by, "at": drift.at}),
             }
             for drift in plan.drift
         ],

@@ -70,7 +70,8 @@ def plan_schema() -> dict[str, Json]:
                     "last_applied": _MAYBE,
                     "found": _MAYBE,
                     "rule": _TEXT,
-                }
+                },
+                optional={"by": _TEXT, "at": _MOMENT},
             )
         ),
         "kept": _array(_object({"address": _TEXT, "rule": _TEXT})),

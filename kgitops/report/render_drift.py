@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import groupby
 
-from kgitops.cluster.authors import Authors, author_of
-from kgitops.model import clock
 from kgitops.plan.plan import Drift, FieldChange, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.report.details import field_detail
@@ -25,14 +22,13 @@ _STAYS = {"undeclared": "nobody declares it", "stays": "can't be undone"}
 
 def render_drift(
     sealed: SealedPlan,
-    authors: Authors | None,
     *,
     full: bool = False,
     colour: bool = False,
 ) -> str:
     """The drift for a terminal or a log; with ``full`` every object and whole values."""
     plan = sealed.plan
-    page = _Page(authors=authors, full=full)
+    page = _Page(full=full)
     lines = [*_header(plan, sealed), *page.objects(plan), *_other(plan), [], *page.ending(plan)]
     return ink(lines, colour=colour, ascii_only=False)
 
@@ -58,7 +54,6 @@ def _other(plan: Plan) -> Iterator[Line]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
-    authors: Authors | None
     full: bool
 
     def objects(self, plan: Plan) -> Iterator[Line]:
@@ -84,7 +79,7 @@ class _Page:
         else:
             style, symbol, what = _WHOLE[whole.rule]
             ids = f": topic id {whole.last_applied} -> {whole.found}" if whole.path else ""
-            yield ["  ", (style, symbol), " ", name, f"  {what}{ids}{self.by(whole)}"]
+            yield ["  ", (style, symbol), " ", name, f"  {what}{ids}{_by(whole)}"]
         fields = [row for row in rows if row is not whole]
         details = [field_detail(_as_field(row), full=self.full) for row in fields]
         label = max((len(detail.label) for detail in details), default=0)
@@ -92,17 +87,9 @@ class _Page:
         for row, detail in zip(fields, details, strict=True):
             notes = f"  ({_STAYS[row.rule]})" if row.rule in _STAYS else ""
             # What a topic was made with has no author but who made it.
-            by = "" if whole else self.by(row)
+            by = "" if whole else _by(row)
             text = f"{detail.symbol} {detail.label:<{label}}  {detail.value:<{value}}"
             yield [f"      {text}{notes}{by}"]
-
-    def by(self, row: Drift) -> str:
-        """``  by User:alice, 2026-11-21T09:12:07Z``, or nothing."""
-        author = author_of(self.authors or {}, row.address, row.path)
-        if author is None:
-            return ""
-        when = clock.to_text(datetime.fromtimestamp(author.timestamp_ms / 1000, UTC))
-        return f"  by {author.principal}, {when}"
 
     def ending(self, plan: Plan) -> Iterator[Line]:
         """What it comes to, and what to do."""
@@ -115,9 +102,14 @@ class _Page:
             managed = sum(plan.managed_counts.values())
             yield [(Style.BOLD, f"No drift. {_as_applied(managed)}")]
         else:
-            if self.authors is None:
-                yield ["By whom is unknown: Apache Kafka keeps no record of it."]
+            if not any(row.by for row in plan.drift):
+                yield ["By whom is unknown: this cluster keeps no record of it."]
             yield [(Style.BOLD, "Next: kgitops plan shows what the manifests make of it.")]
+
+
+def _by(row: Drift) -> str:
+    """``  by User:alice, 2026-11-21T09:12:07Z``, or nothing."""
+    return f"  by {row.by}, {row.at}" if row.by else ""
 
 
 def _as_applied(managed: int) -> str:

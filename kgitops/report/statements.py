@@ -118,7 +118,8 @@ def kept_counts(plan: Plan) -> list[tuple[str, int, list[str]]]:
 def drift_sentence(drift: Drift, *, full: bool) -> str:
     """``topic audit  retention.ms 1 (…) -> 2 (…)  changed outside of kgitops; …``."""
     name = str(object_name(drift.address))
-    meaning = _DRIFT.get(drift.rule, drift.rule)
+    by = f", by {drift.by} at {drift.at}" if drift.by else ""
+    meaning = f"{_DRIFT.get(drift.rule, drift.rule)}{by}"
     if not drift.path:
         return f"{name}  {meaning}"
     sides = drift.last_applied or "", drift.found or ""

@@ -1,12 +1,14 @@
 """Drift: a plan back to what was last applied, never meant to be executed."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 
-from kgitops.cluster.authors import Authors, KeepsAuthors
+from kgitops.cluster.authors import Authors, KeepsAuthors, author_of
 from kgitops.cluster.port import Cluster
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState, DesiredTopic
+from kgitops.model import clock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Severity
 from kgitops.plan.plan import Drift, Plan
@@ -17,16 +19,12 @@ from kgitops.workflow.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drifted:
-    """What differs, as a plan that would undo it; by whom, on clusters that keep a record."""
+def plan_drift(
+    cluster: Cluster, workspace: Workspace, on_stage: OnStage = in_silence
+) -> SealedPlan:
+    """What it would take to undo what others did, with their changes as drift rows.
 
-    sealed: SealedPlan
-    authors: Authors | None
-
-
-def find_drift(cluster: Cluster, workspace: Workspace, on_stage: OnStage = in_silence) -> Drifted:
-    """What others did since the last apply.
+    The rows say by whom on clusters that keep a record of it.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -34,7 +32,7 @@ def find_drift(cluster: Cluster, workspace: Workspace, on_stage: OnStage = in_si
     """
     on_stage("reading the cluster")
     current = cluster.read_state()
-    authors = cluster.read_authors() if isinstance(cluster, KeepsAuthors) else None
+    authors = cluster.read_authors() if isinstance(cluster, KeepsAuthors) else {}
     on_stage("comparing")
     desired = desired_from_registry(
         workspace.project,
@@ -48,11 +46,11 @@ def find_drift(cluster: Cluster, workspace: Workspace, on_stage: OnStage = in_si
         target_name=workspace.target_name,
         capabilities=cluster.capabilities,
     )
-    rows = sorted(_rows(plan), key=lambda row: (row.address, row.path))
+    rows = sorted(_signed(_rows(plan), authors), key=lambda row: (row.address, row.path))
     # What a plan can't be made of is nobody's mistake here: it can only be told.
     told = tuple(replace(finding, severity=Severity.WARNING) for finding in plan.findings)
     plan = replace(plan, drift=tuple(rows), findings=(), warnings=(*plan.warnings, *told))
-    return Drifted(sealed=seal_now(plan, current), authors=authors)
+    return seal_now(plan, current)
 
 
 def _that_can_be_undone(desired: DesiredState, current: ClusterState) -> DesiredState:
@@ -106,3 +104,14 @@ def _rows(plan: Plan) -> Iterator[Drift]:
                     found=field.before,
                     rule="restored",
                 )
+
+
+def _signed(rows: Iterable[Drift], authors: Authors) -> Iterator[Drift]:
+    """The rows with who did it, where the cluster knows."""
+    for row in rows:
+        author = author_of(authors, row.address, row.path)
+        if author is None:
+            yield row
+        else:
+            at = clock.to_text(datetime.fromtimestamp(author.timestamp_ms / 1000, UTC))
+            yield replace(row, by=author.principal, at=at)

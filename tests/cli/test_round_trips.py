@@ -48,6 +48,12 @@ def test_drift_shows_a_topic_that_somebody_else_deleted(applied: Project, kgitop
     ran = kgitops("drift", "payments", "--format", "json")
     (row,) = [row for row in json.loads(ran.out)["drift"] if row["rule"] == "missing"]
     assert row["address"] == "topic/orders"
+    assert row["by"] == "User:other"
+    Path("drift.json").write_text(ran.out)
+    shown = kgitops("show", "drift.json")
+    assert (
+        "topic orders deleted outside of kgitops; this plan makes it anew, by User:" in shown.said
+    )
 
 
 def test_drift_does_not_read_the_manifests(applied: Project, kgitops: Kgitops) -> None:

@@ -36,8 +36,9 @@ from kgitops.model.requests import (
 from kgitops.model.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.plan import Plan
+from kgitops.plan.plan_file import SealedPlan
 from kgitops.report.render_drift import render_drift
-from kgitops.workflow.drift import Drifted, find_drift
+from kgitops.workflow.drift import plan_drift
 
 
 class Seen:
@@ -67,9 +68,9 @@ def cluster(tmp_path: Path) -> Iterator[EmbeddedCluster]:
 
 @pytest.fixture
 def drift_of(cluster: EmbeddedCluster, tmp_path: Path):
-    def find(state: ClusterState) -> Drifted:
+    def find(state: ClusterState) -> SealedPlan:
         seen = Seen(state, cluster)
-        return find_drift(seen, a_workspace(tmp_path))  # type: ignore[arg-type]
+        return plan_drift(seen, a_workspace(tmp_path))  # type: ignore[arg-type]
 
     return find
 
@@ -87,10 +88,10 @@ ALL = applied(TOPIC, PINNED, ACL, QUOTA)
 
 def test_without_drift_it_says_of_how_much(drift_of) -> None:
     found = drift_of(ALL)
-    assert found.sealed.plan.drift == ()
-    assert found.sealed.plan.verdict.exit is ExitCode.SUCCESS
+    assert found.plan.drift == ()
+    assert found.plan.verdict.exit is ExitCode.SUCCESS
     assert "No drift. All 4 objects that this project manages are as they were last applied." in (
-        render_drift(found.sealed, found.authors)
+        render_drift(found)
     )
 
 
@@ -103,7 +104,7 @@ def test_every_kind_of_change_is_a_row(drift_of) -> None:
         a_topic_state("wild"),
         gone=[ACL.binding],
     )
-    plan = drift_of(state).sealed.plan
+    plan = drift_of(state).plan
     assert not plan.verdict.stops
     assert rows(plan) == {
         (TOPIC.address, "configs.retention.ms"): ("1000", "2000", "restored"),
@@ -122,7 +123,7 @@ def test_partitions_that_others_added_are_told_and_no_error(topic, drift_of) -> 
     """Nobody can take them back, so no plan could, and yet nothing is wrong with this command."""
     state = ALL.topics[topic.name]
     grown = replace(state, assignment=(*state.assignment, state.assignment[0]))
-    plan = drift_of(with_changes(ALL, grown)).sealed.plan
+    plan = drift_of(with_changes(ALL, grown)).plan
     before, after = str(state.num_partitions), str(grown.num_partitions)
     assert rows(plan) == {(topic.address, "partitions"): (before, after, "stays")}
     assert (plan.verdict.exit, plan.requests) == (ExitCode.CHANGES, ())
@@ -130,7 +131,7 @@ def test_partitions_that_others_added_are_told_and_no_error(topic, drift_of) -> 
 
 @pytest.mark.parametrize("topic", [TOPIC, PINNED])
 def test_a_topic_that_is_gone_is_one_row(topic, drift_of) -> None:
-    plan = drift_of(with_changes(ALL, gone=[ALL.topics[topic.name]])).sealed.plan
+    plan = drift_of(with_changes(ALL, gone=[ALL.topics[topic.name]])).plan
     assert rows(plan) == {(topic.address, ""): ("present", None, "missing")}
     assert plan.verdict.exit is ExitCode.CHANGES
 
@@ -139,7 +140,7 @@ def test_a_topic_that_is_gone_is_one_row(topic, drift_of) -> None:
 def test_a_topic_made_anew_is_told_with_what_it_lacks(topic, drift_of) -> None:
     """Deleted and created again, it is a stranger to a plan: its fields were never applied."""
     anew = a_topic_state(topic.name, topic_id="new", assignment=((3, 1),))
-    plan = drift_of(with_changes(ALL, anew)).sealed.plan
+    plan = drift_of(with_changes(ALL, anew)).plan
     found = rows(plan)
     assert found[topic.address, "topic_id"] == (f"id-of-{topic.name}", "new", "recreated")
     assert found[topic.address, "partitions"][:2] == (str(topic.partitions), "1")
@@ -149,7 +150,7 @@ def test_a_topic_made_anew_is_told_with_what_it_lacks(topic, drift_of) -> None:
 
 
 def test_an_assignment_to_a_broker_that_is_gone_is_no_error(drift_of) -> None:
-    plan = drift_of(replace(ALL, brokers=ALL.brokers[1:])).sealed.plan
+    plan = drift_of(replace(ALL, brokers=ALL.brokers[1:])).plan
     assert not plan.verdict.stops
     assert "audit" in plan.warnings[0].problem
 
@@ -161,7 +162,7 @@ def test_text_names_objects_and_fields_and_that_nobody_knows_by_whom(drift_of) -
         a_topic_state("audit", topic_id="new"),
         gone=[ACL.binding],
     )
-    text = render_drift(drift_of(state).sealed, None)
+    text = render_drift(drift_of(state))
     shown = [" ".join(line.split()) for line in text.splitlines()]
     for line in (
         "- acl User:billing Allow Read topic orders (literal) deleted",
@@ -169,7 +170,7 @@ def test_text_names_objects_and_fields_and_that_nobody_knows_by_whom(drift_of) -
         "~ topic orders",
         "~ retention.ms 1000 (1 s) -> 2000 (2 s)",
         "+ segment.ms (not set) -> 7 (nobody declares it)",
-        "By whom is unknown: Apache Kafka keeps no record of it.",
+        "By whom is unknown: this cluster keeps no record of it.",
     ):
         assert line in shown
 
