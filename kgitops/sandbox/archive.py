@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +35,9 @@ def with_archive(jvm: Jvm, on_stage: Callable[[str], None]) -> Jvm:
 
 def _make(jvm: Jvm, archive: Path) -> None:
     """Run a broker, and let it write what it has loaded; an empty file says that it never can."""
-    home = Path(tempfile.mkdtemp(prefix="prepare-", dir=archive.parent))
+    home = archive.with_suffix(".part")
+    shutil.rmtree(home, ignore_errors=True)  # of a preparation that was killed
+    home.mkdir()
     dump = home / "classes.jsa"
     training = replace(jvm, class_path=(), log4j2=home / "log4j2.properties", dump=dump)
     broker, controller = free_ports(2)

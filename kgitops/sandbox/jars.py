@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +23,19 @@ def libs_folder() -> Path:
 
 
 def fetch_libs(on_stage: Callable[[str], None]) -> Path:
-    """The folder with all jars; downloaded if this is the first time on this machine.
+    """The folder with Kafka's jars; downloaded if this is the first time on this machine.
+
+    Raises:
+        KgitopsError: the jars can't be downloaded, or are not those that were pinned.
+    """
+    what = f"Kafka {KAFKA} ({_MEGABYTES} MB, once on this machine)"
+    return fetch_jars(pinned_jars(), libs_folder(), what, on_stage)
+
+
+def fetch_jars(
+    jars: Sequence[Jar], folder: Path, what: str, on_stage: Callable[[str], None]
+) -> Path:
+    """The folder, with exactly these jars in it; ``what`` they are is told if it takes a while.
 
     A half download is never used: the folder gets its name when it is whole. Whoever else starts
     at the same time waits.
@@ -32,27 +43,25 @@ def fetch_libs(on_stage: Callable[[str], None]) -> Path:
     Raises:
         KgitopsError: the jars can't be downloaded, or are not those that were pinned.
     """
-    libs = libs_folder()
-    if libs.is_dir():
-        return libs
-    libs.parent.mkdir(parents=True, exist_ok=True)
-    on_stage("waiting for another process that downloads Kafka")
-    with FileLock(libs.with_name(f"{libs.name}.lock")):
-        if libs.is_dir():
-            return libs
-        folder = Path(tempfile.mkdtemp(prefix="download-", dir=libs.parent))
-        try:
-            _download(folder, on_stage)
-            folder.rename(libs)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-    return libs
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    on_stage(f"waiting for another process that downloads {what}")
+    with FileLock(folder.with_name(f"{folder.name}.lock")):
+        if not folder.is_dir():
+            part = folder.with_name(f"{folder.name}.part")
+            shutil.rmtree(part, ignore_errors=True)  # of a download that was killed
+            part.mkdir()
+            _download(jars, part, f"downloading {what}", on_stage)
+            check_jars(jars, part)
+            part.rename(folder)
+    return folder
 
 
-def _download(folder: Path, on_stage: Callable[[str], None]) -> None:
+def _download(
+    jars: Sequence[Jar], folder: Path, what: str, on_stage: Callable[[str], None]
+) -> None:
     """With the machine's Maven, which knows its mirrors and proxies, else with the package jgo."""
-    jars = pinned_jars()
-    what = f"downloading Kafka {KAFKA} ({_MEGABYTES} MB, once on this machine)"
     on_stage(what)
     if shutil.which("mvn"):
         from kgitops.sandbox.maven import download
@@ -67,7 +76,6 @@ def _download(folder: Path, on_stage: Callable[[str], None]) -> None:
             "Kafka can't be downloaded without Maven; install Maven, or the Python package "
             "kgitops[sandbox], which brings what does its work"
         )
-    check_jars(jars, folder)
 
 
 def check_jars(jars: Sequence[Jar], folder: Path) -> None:

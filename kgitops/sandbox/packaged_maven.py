@@ -21,7 +21,7 @@ def download_all(jars: Sequence[Jar], folder: Path, on_done: Callable[[int], Non
     Raises:
         KgitopsError: one can't be downloaded.
     """
-    with tempfile.TemporaryDirectory(dir=folder.parent) as cache:
+    with tempfile.TemporaryDirectory(dir=folder) as cache:
         # Not Maven's own cache, where a download that breaks off would be left for Maven to find.
         context = MavenContext(repo_cache=Path(cache), timeout=60)
 
