@@ -12,7 +12,7 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
 from kgitops.model.cluster_state import Broker
-from kgitops.model.errors import UsageError
+from kgitops.model.errors import UnreachableError, UsageError
 from kgitops.model.verdict import ExitCode
 
 
@@ -82,7 +82,15 @@ def test_without_options_the_seed_is_followed_and_nobody_is_refused(tmp_path: Pa
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("kafka://b1:9092", "later version"),
+        ("kafka://b1", "write kafka://HOST:PORT,HOST:PORT"),
+        ("kafka://", "write kafka://HOST:PORT,HOST:PORT"),
+        ("kafka:b1:9092,", "write kafka://HOST:PORT,HOST:PORT"),
+        ("kafka://b1:9092/topic", "write kafka://HOST:PORT,HOST:PORT"),
+        ("kafka://b1:9092?acks=all", "write kafka://HOST:PORT,HOST:PORT"),
+        ("kafka://::1:9092", "write kafka://HOST:PORT,HOST:PORT"),
+        ("kafka://b1:0", "0 is no port; ports go from 1 to 65535"),
+        ("kafka://b1:9092,b2:99999", "99999 is no port"),
+        ("kafka://alice:secret@b1:9092", "a kafka:// URL holds no credentials"),
         ("http://example.com", "is not the URL of a cluster"),
         ("local.db", "is not the URL of a cluster"),
         ("", "is not the URL of a cluster"),
@@ -104,7 +112,23 @@ def test_urls_that_can_not_be_meant(tmp_path: Path, url: str, says: str):
         connect(url, base=tmp_path)
     assert error.value.exit is ExitCode.USAGE
     assert "\n" not in str(error.value)
+    assert "alice:secret" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1:1", "[::1]:1"])
+def test_a_kafka_url_names_servers(tmp_path: Path, server: str):
+    with pytest.raises(UnreachableError, match=re.escape(server)):
+        connect(f"kafka://{server}", base=tmp_path)
+
+
+def test_files_in_the_configs_are_relative_to_the_base(tmp_path: Path):
+    configs = {"security.protocol": "ssl", "ssl.ca.location": "tls/ca.pem"}
+    with pytest.raises(UsageError) as error:
+        connect("kafka://127.0.0.1:1", configs=configs, base=tmp_path)
+    assert str(error.value) == (
+        f"ssl.ca.location: {tmp_path}/tls/ca.pem: no such file or directory; correct the path"
+    )
 
 
 def test_declared_brokers_have_their_ids_and_racks(tmp_path: Path):
@@ -167,6 +191,6 @@ def test_opening_a_cluster_as_it_is_writes_nothing(tmp_path: Path):
 
 
 def test_importing_connect_imports_no_adapter():
-    code = "import sys, kgitops.cluster.connect; print('sqlite3' in sys.modules)"
+    code = "import sys, kgitops.cluster.connect; print({'sqlite3', 'kafka'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    assert done.stdout == "set()\n"

@@ -4,8 +4,11 @@ import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from kgitops.cluster.kafka.link import Link, Message
+from kafka.errors import IncompatibleBrokerVersion, KafkaTimeoutError, RequestTimedOutError
+
+from kgitops.cluster.kafka.link import Link, Message, NotSentError
 from kgitops.cluster.kafka.wire_errors import ConnectionFailedError
+from kgitops.model.errors import UnreachableError
 
 READING = frozenset(
     (
@@ -68,3 +71,43 @@ class Flight:
 def api_name(request: Message) -> str:
     """The name of a request's API, such as Metadata."""
     return str(request.name).removesuffix("Request")
+
+
+def unknown_outcome(flight: Flight, error: Exception) -> UnreachableError:
+    """A change is unanswered and can't be sent again."""
+    return UnreachableError(
+        f"{flight.whom} did not answer {api_name(flight.request)} ({_cause(error)}); what became "
+        "of it must be looked up"
+    )
+
+
+def out_of_time(flight: Flight, error: Exception) -> UnreachableError:
+    """A request could not be answered before its deadline, however often it was tried."""
+    if isinstance(error, NotSentError):
+        return UnreachableError(
+            f"{flight.whom} takes no {api_name(flight.request)} request for now, because a quota "
+            "throttles this client; try again later, or raise its quota"
+        )
+    return UnreachableError(
+        f"{flight.whom} did not answer {api_name(flight.request)} ({_cause(error)}); look at the "
+        "brokers, and try again"
+    )
+
+
+def unusable(flight: Flight, error: Exception) -> UnreachableError:
+    """Another try would end in the same way."""
+    if isinstance(error, IncompatibleBrokerVersion):
+        return UnreachableError(
+            f"{flight.whom} does not know {api_name(flight.request)} as kgitops asks it; upgrade "
+            "the cluster's brokers"
+        )
+    return UnreachableError(
+        f"{flight.whom} answers {api_name(flight.request)} with more than kgitops takes at once; "
+        "look at the broker"
+    )
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, TimeoutError | RequestTimedOutError | KafkaTimeoutError):
+        return "no answer came in time"
+    return "the connection broke"

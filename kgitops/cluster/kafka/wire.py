@@ -6,20 +6,21 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from kafka.errors import (
-    IncompatibleBrokerVersion,
-    InvalidReceiveError,
-    KafkaError,
-    KafkaTimeoutError,
-    RequestTimedOutError,
-)
+from kafka.errors import IncompatibleBrokerVersion, InvalidReceiveError, KafkaError
 from kafka.protocol.admin import DescribeQuorumRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from kgitops.cluster.kafka.client_configs import WireOptions
 from kgitops.cluster.kafka.connections import Connections
 from kgitops.cluster.kafka.dialing import server_of
-from kgitops.cluster.kafka.flight import READING, Flight, api_name
+from kgitops.cluster.kafka.flight import (
+    READING,
+    Flight,
+    api_name,
+    out_of_time,
+    unknown_outcome,
+    unusable,
+)
 from kgitops.cluster.kafka.link import Link, Message, NotSentError
 from kgitops.cluster.kafka.quorum import has_controller
 from kgitops.cluster.kafka.wire_errors import ConnectionFailedError
@@ -202,22 +203,11 @@ class Wire:
                 answer = flight.answer.result(flight.left_s + _GRACE_S)
             except NotSentError as error:
                 self._pause_or_give_up(flight, error)
-            except IncompatibleBrokerVersion as error:
-                raise UnreachableError(
-                    f"{flight.whom} does not know {api_name(flight.request)} as kgitops asks it; "
-                    "upgrade the cluster's brokers"
-                ) from error
-            except InvalidReceiveError as error:
-                raise UnreachableError(
-                    f"{flight.whom} answers {api_name(flight.request)} with more than kgitops "
-                    "takes at once; look at the broker"
-                ) from error
+            except (IncompatibleBrokerVersion, InvalidReceiveError) as error:
+                raise unusable(flight, error) from error
             except (KafkaError, TimeoutError) as error:
                 if not flight.may_repeat and flight.has_left:
-                    raise UnreachableError(
-                        f"{flight.whom} did not answer {api_name(flight.request)} "
-                        f"({_cause(error)}); what became of it must be looked up"
-                    ) from error
+                    raise unknown_outcome(flight, error) from error
                 flight.is_lost = True
                 self._pause_or_give_up(flight, error)
             else:
@@ -242,24 +232,9 @@ class Wire:
             flight.pause_s = min(2 * flight.pause_s, _LONGEST_PAUSE_S)
             time.sleep(min(flight.pause_s, flight.left_s))
             return
-        api, server = api_name(flight.request), flight.whom
-        if isinstance(error, NotSentError):
-            raise UnreachableError(
-                f"{server} takes no {api} request for now, because a quota throttles this client; "
-                "try again later, or raise its quota"
-            ) from error
-        raise UnreachableError(
-            f"{server} did not answer {api} in time ({_cause(error)}); look at the brokers, and "
-            "try again"
-        ) from error
+        raise out_of_time(flight, error) from error
 
     def _ask_where_brokers_are(self, deadline: float) -> None:
         left_ms = int(max(0.0, deadline - time.monotonic()) * 1000) + 1
         request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
         self.send(request, timeout_ms=left_ms)  # whose answer is learnt from
-
-
-def _cause(error: Exception) -> str:
-    if isinstance(error, TimeoutError | RequestTimedOutError | KafkaTimeoutError):
-        return "no answer came in time"
-    return "the connection broke"

@@ -318,3 +318,20 @@ def test_every_address_of_a_host_is_tried(many: ManyListeners, monkeypatch: pyte
     with closing(Wire([f"b9.example.com:{port}"], wire_options(unnamed))) as wire:
         wire.connect()
         assert wire.broker_ids() == (1,)
+
+
+def test_a_canonical_name_is_the_one_to_bear(many: ManyListeners, monkeypatch: pytest.MonkeyPatch):
+    """``client.dns.lookup``: an alias stands for hosts whose own names are in their certificates."""
+    port = many.ports["ELSEWHERE"]
+
+    def fake_resolver(host: str, *words: object) -> list[object]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", fake_resolver)
+    monkeypatch.setattr(socket, "getnameinfo", lambda *words: ("b1.example.com", str(port)))
+    lookup = {"client.dns.lookup": "resolve_canonical_bootstrap_servers_only"}
+    alias = f"kafka.example.com:{port}"
+    assert "made out to another host than kafka.example.com" in refusal(alias, many.trusting())
+    with closing(Wire([alias], wire_options(many.trusting() | lookup))) as wire:
+        wire.connect()
+        assert wire.broker_ids() == (1,)
