@@ -6,6 +6,7 @@ from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
 from kgitops.plan import risks
+from kgitops.plan.leftovers import NO_LEFTOVERS, Leftovers
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
@@ -20,6 +21,7 @@ class Planning:
     desired: DesiredState
     current: ClusterState
     ownership: Ownership
+    leftovers: Leftovers = NO_LEFTOVERS
     outcome: Outcome = field(default_factory=Outcome)
 
     def may_plan(self, declared: DesiredObject) -> bool:

@@ -1,6 +1,6 @@
 """One topic that exists: adopted, altered, or only remembered differently."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kgitops.desired.state import DesiredTopic
@@ -20,7 +20,7 @@ from kgitops.plan.planning import (
     taking_risks,
 )
 from kgitops.plan.risks import worst_first
-from kgitops.plan.throttles import topic_throttle
+from kgitops.plan.throttles import TopicThrottle, left_fields, topic_throttle
 from kgitops.plan.topic_configs import ConfigDiff, config_conflicts, diff_configs
 from kgitops.plan.topic_impact import topic_impact
 from kgitops.plan.topic_records import records_to_delete
@@ -47,9 +47,17 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
     if replicas is None or records is None or conflicts:
         return
     assignment = replicas.final
-    throttles = planning.desired.safety.replication_throttle > 0
-    throttled = topic_throttle(state, replicas) if throttles else {}
-    fields = (*configs.fields, *_shape_fields(state, assignment), *_record_fields(records))
+    left = planning.leftovers.topics.get(topic.address, {})
+    rate = planning.desired.safety.replication_throttle
+    throttle = topic_throttle(state, replicas, rate=rate, left=left)
+    # Producers would be refused while fewer replicas than that are in sync.
+    waits = state.reassigning and bool(left or _MIN_ISR in configs.requested)
+    fields = (
+        *configs.fields,
+        *_shape_fields(state, assignment),
+        *_record_fields(records),
+        *left_fields(state, left),
+    )
     after = planning.owner_after(
         topic, topic_id=state.topic_id, adopted=adopts or bool(owner and owner.adopted)
     )
@@ -60,7 +68,7 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
         exists=True,
         topic_id=state.topic_id,
         owner=planning.owner_label(topic.address),
-        fields=_expected(state, configs, assignment, throttled),
+        fields=_expected(state, configs, assignment, throttle, waits=waits),
     )
     actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if fields else ())
     shown: tuple[FieldChange, ...] = (*fields, *protection_fields(owner, after))
@@ -91,7 +99,8 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
                 state,
                 configs=configs.requested,
                 replicas=replicas,
-                throttled=throttled,
+                throttle=throttle,
+                waits=waits,
                 generated=topic.assignment is None,
                 delete_records=records,
                 expects=expects,
@@ -105,7 +114,8 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
     )
 
 
-_IN_SYNC = ("replicationFactor", "configs.min.insync.replicas")
+_MIN_ISR = "min.insync.replicas"
+_IN_SYNC = ("replicationFactor", f"configs.{_MIN_ISR}")
 
 
 class _Effective:
@@ -205,16 +215,21 @@ def _shape_drift(topic: DesiredTopic, state: TopicState, last: Mapping[str, Json
 
 
 def _expected(
-    state: TopicState, configs: ConfigDiff, wanted: Assignment, throttled: Iterable[str]
+    state: TopicState,
+    configs: ConfigDiff,
+    wanted: Assignment,
+    throttle: TopicThrottle,
+    *,
+    waits: bool,
 ) -> Mapping[str, str | None]:
     """Only the fields that the change reads or writes."""
     found = {field.path: field.before for field in configs.fields}
-    for key in throttled:
+    for key in throttle.marks:
         held = state.configs.get(key)
         found[f"configs.{key}"] = None if held is None else normal_value(key, held)
     if len(wanted) > len(state.assignment):
         found["partitions"] = str(state.num_partitions)
-    if wanted[: len(state.assignment)] != state.assignment:
+    if waits or wanted[: len(state.assignment)] != state.assignment:
         found["partitions"] = str(state.num_partitions)
         found["assignments"] = assignment_text(state.assignment)
     return found

@@ -14,6 +14,7 @@ from kgitops.model.requests import (
 from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.plan.normal_form import assignment_text
 from kgitops.plan.plan import PlannedRequest, Precondition
+from kgitops.plan.throttles import TopicThrottle
 from kgitops.plan.topic_replicas import Replicas
 
 _MIN_ISR = "min.insync.replicas"
@@ -35,7 +36,8 @@ def alter_steps(
     *,
     configs: Mapping[str, str | None],
     replicas: Replicas,
-    throttled: Mapping[str, str],
+    throttle: TopicThrottle,
+    waits: bool,
     generated: bool,
     delete_records: Mapping[int, int],
     expects: Precondition,
@@ -43,16 +45,16 @@ def alter_steps(
     """One request per step that Kafka executes separately, each building on the one before.
 
     Configs that must come first, partitions, replicas, remaining configs (contract §6), and
-    records last. ``generated`` says that replicas were placed for the user. ``throttled`` are the
-    configs that the topic has only while its replicas move.
+    records last. ``generated`` says that replicas were placed for the user. ``waits`` for a
+    reassignment that runs already, by asking for the same once more.
     """
     builder = _Builder(current)
     first, remaining = _split_configs(current, configs, replicas.final)
     builder.configs(first)
     builder.partitions(replicas.grown, generated=generated)
-    set_at = builder.configs(throttled)
-    builder.replicas(replicas.final, generated=generated)
-    builder.configs({key: current.configs.get(key) for key in throttled}, undoes=set_at)
+    set_at = builder.configs(throttle.marks)
+    builder.replicas(replicas.final, generated=generated, waits=waits)
+    builder.configs(throttle.restored, undoes=set_at)
     builder.configs(remaining)
     if delete_records:
         builder.items.append(
@@ -104,8 +106,8 @@ class _Builder:
                 replace(self._state, assignment=grown, generated_replica_assignments=generated),
             )
 
-    def replicas(self, wanted: Assignment, *, generated: bool) -> None:
-        if wanted != self._state.assignment:
+    def replicas(self, wanted: Assignment, *, generated: bool, waits: bool) -> None:
+        if waits or wanted != self._state.assignment:
             self._step(
                 AlterStep.REPLICAS,
                 replace(self._state, assignment=wanted, generated_replica_assignments=generated),

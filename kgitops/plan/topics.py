@@ -8,6 +8,7 @@ from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default
 from kgitops.model.topics import RequestedTopicState, TopicState
 from kgitops.plan import risks
+from kgitops.plan.leftovers import NO_LEFTOVERS, Leftovers
 from kgitops.plan.normal_form import topic_view
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership
@@ -23,9 +24,14 @@ from kgitops.plan.topic_replicas import unreachable_min_isr, wanted_replicas
 from kgitops.plan.topic_steps import create_steps, delete_steps
 
 
-def plan_topics(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
+def plan_topics(
+    desired: DesiredState,
+    current: ClusterState,
+    ownership: Ownership,
+    leftovers: Leftovers = NO_LEFTOVERS,
+) -> Outcome:
     """Every difference between the declared topics and the cluster's."""
-    planning = Planning(desired=desired, current=current, ownership=ownership)
+    planning = Planning(desired=desired, current=current, ownership=ownership, leftovers=leftovers)
     names = {collision_key(name): name for name in sorted(current.topics)}
     for topic in desired.topics:
         if not planning.may_plan(topic):

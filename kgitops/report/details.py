@@ -18,6 +18,7 @@ from kgitops.report.values import shortened, shortened_pair
 _PLAIN_REASONS = frozenset({"it is declared", "it differs from its document"})
 # The planner's notes on a config that is set on the topic on one side only.
 _EFFECTIVE = re.compile(r"(.*) (will apply|applied before) \((.*)\)", re.DOTALL)
+_GROUP = re.compile(r"^(?:configs|quotas|throttles)\.")
 _MOVES_SHOWN = 3
 _MOST_WORDS = 400
 _CHECKED = {
@@ -100,7 +101,7 @@ def impact_text(change: Change) -> str:
 
 def field_detail(field: FieldChange, *, full: bool) -> Detail:
     """``retention.ms  604800000 (7 d) -> 86400000 (1 d)``."""
-    label = field.path.removeprefix("configs.").removeprefix("quotas.")
+    label = _GROUP.sub("", field.path)
     before, after, note = _effective(field)
     mark = "+" if field.before is None else "-" if field.after is None else "~"
     if field.path == "assignments" and not full and (moves := _moves(before, after)):

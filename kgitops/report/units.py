@@ -27,7 +27,7 @@ def unit_of(path: str, value: str) -> str | None:
         return None
     if value == str(_MOST):
         return "no limit"
-    if key.endswith("_byte_rate"):
+    if key.endswith(("_byte_rate", ".throttled.rate")):
         return f"{size(number)}/s" if number >= 2**10 else None
     if key == "request_percentage":
         return "percent of a thread"
