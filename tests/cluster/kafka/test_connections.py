@@ -321,7 +321,7 @@ def test_every_address_of_a_host_is_tried(many: ManyListeners, monkeypatch: pyte
 
 
 def test_a_canonical_name_is_the_one_to_bear(many: ManyListeners, monkeypatch: pytest.MonkeyPatch):
-    """``client.dns.lookup``: an alias stands for hosts whose own names are in their certificates."""
+    """``client.dns.lookup``: an alias stands for hosts whose own names are certified."""
     port = many.ports["ELSEWHERE"]
 
     def fake_resolver(host: str, *words: object) -> list[object]:
