@@ -17,6 +17,7 @@ from kgitops.plan.outcome import Outcome, merge
 from kgitops.plan.ownership import Ownership, build_ownership, identity_problem
 from kgitops.plan.plan import AccessLoss, Base, Change, Desired, Plan, Target
 from kgitops.plan.quotas import plan_quotas
+from kgitops.plan.registry_writers import registry_writers
 from kgitops.plan.safety import deletion_limits, empty_desired, managed_counts
 from kgitops.plan.topics import plan_topics
 
@@ -69,6 +70,7 @@ def make_plan(
         warnings=(
             *_in_order((*desired.warnings, *outcome.warnings)),
             *_lockout(losses, desired.principal),
+            *registry_writers(current.acls, desired.principal),
         ),
         findings=_in_order(outcome.findings),
         refusals=(
