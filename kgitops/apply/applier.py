@@ -6,12 +6,13 @@ from kgitops.apply.checks import Recheck, check_envelope, check_plan, check_step
 from kgitops.apply.events import ApplyStarted, Event
 from kgitops.apply.journal import Journal
 from kgitops.apply.lock import acquire
+from kgitops.apply.looking import look
 from kgitops.apply.result import ApplyResult, judge
 from kgitops.apply.resume import superseding_records
 from kgitops.apply.run_records import Latest, latest_values, old_nonces, open_run
 from kgitops.apply.runner import Runner
 from kgitops.apply.settings import ApplySettings, Clock
-from kgitops.apply.steps import Step, build_steps, topics_of
+from kgitops.apply.steps import Step, build_steps
 from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster
 from kgitops.plan.plan_file import SealedPlan
@@ -78,7 +79,7 @@ def _check(
     latest = latest_values(around.cluster.registry.read() or ())
     check_envelope(sealed, latest, now=around.clock.now())
     check_steps(steps, around.cluster)
-    state = around.cluster.read_state(topics_of(steps.values()))
+    state = look(around.cluster, steps.values())
     check_plan(sealed.plan, sealed.plan.changes, state, recheck)
     return latest
 

@@ -6,6 +6,7 @@ from kgitops.apply.checks import Recheck, check_plan, check_steps
 from kgitops.apply.events import ApplyStarted, Event
 from kgitops.apply.journal import Journal
 from kgitops.apply.lock import Lock, acquire
+from kgitops.apply.looking import look
 from kgitops.apply.owners import owners_of_completed
 from kgitops.apply.result import ApplyResult, judge
 from kgitops.apply.run_records import (
@@ -19,7 +20,7 @@ from kgitops.apply.runner import Runner
 from kgitops.apply.runs import Outcome, Run, RunStatus
 from kgitops.apply.settings import ApplySettings, Clock
 from kgitops.apply.settled import look_up
-from kgitops.apply.steps import Step, build_steps, topics_of
+from kgitops.apply.steps import Step, build_steps
 from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import Record
@@ -76,7 +77,7 @@ def superseding_records(around: Surroundings, latest: Latest, plan: Plan) -> lis
         steps = build_steps(read_sealed(run, latest).plan)
         begun = [step for step in steps if step in run.steps]
         open_steps = [steps[step] for step in begun if run.steps[step].outcome is Outcome.OPEN]
-        state = around.cluster.read_state(topics_of(open_steps))
+        state = look(around.cluster, open_steps)
         found = {step.id: known for step in open_steps if (known := look_up(step, state))}
         done = {step: known.known for step, known in found.items()}
         owners = owners_of_completed(steps, done, {**run.steps, **done})
@@ -112,7 +113,7 @@ def _go_on(
         )
     )
     runner.resolve()
-    state = around.cluster.read_state(topics_of(steps.values()))
+    state = look(around.cluster, steps.values())
     try:
         check_steps(steps, around.cluster)
         check_plan(plan, runner.not_begun, state, recheck)

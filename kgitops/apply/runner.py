@@ -6,6 +6,7 @@ from itertools import islice
 from kgitops.apply.events import ApplyFinished, StepDone, StepFailed
 from kgitops.apply.journal import Journal
 from kgitops.apply.lock import Lock
+from kgitops.apply.looking import look
 from kgitops.apply.owners import owner_of, owners_of_completed
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.apply.result import ApplyResult, Failure, judge
@@ -13,7 +14,7 @@ from kgitops.apply.runs import Outcome, RunStatus, StepRecord
 from kgitops.apply.sending import Sending
 from kgitops.apply.settings import ApplySettings
 from kgitops.apply.settled import Settled, left_open, look_up, stale
-from kgitops.apply.steps import Step, batches, topics_of
+from kgitops.apply.steps import Step, batches
 from kgitops.apply.surroundings import Surroundings
 from kgitops.model.errors import KgitopsError, StaleError
 from kgitops.model.verdict import ExitCode, Reason
@@ -62,7 +63,7 @@ class Runner:
         steps = [self._steps[step] for step in self._with(Outcome.OPEN)]
         if not steps:
             return
-        state = self._around.cluster.read_state(topics_of(steps))
+        state = look(self._around.cluster, steps)
         self._settle({step.id: found for step in steps if (found := look_up(step, state))})
 
     def run(self) -> None:
@@ -159,7 +160,7 @@ class Runner:
     def _record(self, steps: Sequence[Step]) -> None:
         """Commit changes that only the registry records."""
         try:
-            state = self._around.cluster.read_state(topics_of(steps))
+            state = look(self._around.cluster, steps)
         except KgitopsError as error:
             self._stick(error)
             return

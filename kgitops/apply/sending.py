@@ -8,10 +8,11 @@ from enum import Enum, auto
 from kgitops.apply.events import StepStarted, Waiting, WaitReason
 from kgitops.apply.journal import Journal
 from kgitops.apply.lock import Lock
+from kgitops.apply.looking import look
 from kgitops.apply.outcomes import is_under_way, is_visible
 from kgitops.apply.preconditions import Mismatch, check_preconditions
 from kgitops.apply.settled import BEFORE, Settled, conflict, left_open, refused, seen, stale
-from kgitops.apply.steps import Step, batches, topics_of
+from kgitops.apply.steps import Step, batches
 from kgitops.apply.surroundings import Surroundings
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, StaleError, UnreachableError
@@ -255,11 +256,11 @@ class Sending:
 
     def _read(self, attempts: Sequence[_Attempt], deadline: float = 0.0) -> ClusterState:
         """The objects of these steps as they are; patient once something was sent."""
-        topics = topics_of(attempt.step for attempt in attempts)
+        steps = [attempt.step for attempt in attempts]
         deadline = max([deadline, *(attempt.deadline for attempt in attempts)])
         while True:
             try:
-                return self._around.cluster.read_state(topics)
+                return look(self._around.cluster, steps)
             except UnreachableError:
                 late = self._around.clock.monotonic() >= deadline
                 if not self.sent or late or self._stopped():

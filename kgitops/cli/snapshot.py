@@ -43,7 +43,8 @@ def snapshot(
     workspace = open_workspace(make_selection(paths, cluster))
     with stages(no_color=no_color) as stage, workspace.connected() as current:
         stage("reading the cluster")
-        text = write_snapshot(current.read_state())
+        state = current.read_state()
+        text = write_snapshot(state.with_usage(current.read_usage(frozenset(state.topics))))
     if out is None:
         print_result(text)
     else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kgitops.model.capabilities import Capabilities
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
@@ -80,6 +80,17 @@ class Cluster(Protocol):
         Raises:
             UnreachableError: the cluster can't be read, so nothing may be concluded.
             SafetyError: the registry can't be trusted.
+        """
+        ...
+
+    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+        """What these topics hold and who reads them; one that does not exist is left out.
+
+        It is asked only of topics where it matters, for on a real cluster it costs as much as all
+        the rest (docs/decisions/0007). What can't be told is None, and why is said beside it.
+
+        Raises:
+            UnreachableError: nothing of it can be read.
         """
         ...
 

@@ -16,7 +16,7 @@ from kgitops.cluster.snapshot_json import (
 )
 from kgitops.model.canonical_json import canonical_json
 from kgitops.model.capabilities import Capabilities, Validation
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, Usage
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
@@ -96,6 +96,15 @@ class SnapshotCluster:
             topics={k: v for k, v in self._state.topics.items() if k in topics},
             usage={k: v for k, v in self._state.usage.items() if k in topics},
         )
+
+    def read_usage(
+        self,
+        topics: frozenset[str],
+        *,
+        offsets_only: bool = False,  # noqa: ARG002 (all of it was read)
+    ) -> Usage:
+        """What was read with the state; what could not be is said there."""
+        return Usage(topics={k: v for k, v in self._state.usage.items() if k in topics})
 
     def execute(
         self,

@@ -20,6 +20,7 @@ from kgitops.plan.quotas import plan_quotas
 from kgitops.plan.registry_writers import registry_writers
 from kgitops.plan.safety import deletion_limits, empty_desired, managed_counts
 from kgitops.plan.topics import plan_topics
+from kgitops.plan.usage import not_checked
 
 _KINDS: tuple[Callable[[DesiredState, ClusterState, Ownership], Outcome], ...] = (
     plan_topics,
@@ -68,7 +69,7 @@ def make_plan(
         kept=tuple(sorted(outcome.kept, key=lambda row: (row.address, row.rule))),
         access_losses=losses,
         warnings=(
-            *_in_order((*desired.warnings, *outcome.warnings)),
+            *_in_order((*desired.warnings, *outcome.warnings, *not_checked(current.not_checked))),
             *_lockout(losses, desired.principal),
             *registry_writers(current.acls, desired.principal),
         ),

@@ -20,8 +20,10 @@ from kgitops.plan.planner import make_plan
 from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.git import read_git
 from kgitops.workflow.homes import PROJECT_FILE
+from kgitops.workflow.leftovers import find_undoing
 from kgitops.workflow.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
+from kgitops.workflow.usage import with_impact, with_offsets
 
 PLAN_HOLDS = timedelta(days=1)
 
@@ -73,6 +75,7 @@ def plan_against(
     on_stage("reading the cluster")
     current = cluster.read_state()
     _check_addresses(desired, current)
+    current = with_offsets(cluster, desired, current)
     on_stage("comparing")
     sha, dirty = read_git(workspace.base, workspace.sources)
     plan = make_plan(
@@ -82,7 +85,9 @@ def plan_against(
         capabilities=cluster.capabilities,
         git_sha=sha,
         dirty=dirty,
+        undoing=find_undoing(cluster, current, desired.project.identity),
     )
+    plan = with_impact(cluster, current, plan)
     return seal_now(validate_on_brokers(plan, cluster, on_stage), current)
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.model.capabilities import Capabilities
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
@@ -77,6 +77,10 @@ class FaultyCluster:
     def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
         self.before_read()
         return self.see(self.real.read_state(topics))
+
+    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+        self.before_read()
+        return self.real.read_usage(topics, offsets_only=offsets_only)
 
     def execute(
         self, requests: Sequence[Request], *, validate_only: bool, principal: str

@@ -10,6 +10,7 @@ import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import BEFORE, Apply, comparable, open_cluster, prepare, sealed_now, spelt
 from builders import UID, plan_of
+from used import used
 
 from kgitops.apply.run_records import latest_values
 from kgitops.model.verdict import ExitCode
@@ -58,7 +59,7 @@ def test_a_kill_at_any_boundary_then_a_resume_ends_like_an_undisturbed_run(
 
     undisturbed = open_cluster(tmp_path / "store.db")
     assert Apply(cluster=undisturbed).plan(sealed).verdict.exit == ExitCode.SUCCESS
-    expected = comparable(undisturbed.read_state())
+    expected = comparable(used(undisturbed))
     undisturbed.close()
 
     for boundary in range(boundaries):
@@ -71,7 +72,7 @@ def test_a_kill_at_any_boundary_then_a_resume_ends_like_an_undisturbed_run(
         if result is not None:
             assert result.verdict.exit == ExitCode.SUCCESS, (boundary, result)
             assert len(result.done) == result.planned
-        assert comparable(cluster.read_state()) == expected, boundary
+        assert comparable(used(cluster)) == expected, boundary
         _assert_tidy(cluster, boundary)
         _assert_sent_once(tmp_path / f"{boundary}.sent", cluster, boundary)
         cluster.close()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from apply.plans import open_cluster, prepare
 from builders import a_cluster, a_quota_state, a_topic_state, an_entity
+from used import used
 
 from kgitops.apply.outcomes import is_under_way, is_visible
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -31,11 +32,11 @@ def test_each_planned_request_is_visible_after_it_was_carried_out_and_not_before
     seen = set()
     for planned in plan.requests:
         request = planned.request
-        assert not is_visible(request, cluster.read_state()), planned.id
+        assert not is_visible(request, used(cluster)), planned.id
         (answer,) = cluster.execute([request], validate_only=False, principal="User:kgitops")
         assert answer.ok, answer
-        assert is_visible(request, cluster.read_state()), planned.id
-        assert is_visible(request, cluster.read_state(), answer), planned.id
+        assert is_visible(request, used(cluster)), planned.id
+        assert is_visible(request, used(cluster), answer), planned.id
         seen.add(api_name(request))
     assert seen == {
         "CreateTopic",
@@ -222,7 +223,7 @@ def test_records_deleted_on_the_cluster_are_visible() -> None:
     cluster.produce("orders", 1, records=100, bytes_each=1)
     topic_id = cluster.read_state().topics["orders"].topic_id or ""
     request = replace(DELETE_RECORDS, topic_id=topic_id)
-    assert not is_visible(request, cluster.read_state())
+    assert not is_visible(request, used(cluster))
     (answer,) = cluster.execute([request], validate_only=False, principal="User:kgitops")
     assert answer.ok
-    assert is_visible(request, cluster.read_state())
+    assert is_visible(request, used(cluster))

@@ -9,6 +9,7 @@ import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import SETTINGS, STEPS, Apply, comparable, open_cluster, prepare
 from builders import UID, a_binding, a_desired, a_topic, a_topic_state, plan_of
+from used import used
 
 from kgitops.apply.events import StepDone, StepFailed, Waiting, WaitReason
 from kgitops.apply.run_records import latest_values
@@ -47,7 +48,7 @@ class World:
         """What an undisturbed run leaves behind."""
         cluster = open_cluster()
         Apply(cluster=cluster).plan(prepare(cluster))
-        return comparable(cluster.read_state())
+        return comparable(used(cluster))
 
     def orders(self) -> tuple[PlannedRequest, PlannedRequest]:
         """The two steps of the one topic that takes two."""
@@ -120,7 +121,7 @@ def test_a_resume_completes_once_the_cause_is_removed(world: World) -> None:
     assert result is not None
     assert (result.verdict.exit, result.planned) == (ExitCode.SUCCESS, STEPS)
     assert set(result.earlier) == set(first.done)
-    assert comparable(world.cluster.read_state()) == world.expected()
+    assert comparable(used(world.cluster)) == world.expected()
 
 
 def test_a_resume_that_meets_the_cause_again_fails_again(world: World) -> None:
@@ -380,7 +381,7 @@ def test_a_step_whose_reply_was_lost_is_done_and_not_sent_again(world: World) ->
     result = world.apply.plan(world.plan)
     assert (result.verdict.exit, len(result.done)) == (ExitCode.SUCCESS, STEPS)
     assert len(world.cluster.sent) == len(world.plan.requests)
-    assert comparable(world.cluster.read_state()) == world.expected()
+    assert comparable(used(world.cluster)) == world.expected()
 
 
 def test_a_step_that_never_arrived_is_sent_again_once(world: World) -> None:
@@ -418,7 +419,7 @@ def test_a_step_that_never_arrives_stays_open_and_a_resume_does_it(world: World)
     assert resumed is not None
     assert resumed.verdict.exit is ExitCode.SUCCESS
     assert world.count(CreateTopicRequest, "new-b") == 1
-    assert comparable(world.cluster.read_state()) == world.expected()
+    assert comparable(used(world.cluster)) == world.expected()
 
 
 def test_a_timed_out_request_that_took_effect_is_done(world: World) -> None:
@@ -454,7 +455,7 @@ def test_a_request_that_lands_late_does_not_hurt_its_second_sending(world: World
     world.cluster.before_send = lands_late
     result = world.apply.plan(world.plan)
     assert result.verdict.exit is ExitCode.SUCCESS
-    assert comparable(world.cluster.read_state()) == world.expected()
+    assert comparable(used(world.cluster)) == world.expected()
 
 
 def test_a_topic_that_somebody_else_created_just_before_is_not_ours(world: World) -> None:
@@ -779,7 +780,7 @@ def test_a_signal_lets_the_request_on_its_way_finish_and_lists_the_rest(
     resumed = world.apply.resume(UID)
     assert resumed is not None
     assert resumed.verdict.exit is ExitCode.SUCCESS
-    assert comparable(world.cluster.read_state()) == world.expected()
+    assert comparable(used(world.cluster)) == world.expected()
 
 
 def test_a_signal_before_the_first_request_leaves_no_run_behind(world: World) -> None:

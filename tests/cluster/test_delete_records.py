@@ -9,6 +9,7 @@ from cluster.clusters import (
     admin,
     topic_grant,
 )
+from used import used
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.cluster.embedded.topic_control import NewTopic
@@ -34,7 +35,7 @@ def orders(compat: Compat = Compat.SEED, **configs: str):
 
 
 def start_of(cluster) -> int | None:
-    return cluster.read_state().usage["orders"].log_start_offsets[0]
+    return used(cluster).usage["orders"].log_start_offsets[0]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_offsets(compat: Compat, offset: int, code: ErrorCode, start: int):
 def test_the_size_shrinks_with_the_records():
     cluster = orders()
     admin(cluster).delete_records({ORDERS: 70})
-    usage = cluster.read_state().usage["orders"]
+    usage = used(cluster).usage["orders"]
     assert (usage.high_watermarks, usage.size_bytes) == ((100,), (30_000,))
 
 

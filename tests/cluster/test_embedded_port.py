@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from cluster.clusters import a_cluster, a_cluster_with, a_grant, a_new_topic, admin
+from used import used
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
@@ -105,7 +106,7 @@ def test_usage_is_what_partitions_hold():
         cluster,
         DeleteRecordsRequest(topic="a", topic_id=topic_id, deleted_message_offsets={1: 4}),
     )
-    assert cluster.read_state().usage["a"] == TopicUsage(
+    assert used(cluster).usage["a"] == TopicUsage(
         log_start_offsets=(0, 4),
         high_watermarks=(0, 10),
         size_bytes=(0, 600),
@@ -123,7 +124,7 @@ def test_records_are_deleted_by_partition_and_the_first_failure_is_told():
         cluster, DeleteRecordsRequest(topic="a", topic_id=topic_id, deleted_message_offsets=offsets)
     )
     assert result.code is ErrorCode.OFFSET_OUT_OF_RANGE
-    assert cluster.read_state().usage["a"].log_start_offsets == (4, 0)
+    assert used(cluster).usage["a"].log_start_offsets == (4, 0)
 
 
 def test_a_batch_beyond_ten_thousand_records_is_refused_whole():
@@ -172,7 +173,7 @@ def test_the_state_is_in_order_whatever_the_order_of_changes():
             entity=make_entity({"user": user}), quotas={"consumer_byte_rate": 1.0}
         )
         send(cluster, request)
-    state = cluster.read_state()
+    state = used(cluster)
     assert list(state.topics) == list(state.usage) == ["a", "b", "c"]
     assert list(state.quotas) == [(("user", None),), (("user", "a"),), (("user", "b"),)]
 

@@ -8,12 +8,13 @@ import pytest
 from cluster.clusters import a_cluster, a_cluster_with, a_grant, admin
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from used import used
 
 from kgitops.cluster.registry import build_registry_state, owner_record, project_record
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.capabilities import Validation
-from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
+from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
 from kgitops.model.errors import KgitopsError, SafetyError, UnreachableError
 from kgitops.model.quotas import ClientQuotaState, make_entity
 from kgitops.model.registry import Json, Owner, RegistryState
@@ -90,6 +91,8 @@ states = st.builds(
     quotas=st.lists(quotas, max_size=3).map(lambda items: {item.entity: item for item in items}),
     usage=st.dictionaries(TEXTS, usages, max_size=2),
     broker_defaults=CONFIGS,
+    has_authorizer=st.booleans(),
+    not_checked=st.lists(st.builds(NotChecked, problem=TEXTS, advice=TEXTS), max_size=2).map(tuple),
     registry=st.one_of(st.none(), registries),
     captured_at=TEXTS,
 )
@@ -111,7 +114,7 @@ def a_state() -> ClusterState:
     admin(cluster).create_acls([a_grant(Operation.READ)])
     owner = Owner(project="uid", topic_id="t", last_applied={"partitions": 2})
     cluster.registry.append([project_record("uid", "payments"), owner_record("topic/a", owner)])
-    return cluster.read_state()
+    return used(cluster)
 
 
 def test_equal_states_give_one_text():
@@ -122,7 +125,7 @@ def test_numbers_beyond_a_double_are_text():
     """Contract §6: 64-bit integers, offsets and config values are strings."""
     cluster = a_cluster_with("orders")
     cluster.produce("orders", 0, records=2**60 + 1, bytes_each=1)
-    value = json.loads(write_snapshot(cluster.read_state()))
+    value = json.loads(write_snapshot(used(cluster)))
     assert value["usage"]["orders"]["high_watermarks"] == [str(2**60 + 1), "0"]
 
 
@@ -200,6 +203,7 @@ def test_a_snapshot_stands_in_for_a_cluster():
     narrow = cluster.read_state(frozenset({"orders", "none"}))
     assert (list(narrow.topics), narrow.registry) == (["orders"], state.registry)
     assert cluster.read_state(frozenset()).topics == {}
+    assert cluster.read_usage(frozenset({"orders", "none"})).topics == state.usage
     assert set(cluster.capabilities.validation.values()) == {Validation.CLIENT}
     assert cluster.capabilities.supports("AlterClientQuota")
     cluster.close()

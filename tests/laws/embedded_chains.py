@@ -7,6 +7,7 @@ from apply.faults import FakeClock, FaultyCluster
 from apply.plans import Apply, sealed_now
 from hypothesis import strategies as st
 from strategies import BROKERS, HIGH_WATERMARK, TEAMS, Team, foreign_requests, projects
+from used import used
 
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -19,6 +20,7 @@ from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.pipeline import validate_on_brokers
+from kgitops.workflow.usage import with_offsets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +105,7 @@ def planned(desired: DesiredState, cluster: EmbeddedCluster) -> Plan:
     """As the product plans: made from the cluster, then judged by its brokers."""
     plan = make_plan(
         desired,
-        cluster.read_state(),
+        with_offsets(cluster, desired, cluster.read_state()),
         target_name="local",
         capabilities=cluster.capabilities,
     )
@@ -114,8 +116,7 @@ def _disturb(data: st.DataObject, cluster: EmbeddedCluster) -> None:
     for request in data.draw(foreign_requests(cluster.read_state()), label="others"):
         # What a broker refuses of others' changes just does not happen.
         cluster.execute([request], validate_only=False, principal="User:someone")
-    state = cluster.read_state()
-    for name, usage in state.usage.items():
+    for name, usage in used(cluster).usage.items():
         for partition, end in enumerate(usage.high_watermarks):
             if end is not None and end < HIGH_WATERMARK:
                 cluster.produce(name, partition, HIGH_WATERMARK - end, 10)

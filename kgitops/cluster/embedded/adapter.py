@@ -23,11 +23,11 @@ from kgitops.cluster.embedded.options import Faults
 from kgitops.cluster.embedded.records import BROKER, TOPIC
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.cluster.embedded.registry_log import EmbeddedRegistryLog
-from kgitops.cluster.embedded.state import BACKEND, build_cluster_state
+from kgitops.cluster.embedded.state import BACKEND, build_cluster_state, build_usage
 from kgitops.cluster.embedded.waiting import TIMED_OUT
 from kgitops.model.capabilities import Capabilities, Validation
 from kgitops.model.clock import to_text
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, Usage
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -89,6 +89,16 @@ class EmbeddedCluster:
                 registry=self.registry.read_state(),
                 captured_at=to_text(self.controller.surroundings.now()),
             )
+
+    def read_usage(
+        self,
+        topics: frozenset[str],
+        *,
+        offsets_only: bool = False,  # noqa: ARG002 (all of it is at hand)
+    ) -> Usage:
+        """What these topics hold now."""
+        with self.controller.moment() as image:
+            return build_usage(image, topics)
 
     def read_authors(self) -> Authors:
         """Who last wrote each field: the metadata log knows."""

@@ -7,7 +7,7 @@ from functools import cache
 from kgitops.cluster.embedded.config_control import topic_defaults
 from kgitops.cluster.embedded.image import Image, TopicImage
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
-from kgitops.model.cluster_state import ClusterState, TopicUsage
+from kgitops.model.cluster_state import ClusterState, TopicUsage, Usage
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import RegistryState
 from kgitops.model.throttles import RATES
@@ -43,13 +43,18 @@ def build_cluster_state(
             entity: ClientQuotaState(entity=entity, quotas=quotas[entity])
             for entity in sorted(quotas, key=_entity_order)
         },
-        usage={topic.name: _usage(topic) for topic in chosen},
         moving={topic.name: tuple(sorted(topic.targets)) for topic in chosen if topic.targets},
         broker_defaults=topic_defaults(options.static_configs, image.configs.brokers.get("", {})),
         has_authorizer=options.authorizer is not AuthorizerKind.DISABLED,
         registry=registry,
         captured_at=captured_at,
     )
+
+
+def build_usage(image: Image, topics: frozenset[str]) -> Usage:
+    """What these topics hold; the embedded cluster has no consumers."""
+    chosen = _chosen(image.topics.by_name, topics)
+    return Usage(topics={topic.name: _usage(topic) for topic in chosen})
 
 
 def controller_id(image: Image) -> int:

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from kgitops.cluster.kafka.read_usage import read_usage
 from kgitops.cluster.kafka.reading import read_state
 from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
 from kgitops.cluster.kafka.wire import Wire
 from kgitops.cluster.kafka.writing import execute
 from kgitops.model.capabilities import Capabilities, Validation
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, Usage
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
 
@@ -47,6 +48,10 @@ class KafkaCluster:
     def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
         """The cluster now, and its registry."""
         return read_state(self.wire, self._registry, topics)
+
+    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+        """What these topics hold and who reads them, as far as this principal is told."""
+        return read_usage(self.wire, topics, offsets_only=offsets_only)
 
     def execute(
         self, requests: Sequence[Request], *, validate_only: bool, principal: str

@@ -56,7 +56,7 @@ def _classic_topics(group: Message) -> Iterator[str]:
 
 
 def _kio_request(
-    name: str, request: type[Message], response: type[Message]
+    name: str, request: Message, response: Message
 ) -> Callable[[Sequence[str]], Message]:
     def make(groups: Sequence[str]) -> Message:
         ids = tuple(map(GroupId, groups))

@@ -1,0 +1,64 @@
+"""What a plan says of how topics are used: of those alone where something is at stake."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kgitops.model.cluster_state import ClusterState, NotChecked, Usage
+from kgitops.model.requests import AlterTopicRequest, DeleteRecordsRequest, DeleteTopicRequest
+from kgitops.model.source import Finding, Severity
+from kgitops.plan.plan import Change, Kind, Plan
+from kgitops.plan.risks import Level
+from kgitops.plan.topic_impact import topic_impact
+
+
+def topics_at_stake(plan: Plan) -> frozenset[str]:
+    """The topics whose records, or whose clients, a change may hurt."""
+    names = (_topic_at_stake(change) for change in plan.changes)
+    return frozenset(name for name in names if name)
+
+
+def add_usage(plan: Plan, current: ClusterState, usage: Usage) -> Plan:
+    """The plan with the blast radius of these topics, and what of it could not be read."""
+    known = frozenset(warning.problem for warning in plan.warnings)
+    new = (finding for finding in not_checked(usage.not_checked) if finding.problem not in known)
+    return replace(
+        plan,
+        changes=tuple(_with_usage(change, current, usage) for change in plan.changes),
+        warnings=(*plan.warnings, *new),
+    )
+
+
+def not_checked(items: Iterable[NotChecked]) -> list[Finding]:
+    """What could not be read and was not needed for the diff: said, and no reason to stop."""
+    return [
+        Finding(source=None, problem=item.problem, advice=item.advice, severity=Severity.WARNING)
+        for item in items
+    ]
+
+
+def _topic_at_stake(change: Change) -> str | None:
+    if change.kind is not Kind.TOPIC or change.level is Level.SAFE:
+        return None
+    return next(
+        (
+            planned.request.topic
+            for planned in change.requests
+            if isinstance(
+                planned.request, DeleteTopicRequest | AlterTopicRequest | DeleteRecordsRequest
+            )
+        ),
+        None,
+    )
+
+
+def _with_usage(change: Change, current: ClusterState, usage: Usage) -> Change:
+    name = _topic_at_stake(change)
+    if name is None or name not in usage.topics:
+        return change
+    records = {
+        partition: offset
+        for planned in change.requests
+        if isinstance(planned.request, DeleteRecordsRequest)
+        for partition, offset in planned.request.deleted_message_offsets.items()
+    }
+    return replace(change, impact=topic_impact(current.topics[name], usage.topics[name], records))
