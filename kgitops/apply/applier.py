@@ -1,6 +1,6 @@
 """Applying an approved plan: exactly it, or nothing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from kgitops.apply.checks import Recheck, check_envelope, check_plan, check_steps
 from kgitops.apply.events import ApplyStarted, Event
@@ -30,6 +30,7 @@ def apply_plan(
     on_event: Callable[[Event], None],
     interrupted: Callable[[], int | None],
     recheck: Recheck | None = None,
+    cancels: Callable[[Sequence[str]], bool] = lambda _: False,
 ) -> ApplyResult:
     """Execute the plan, and say what became of each of its steps.
 
@@ -41,7 +42,12 @@ def apply_plan(
     sealed = approved.sealed
     steps = build_steps(sealed.plan)
     around = Surroundings(
-        cluster=cluster, settings=settings, clock=clock, on_event=on_event, interrupted=interrupted
+        cluster=cluster,
+        settings=settings,
+        clock=clock,
+        on_event=on_event,
+        interrupted=interrupted,
+        cancels=cancels,
     )
     _check(around, sealed, steps, recheck)
     if not steps:

@@ -1,6 +1,6 @@
 """Going on with a run that did not finish, or closing it because a new plan takes its place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kgitops.apply.checks import Recheck, check_plan, check_steps
 from kgitops.apply.events import ApplyStarted, Event
@@ -22,10 +22,11 @@ from kgitops.apply.settings import ApplySettings, Clock
 from kgitops.apply.settled import look_up
 from kgitops.apply.steps import Step, build_steps
 from kgitops.apply.surroundings import Surroundings
-from kgitops.cluster.port import Cluster
+from kgitops.apply.undoing import to_take_back
+from kgitops.cluster.port import Cluster, RegistryEntry
 from kgitops.cluster.registry import Record
 from kgitops.model.errors import KgitopsError
-from kgitops.plan.plan import Plan
+from kgitops.plan.plan import Plan, PlannedRequest
 from kgitops.plan.plan_file import SealedPlan
 
 
@@ -39,6 +40,7 @@ def resume(
     on_event: Callable[[Event], None],
     interrupted: Callable[[], int | None],
     recheck: Recheck | None = None,
+    cancels: Callable[[Sequence[str]], bool] = lambda _: False,
 ) -> ApplyResult | None:
     """Go on with the project's unfinished run from the journal alone; None when there is none.
 
@@ -49,7 +51,12 @@ def resume(
         KgitopsError: it can't be gone on with, and no change request was sent now.
     """
     around = Surroundings(
-        cluster=cluster, settings=settings, clock=clock, on_event=on_event, interrupted=interrupted
+        cluster=cluster,
+        settings=settings,
+        clock=clock,
+        on_event=on_event,
+        interrupted=interrupted,
+        cancels=cancels,
     )
     found = _unfinished(around, project_identity)
     if found is None:
@@ -86,6 +93,20 @@ def superseding_records(around: Surroundings, latest: Latest, plan: Plan) -> lis
     return records
 
 
+def still_to_undo(entries: Iterable[RegistryEntry], identity: str) -> tuple[PlannedRequest, ...]:
+    """The requests with which the project's unfinished runs meant to take back what they set.
+
+    Raises:
+        SafetyError: the journal of one can't be read.
+    """
+    latest = latest_values(entries)
+    found: list[PlannedRequest] = []
+    for run in unfinished_runs(latest, identity):
+        steps = build_steps(read_sealed(run, latest).plan)
+        found += [step.planned for step in to_take_back(steps, run.steps) if step.planned]
+    return tuple(found)
+
+
 def _unfinished(around: Surroundings, identity: str) -> tuple[Run, SealedPlan] | None:
     latest = latest_values(around.cluster.registry.read() or ())
     runs = unfinished_runs(latest, identity)
@@ -120,6 +141,7 @@ def _go_on(
     except KgitopsError as error:
         # The run did begin, so this is no refusal of the whole: it is partly applied.
         runner.refuse(error.reasons)
+        runner.take_back()
     else:
         runner.run()
     return runner.finish()

@@ -7,15 +7,17 @@ from kgitops.apply.events import ApplyFinished, StepDone, StepFailed
 from kgitops.apply.journal import Journal
 from kgitops.apply.lock import Lock
 from kgitops.apply.looking import look
+from kgitops.apply.moving import Moves
 from kgitops.apply.owners import owner_of, owners_of_completed
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.apply.result import ApplyResult, Failure, judge
 from kgitops.apply.runs import Outcome, RunStatus, StepRecord
 from kgitops.apply.sending import Sending
 from kgitops.apply.settings import ApplySettings
-from kgitops.apply.settled import Settled, left_open, look_up, stale
+from kgitops.apply.settled import Settled, left_open, look_up, stale, still_moving
 from kgitops.apply.steps import Step, batches
 from kgitops.apply.surroundings import Surroundings
+from kgitops.apply.undoing import moves_before, still_moving_in, to_take_back, undone_too_early
 from kgitops.model.errors import KgitopsError, StaleError
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.plan import Change
@@ -42,6 +44,7 @@ class Runner:
         self._failures: dict[str, Settled] = {}
         self._reasons: list[Reason] = []
         self._stuck = False
+        self._moves = Moves(around, lock)
         # What an earlier process began may have been sent.
         self._sent = bool(self._known)
         self._doubtful = frozenset(self._with(Outcome.OPEN))
@@ -61,26 +64,84 @@ class Runner:
         and nobody overwrites it.
         """
         steps = [self._steps[step] for step in self._with(Outcome.OPEN)]
-        if not steps:
-            return
-        state = look(self._around.cluster, steps)
-        self._settle({step.id: found for step in steps if (found := look_up(step, state))})
+        if steps:
+            state = look(self._around.cluster, steps)
+            self._settle({step.id: found for step in steps if (found := look_up(step, state))})
+        for name in undone_too_early(self._steps, self._with(Outcome.DONE)):
+            del self._known[name]
+        self._earlier = tuple(name for name in self._earlier if name in self._known)
 
     def run(self) -> None:
         """Carry out every step whose time comes; stops early when interrupted or stuck.
 
+        Whatever happens, what only helped other steps is taken back once these have ended.
+
         Raises:
             KgitopsError: it can't be done, and nothing was sent.
         """
-        while ready := self._ready():
-            for chunk in self._chunks([step for step in ready if step.planned]):
-                if self._stops():
-                    return
+        while not self._stops():
+            ready = self._ready()
+            if not ready and not self._moves:
+                break
+            self._carry_out_all(ready)
+            self._watch(wait=not ready)
+        self._leave_moves()
+        self.take_back()
+
+    def take_back(self) -> None:
+        """Undo what only helped steps that have ended, however they ended.
+
+        Where replicas still move they need what helps them: then it stays, for a resume to undo.
+        """
+        left = [s for s in to_take_back(self._steps, self._known) if s.id not in self._failures]
+        if not left or self._stuck:
+            return
+        moves = moves_before(left, self._steps)
+        try:
+            state = look(self._around.cluster, moves)
+        except KgitopsError as error:
+            self._stick(error)
+            return
+        moving = still_moving_in(moves, state)
+        for chunk in self._chunks([step for step in left if moving.isdisjoint(step.depends_on)]):
+            if not self._stuck:
                 self._carry_out(chunk)
-            for batch in batches((step for step in ready if not step.planned), self._settings):
-                if self._stops():
-                    return
-                self._record(batch)
+
+    def _carry_out_all(self, ready: Sequence[Step]) -> None:
+        for chunk in self._chunks([step for step in ready if step.planned]):
+            if self._stops():
+                return
+            self._carry_out(chunk)
+        for batch in batches((step for step in ready if not step.planned), self._settings):
+            if self._stops():
+                return
+            self._record(batch)
+
+    def _watch(self, *, wait: bool) -> None:
+        """See which moves have ended."""
+        if not self._moves or self._stuck:
+            return
+        try:
+            if wait:
+                self._moves.wait()
+            settled = self._moves.look()
+        except KgitopsError as error:
+            self._stick(error)
+            return
+        self._settle(settled)
+
+    def _leave_moves(self) -> None:
+        """The run ends while replicas move: they go on, unless the user says otherwise."""
+        addresses = [step.address for step in self._moves.steps]
+        asked = self._around.interrupted() is not None and not self._stuck
+        if addresses and asked and self._around.cancels(addresses):
+            try:
+                self._settle(self._moves.cancel())
+            except KgitopsError as error:
+                self._stick(error)
+        for step in self._moves.steps:
+            self._known[step.id] = StepRecord(outcome=Outcome.OPEN)
+            self._fail(step, still_moving(step))
 
     def refuse(self, reasons: Sequence[Reason]) -> None:
         """Go no further, for these reasons."""
@@ -126,6 +187,7 @@ class Runner:
             for step in self._steps.values()
             if step.id not in done
             and step.id not in self._failures
+            and step.id not in self._moves
             and done.issuperset(step.depends_on)
         ]
 
@@ -149,9 +211,10 @@ class Runner:
         except KgitopsError as error:
             problem = error
         self._sent = self._sent or sending.sent
+        self._moves.add(sending.moving)
         settled = dict(sending.settled)
         if problem and sending.intended:
-            for step in steps:
+            for step in (step for step in steps if step.id not in self._moves):
                 settled.setdefault(step.id, left_open(step, f"no outcome is known ({problem})"))
         self._settle(settled)
         if problem:

@@ -5,13 +5,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from kgitops.apply.events import StepStarted, Waiting, WaitReason
+from kgitops.apply.events import Noted, StepStarted, Waiting, WaitReason
 from kgitops.apply.journal import Journal
 from kgitops.apply.lock import Lock
 from kgitops.apply.looking import look
-from kgitops.apply.outcomes import is_under_way, is_visible
+from kgitops.apply.outcomes import is_move, is_under_way, is_visible
 from kgitops.apply.preconditions import Mismatch, check_preconditions
-from kgitops.apply.settled import BEFORE, Settled, conflict, left_open, refused, seen, stale
+from kgitops.apply.settled import (
+    BEFORE,
+    Settled,
+    conflict,
+    left_alone,
+    left_open,
+    refused,
+    seen,
+    stale,
+)
 from kgitops.apply.steps import Step, batches
 from kgitops.apply.surroundings import Surroundings
 from kgitops.model.cluster_state import ClusterState
@@ -60,6 +69,8 @@ _Confirmed = tuple[_Attempt, RequestResult]
 class Sending:
     """One go at a few batches; ``settled`` fills as outcomes become known.
 
+    ``moving`` are steps that the cluster has taken on and that will take their time.
+
     ``first`` says that the run has sent nothing yet, so that it can still be refused whole.
     """
 
@@ -67,6 +78,7 @@ class Sending:
         self, around: Surroundings, *, lock: Lock, journal: Journal, principal: str, first: bool
     ) -> None:
         self.settled: dict[str, Settled] = {}
+        self.moving: list[Step] = []
         self.intended = False
         self.sent = False
         self._around = around
@@ -121,6 +133,9 @@ class Sending:
             self.settled[step.id] = refused(step, attempt.refusal)
             return _Next.NOTHING
         coming = attempt.doubtful and is_under_way(attempt.request, state)
+        if coming and is_move(attempt.request):
+            self.moving.append(step)
+            return _Next.NOTHING
         mismatches = check_preconditions(step.expects, state)
         if mismatches and not coming:
             self._changed(attempt, mismatches[0])
@@ -135,12 +150,19 @@ class Sending:
         return _Next.NOTHING
 
     def _changed(self, attempt: _Attempt, mismatch: Mismatch) -> None:
-        if attempt.doubtful:
+        if attempt.step.undoes:
+            self._leave_alone(attempt.step, mismatch)
+        elif attempt.doubtful:
             self.settled[attempt.step.id] = conflict(attempt.step, attempt.problem, mismatch)
         elif self._first and not self.intended:
             raise StaleError(f"{mismatch}; make a new plan")
         else:
             self.settled[attempt.step.id] = stale(attempt.step, mismatch)
+
+    def _leave_alone(self, step: Step, mismatch: Mismatch) -> None:
+        sentence = f"{mismatch.field} is {mismatch.found}, which this run did not set; it stays so"
+        self._around.on_event(Noted(step=step.id, address=step.address, sentence=sentence))
+        self.settled[step.id] = left_alone(step)
 
     def _send(
         self, attempts: Sequence[_Attempt]
@@ -243,13 +265,15 @@ class Sending:
         last = left[-_PROBED:]
         if len(left) > len(last) and not thorough:
             state = self._read([attempt for attempt, _ in last], deadline)
-            if not all(is_visible(attempt.request, state, reply) for attempt, reply in last):
+            if not all(_has_arrived(attempt, reply, state) for attempt, reply in last):
                 return list(left)
         state = self._read([attempt for attempt, _ in left], deadline)
         later = []
         for attempt, reply in left:
             if is_visible(attempt.request, state, reply):
                 self.settled[attempt.step.id] = seen(attempt.step, reply, state)
+            elif _has_arrived(attempt, reply, state):
+                self.moving.append(attempt.step)
             else:
                 later.append((attempt, reply))
         return later
@@ -302,3 +326,9 @@ class Sending:
     ) -> None:
         steps = tuple(attempt.step.id for attempt in attempts)
         self._around.on_event(Waiting(reason=reason, sentence=sentence, steps=steps))
+
+
+def _has_arrived(attempt: _Attempt, reply: RequestResult, state: ClusterState) -> bool:
+    """Whether it is done, or a move that goes on by itself."""
+    request = attempt.request
+    return is_visible(request, state, reply) or (is_move(request) and is_under_way(request, state))

@@ -1,6 +1,8 @@
 """Executing a plan in front of the user: events while it runs, in the end what became of it."""
 
-from collections.abc import Callable
+import signal
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kgitops.apply.result import ApplyResult
@@ -17,6 +19,8 @@ from kgitops.plan.plan_file import SealedPlan
 from kgitops.report.apply_view import render_summary
 from kgitops.workflow.execution import execute_plan, execute_resume
 from kgitops.workflow.selection import Workspace
+
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,7 @@ def run_plan(sealed: SealedPlan, cluster: Cluster, workspace: Workspace, how: Ho
             parallelism=how.parallelism,
             on_event=printer,
             interrupted=interrupts,
+            cancels=lambda addresses: _cancels(addresses, printer, interrupts),
         )
 
     return _run(execute, how)
@@ -59,6 +64,7 @@ def run_resume(cluster: Cluster, workspace: Workspace, how: How) -> int:
             parallelism=how.parallelism,
             on_event=printer,
             interrupted=interrupts,
+            cancels=lambda addresses: _cancels(addresses, printer, interrupts),
         )
 
     return _run(execute, how)
@@ -82,6 +88,20 @@ def _run(execute: Callable[[EventPrinter, Interrupts], ApplyResult | None], how:
         if how.as_json and not printer.finished:
             print_verdict(verdict)
         return exit_code(verdict, detailed=False)
+
+
+def _cancels(addresses: Sequence[str], printer: EventPrinter, interrupts: Interrupts) -> bool:
+    """Whether someone at a terminal wants what is being copied cancelled: asked, never assumed."""
+    someone = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if interrupts.signal != signal.SIGINT or not someone:
+        return False
+    named = ", ".join(addresses[:_NAMED])
+    others = f" and {len(addresses) - _NAMED} more" if len(addresses) > _NAMED else ""
+    with printer.paused():
+        print_notice(f"The replicas of {named}{others} are still being copied.")
+        question = "Cancel that, so that they stay where they were? Only 'yes' is taken: "
+        print(question, end="", file=sys.stderr, flush=True)
+        return sys.stdin.readline().strip() == "yes"
 
 
 def _broken_off(error: Exception) -> Verdict:

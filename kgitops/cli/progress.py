@@ -79,6 +79,17 @@ class EventPrinter:
             else:
                 self._show(event)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """No bar within this block, so that a question can be read and answered."""
+        with suppress(OSError):
+            if self._bar:
+                self._bar.stop()
+        yield
+        with suppress(OSError):
+            if self._bar:
+                self._bar.start()
+
     def _show(self, event: Event) -> None:
         match event:
             case ApplyStarted():

@@ -107,6 +107,16 @@ class Cluster(Protocol):
         """
         ...
 
+    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
+        """Cancel the reassignments of these partitions, by topic; the replicas stay as they were.
+
+        What is no longer on the move is left as it is.
+
+        Raises:
+            KgitopsError: the cluster refuses, or does not answer.
+        """
+        ...
+
     def close(self) -> None:
         """Release what the connection holds."""
         ...

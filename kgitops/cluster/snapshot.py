@@ -116,6 +116,10 @@ class SnapshotCluster:
         """Refuse: nobody is there to answer."""
         _refuse()
 
+    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:  # noqa: ARG002
+        """Refuse: nobody is there to answer."""
+        _refuse()
+
     def close(self) -> None:
         """Nothing is held."""
 

@@ -1,7 +1,7 @@
 """The whole diff on one page: desired and current become a plan, by values alone."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kgitops.desired.state import DesiredState
@@ -12,21 +12,17 @@ from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.access import access_losses
 from kgitops.plan.acls import plan_acls
+from kgitops.plan.leftovers import find_leftovers
 from kgitops.plan.order import order_changes
 from kgitops.plan.outcome import Outcome, merge
-from kgitops.plan.ownership import Ownership, build_ownership, identity_problem
-from kgitops.plan.plan import AccessLoss, Base, Change, Desired, Plan, Target
+from kgitops.plan.ownership import build_ownership, identity_problem
+from kgitops.plan.plan import AccessLoss, Base, Change, Desired, Plan, PlannedRequest, Target
 from kgitops.plan.quotas import plan_quotas
 from kgitops.plan.registry_writers import registry_writers
 from kgitops.plan.safety import deletion_limits, empty_desired, managed_counts
+from kgitops.plan.throttles import add_throttles
 from kgitops.plan.topics import plan_topics
 from kgitops.plan.usage import not_checked
-
-_KINDS: tuple[Callable[[DesiredState, ClusterState, Ownership], Outcome], ...] = (
-    plan_topics,
-    plan_acls,
-    plan_quotas,
-)
 
 
 def make_plan(
@@ -37,8 +33,13 @@ def make_plan(
     capabilities: Capabilities,
     git_sha: str | None = None,
     dirty: bool = False,
+    undoing: Sequence[PlannedRequest] = (),
 ) -> Plan:
-    """What must happen so that the cluster holds what is declared; refusals are part of it."""
+    """What must happen so that the cluster holds what is declared; refusals are part of it.
+
+    ``undoing`` are requests of an unfinished run of this project that only take back what it set
+    for a while; this plan takes them over.
+    """
     project = desired.project
     ownership = build_ownership(project, current.registry)
     managed = managed_counts(current.registry, project.identity)
@@ -48,7 +49,15 @@ def make_plan(
         # Nothing may be concluded about single objects: a plan of changes would mislead.
         outcome = Outcome(refusals=[reason for reason in (stranger, empty) if reason])
     else:
-        outcome = merge(plan(desired, current, ownership) for plan in _KINDS)
+        left = find_leftovers(undoing, current)
+        outcome = merge(
+            (
+                plan_topics(desired, current, ownership, left),
+                plan_acls(desired, current, ownership),
+                plan_quotas(desired, current, ownership),
+            )
+        )
+        add_throttles(outcome, current, desired.safety.replication_throttle, left.brokers)
         outcome.findings += _unsupported(outcome.changes, capabilities)
     changes = order_changes(_graded(change, capabilities) for change in outcome.changes)
     losses = access_losses(current.acls, changes, desired.principal)

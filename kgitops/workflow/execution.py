@@ -3,7 +3,7 @@
 import os
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -24,6 +24,7 @@ from kgitops.workflow.selection import Workspace
 
 OnEvent = Callable[[Event], None]
 Interrupted = Callable[[], int | None]
+Cancels = Callable[[Sequence[str]], bool]
 
 
 def execute_plan(
@@ -34,6 +35,7 @@ def execute_plan(
     parallelism: int,
     on_event: OnEvent,
     interrupted: Interrupted,
+    cancels: Cancels,
 ) -> ApplyResult:
     """Execute exactly this plan, or nothing.
 
@@ -50,6 +52,7 @@ def execute_plan(
         on_event=on_event,
         interrupted=interrupted,
         recheck=limits(workspace, resumed=False),
+        cancels=cancels,
     )
 
 
@@ -60,6 +63,7 @@ def execute_resume(
     parallelism: int,
     on_event: OnEvent,
     interrupted: Interrupted,
+    cancels: Cancels,
 ) -> ApplyResult | None:
     """Go on with this project's unfinished run; None when there is none.
 
@@ -75,6 +79,7 @@ def execute_resume(
         on_event=on_event,
         interrupted=interrupted,
         recheck=limits(workspace, resumed=True),
+        cancels=cancels,
     )
 
 

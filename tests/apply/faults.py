@@ -98,6 +98,9 @@ class FaultyCluster:
         self.after_send(requests)
         return [refused[index] or next(answers) for index in range(len(requests))]
 
+    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
+        self.real.cancel_moves(moves)
+
     def close(self) -> None:
         self.real.close()
 

@@ -1,6 +1,6 @@
 """A cluster to apply to, plans to apply, and how their outcome is compared."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -50,6 +50,7 @@ class Apply:
     holder: str = HOLDER
     interrupted: Callable[[], int | None] = lambda: None
     recheck: Any = None
+    cancels: Callable[[Sequence[str]], bool] = lambda _: False
     events: list[Event] = field(default_factory=list)
 
     def plan(self, plan: Plan | SealedPlan, run_id: str = "run-1") -> ApplyResult:
@@ -70,6 +71,7 @@ class Apply:
             "on_event": self.events.append,
             "interrupted": self.interrupted,
             "recheck": self.recheck,
+            "cancels": self.cancels,
         }
 
 

@@ -14,7 +14,6 @@ from kgitops.cluster.embedded import (
     topic_control,
 )
 from kgitops.cluster.embedded.acl_filter import exactly
-from kgitops.cluster.embedded.assignments import ManualAssignment
 from kgitops.cluster.embedded.broker_control import fence_brokers
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
@@ -28,6 +27,7 @@ from kgitops.cluster.embedded.waiting import TIMED_OUT
 from kgitops.model.capabilities import Capabilities, Validation
 from kgitops.model.clock import to_text
 from kgitops.model.cluster_state import ClusterState, Usage
+from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -122,6 +122,19 @@ class EmbeddedCluster:
         except ExcessivelyLargeBatchError:
             return [TOO_LARGE for _ in requests]
 
+    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
+        """Cancel reassignments; what has arrived meanwhile stays."""
+
+        def decide(draft: Draft) -> Mapping[tuple[str, int], RequestResult]:
+            cancelling = {(topic, item): None for topic in moves for item in moves[topic]}
+            return reassignment_control.alter_partition_reassignments(draft, cancelling)
+
+        for (topic, _), result in self.controller.decide(decide).items():
+            if not result.ok and result.code is not ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
+                raise KgitopsError(
+                    f"topic/{topic}: the broker would not cancel its reassignment: {result}"
+                )
+
     def produce(self, topic: str, partition: int, records: int, bytes_each: int) -> None:
         """Simulate producers, for tests and demonstrations: a partition grows by ``records``."""
         self.controller.decide(
@@ -190,19 +203,10 @@ def _known(draft: Draft, topic_id: str) -> TopicImage:
 
 
 def _create_topic(draft: Draft, request: CreateTopicRequest) -> RequestResult:
+    # Also where kgitops placed the replicas it is this placement that was reviewed (P201-34).
     state = request.requested_state
-    if state.generated_replica_assignments:
-        counts = state.num_partitions, state.replication_factor
-        assignments: ManualAssignment = ()
-    else:
-        counts = topic_control.UNSET, topic_control.UNSET
-        assignments = tuple(enumerate(state.assignment))
     topic = topic_control.NewTopic(
-        name=request.topic,
-        num_partitions=counts[0],
-        replication_factor=counts[1],
-        assignments=assignments,
-        configs=state.configs,
+        name=request.topic, assignments=tuple(enumerate(state.assignment)), configs=state.configs
     )
     return topic_control.create_topics(draft, [topic])[request.topic]
 

@@ -6,9 +6,11 @@ from kgitops.cluster.kafka.read_usage import read_usage
 from kgitops.cluster.kafka.reading import read_state
 from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
 from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.write_reassignments import cancel
 from kgitops.cluster.kafka.writing import execute
 from kgitops.model.capabilities import Capabilities, Validation
 from kgitops.model.cluster_state import ClusterState, Usage
+from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
 
@@ -59,6 +61,14 @@ class KafkaCluster:
         """Carry out one wire batch; brokers know the principal from the connection."""
         del principal
         return execute(self.wire, requests, validate_only=validate_only)
+
+    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
+        """Cancel reassignments; what has arrived meanwhile stays."""
+        for topic, result in zip(moves, cancel(self.wire, moves), strict=True):
+            if not result.ok:
+                raise KgitopsError(
+                    f"topic/{topic}: the broker would not cancel its reassignment: {result}"
+                )
 
     def close(self) -> None:
         """Close every connection."""
