@@ -5,6 +5,7 @@ import re
 import uuid
 from pathlib import Path
 
+import kgitops
 from kgitops.model.errors import UsageError
 
 _PROJECT = """\
@@ -50,22 +51,40 @@ spec:
 """
 
 _WORKFLOW = """\
-# Shows in every pull request what a merge would do to the cluster.
+# Shows in every pull request what its merge would do to the cluster: annotations beside the lines,
+# the plan in the job's summary, and the saved plan. The token can do nothing but read.
+# With a comment, apply after the merge, and drift: docs/github-actions.md of kgitops.
 name: kgitops
 on:
   pull_request:
-permissions:
-  contents: read
+permissions: {{}}
+concurrency:
+  group: kgitops-${{{{ github.event.pull_request.number }}}}
+  cancel-in-progress: true # a plan changes nothing
 jobs:
   plan:
+    name: plan
     runs-on: ubuntu-latest
+    timeout-minutes: 30
+    permissions:
+      contents: read # to check out
     steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with: {python-version: "3.12"}
-      - run: pip install kgitops
-      - run: kgitops validate
-      - run: kgitops plan --format markdown >> "$GITHUB_STEP_SUMMARY"
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with:
+          persist-credentials: false
+      - uses: actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0
+        with:
+          python-version: "3.12"
+      - run: pip install "kgitops=={version}"
+      # For a cluster that takes a password: env, from secrets, of a principal that may only read.
+      - run: kgitops plan --out plan.json --format github
+      - if: ${{{{ !cancelled() && hashFiles('plan.json') != '' }}}}
+        run: kgitops show plan.json --format markdown >>"$GITHUB_STEP_SUMMARY"
+      - if: ${{{{ !cancelled() && hashFiles('plan.json') != '' }}}}
+        uses: actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0
+        with:
+          name: kgitops-plan
+          path: plan.json
 """
 
 _IGNORE = "# The embedded cluster.\n.kgitops/\n"
@@ -81,7 +100,7 @@ def create_project(folder: Path) -> list[Path]:
     files = {
         "kgitops.yaml": _PROJECT.format(name=name, uid=uuid.uuid4()),
         "manifests/events.yaml": _TOPIC.format(name=name),
-        ".github/workflows/kgitops.yaml": _WORKFLOW,
+        ".github/workflows/kgitops.yaml": _WORKFLOW.format(version=kgitops.__version__),
     }
     if not (folder / ".gitignore").exists():
         files[".gitignore"] = _IGNORE

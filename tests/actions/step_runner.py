@@ -25,7 +25,7 @@ ACTIONS = ROOT / ".github" / "actions"
 EXAMPLES = ROOT / "examples" / "github"
 _OURS = re.compile(r"OWNER/kgitops/\.github/actions/([a-z]+)@0{40}")
 _OUTPUT = re.compile(
-    r"^([\w-]+)<<(\S+)\n(.*?)\n?^\2$\n?|^([\w-]+)=(.*)$\n?", re.DOTALL | re.MULTILINE
+    r"^([\w-]+)<<(\S+)\n(.*?)\n?^\2$\n?|^([\w-]+)=([^\n]*)$\n?", re.DOTALL | re.MULTILINE
 )
 Json = Any
 

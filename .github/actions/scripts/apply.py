@@ -54,9 +54,8 @@ def _run(words: list[str], project: str, log: Path) -> tuple[int, list[dict[str,
             encoding="utf-8",
             errors="replace",
         )
-        # A cancelled job: the first signal lets kgitops finish the request on its way.
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, _: process.send_signal(number))
+            signal.signal(number, lambda number, _: _pass_on(process, number))
         for line in process.stdout or ():
             kept.write(line)
             kept.flush()
@@ -67,6 +66,13 @@ def _run(words: list[str], project: str, log: Path) -> tuple[int, list[dict[str,
     errors.unlink()
     say(said)
     return code, events, said
+
+
+def _pass_on(process: subprocess.Popen[str], number: int) -> None:
+    """A cancelled job: the first signal lets kgitops finish the request on its way."""
+    process.send_signal(number)
+    # No print: it may be in the middle of one.
+    os.write(1, b"Cancelled: kgitops ends after the request that is on its way.\n")
 
 
 def _event(line: str) -> dict[str, Any]:
