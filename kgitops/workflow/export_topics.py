@@ -124,8 +124,8 @@ class _Topics:
         configs: _Spec = {}
         complete = True
         for key, value in sorted(found.items()):
-            if is_throttle(key) and key not in last:
-                continue
+            if is_throttle(key):
+                continue  # whoever moves replicas sets and removes it
             problem = self._problem(key, value)
             if problem is None:
                 configs[key] = _written(key, value)
