@@ -33,7 +33,6 @@ ANY = AclFilter(pattern=PatternFilter.ANY)
         pytest.param(replace(READ, resource_name="*"), ErrorCode.NONE, id="wildcard"),
         pytest.param(replace(READ, resource_name=""), ErrorCode.INVALID_REQUEST, id="no-name"),
         pytest.param(replace(READ, principal="a"), ErrorCode.INVALID_REQUEST, id="no-type"),
-        pytest.param(replace(READ, host=""), ErrorCode.INVALID_REQUEST, id="no-host"),
         pytest.param(cluster_grant(Operation.ALTER), ErrorCode.NONE, id="cluster"),
         pytest.param(
             a_grant(Operation.ALTER, ResourceType.CLUSTER, "other"),

@@ -15,9 +15,17 @@ URLS = {
 }
 
 
-@pytest.fixture(params=list(URLS))
+@pytest.fixture(
+    params=[
+        *URLS,
+        pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.xdist_group("kafka")]),
+    ]
+)
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
     """A cluster of three brokers without topics, ACLs, quotas or a registry."""
+    if request.param == "kafka":
+        yield request.getfixturevalue("kafka_cluster")
+        return
     connected = connect(URLS[request.param], base=tmp_path)
     yield connected
     connected.close()

@@ -9,8 +9,15 @@ from dataclasses import replace
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.capabilities import Validation
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest, Request
+from kgitops.model.requests import (
+    AlterStep,
+    AlterTopicRequest,
+    CreateTopicRequest,
+    Request,
+    api_name,
+)
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
 
@@ -24,6 +31,13 @@ def send(cluster: Cluster, request: Request, *, validate_only: bool = False) -> 
     return result
 
 
+def can_judge(cluster: Cluster, request: Request) -> bool:
+    """Whether the cluster has a dry run for it: Kafka never has one for a reassignment (A4-80)."""
+    moves = isinstance(request, AlterTopicRequest) and request.step is AlterStep.REPLICAS
+    grade = cluster.capabilities.validation[api_name(request)]
+    return grade is Validation.BROKER and not (moves and cluster.capabilities.backend == "kafka")
+
+
 def judge(cluster: Cluster, request: Request) -> ErrorCode:
     """The code of a dry run, which changes nothing."""
     before = comparable(cluster.read_state())
@@ -35,8 +49,12 @@ def judge(cluster: Cluster, request: Request) -> ErrorCode:
 def refused(cluster: Cluster, request: Request) -> ErrorCode:
     """The code of a request that must fail, in a dry run as well, and change nothing."""
     before = comparable(cluster.read_state())
-    judged, done = judge(cluster, request), send(cluster, request)
-    assert judged == done.code != ErrorCode.NONE
+    if can_judge(cluster, request):
+        judged = judge(cluster, request)
+        assert judged == (done := send(cluster, request)).code != ErrorCode.NONE
+    else:
+        done = send(cluster, request)
+        assert done.code != ErrorCode.NONE
     assert comparable(cluster.read_state()) == before
     return done.code
 

@@ -14,7 +14,6 @@ from kgitops.cluster.embedded.records import (
 )
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PermissionType, ResourceType
-from kgitops.model.names import is_principal
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
 _log = logging.getLogger(__name__)
@@ -130,27 +129,25 @@ def _create(draft: Draft, binding: AclBinding | AclFilter) -> None:
             "An ACL to create can't have ANY, MATCH or UNKNOWN values.",
         )
     if not binding.resource_name:
-        raise Refusal(ErrorCode.INVALID_REQUEST, "Resource name should not be empty")
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid empty resource name")
     is_cluster = binding.resource_type is ResourceType.CLUSTER
     if is_cluster and binding.resource_name != CLUSTER_NAME:
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
             f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}",
         )
-    if not is_principal(binding.principal):
+    if ":" not in binding.principal:
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
             f"Could not parse principal from `{binding.principal}` (no colon is present "
             "separating the principal type from the principal name)",
         )
-    if not binding.host:
-        raise Refusal(ErrorCode.INVALID_REQUEST, "Host should not be empty")
     if binding not in draft.delta.acls:
         draft.write(AccessControlEntryRecord(binding=binding))
 
 
 def _delete(draft: Draft, wanted: AclFilter) -> DeletedAcls:
-    if wanted.resource_name == "":
+    if wanted.resource_name == "" and draft.options.seed:
         return DeletedAcls(
             result=RequestResult(
                 code=ErrorCode.INVALID_REQUEST, message="Resource name should not be empty"

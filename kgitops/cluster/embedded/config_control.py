@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
+from kgitops.cluster.embedded.broker_words import config_refusal
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.records import TOPIC, ConfigRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
@@ -13,7 +14,6 @@ from kgitops.model.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.topic_configs import (
     ConfigType,
-    config_problem,
     configs_problems,
     removed_config,
     topic_configs,
@@ -124,12 +124,9 @@ def check_topic_configs(
             if draft.options.vendor_configs and removed_config(key) is None:
                 continue
             raise Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {key}")
-        problem = config_problem(key, value)
-        if problem:
-            raise Refusal(
-                ErrorCode.INVALID_CONFIG,
-                f"Invalid value {value} for configuration {key}: {problem}",
-            )
+        refusal = config_refusal(key, value)
+        if refusal:
+            raise Refusal(ErrorCode.INVALID_CONFIG, refusal)
     problems = configs_problems(configs, broker_defaults=broker_defaults(draft), existing=before)
     for _, problem in problems:
         raise Refusal(ErrorCode.INVALID_CONFIG, problem)
@@ -216,9 +213,6 @@ def _check_broker_configs(configs: Mapping[str, str]) -> None:
     by_server_name = {config.server_default: key for key, config in topic_configs().items()}
     for key, value in configs.items():
         topic_key = by_server_name.get(key)
-        problem = None if topic_key is None else config_problem(topic_key, value)
-        if problem:
-            raise Refusal(
-                ErrorCode.INVALID_CONFIG,
-                f"Invalid value {value} for configuration {key}: {problem}",
-            )
+        refusal = None if topic_key is None else config_refusal(topic_key, value)
+        if refusal and topic_key:
+            raise Refusal(ErrorCode.INVALID_CONFIG, refusal.replace(topic_key, key))

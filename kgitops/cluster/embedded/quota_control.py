@@ -16,6 +16,7 @@ from kgitops.model.quotas import (
     ENTITY_TYPES,
     INTEGRAL_KEYS,
     IP,
+    IP_KEYS,
     ClientQuotaEntity,
     make_entity,
     quota_keys,
@@ -94,7 +95,8 @@ def alter(draft: Draft, alteration: QuotaAlteration) -> None:
     if len(set(keys)) < len(keys):
         raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate quota key.")
     for key, value in alteration.operations:
-        _check_quota(entity, key, value)
+        if value is not None or draft.options.seed:
+            _check_quota(entity, key, value)
     before = draft.delta.quotas.of(entity)
     for key, value in alteration.operations:
         if before.get(key) != value:
@@ -137,16 +139,25 @@ def _is_well_formed(parts: EntityParts) -> bool:
 
 
 def _checked_entity(parts: EntityParts) -> ClientQuotaEntity:
+    unknown = [kind for kind, _ in parts if kind not in ENTITY_TYPES]
+    if unknown:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST, f"Unhandled client quota entity type: {unknown[0]}"
+        )
+    if not parts:
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid empty client quota entity")
     if not _is_well_formed(parts):
         raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid client quota entity.")
     entity = make_entity(dict(parts))
     if len(entity) > 1 and any(kind == IP for kind, _ in entity):
         raise Refusal(
-            ErrorCode.INVALID_REQUEST, "Invalid quota entity combination: ip stands alone."
+            ErrorCode.INVALID_REQUEST,
+            "Invalid quota entity combination, IP entity shouldnot be combined with User or "
+            "ClientId",
         )
     for kind, name in entity:
         if name == "":
-            raise Refusal(ErrorCode.INVALID_REQUEST, f"Empty {kind} is not supported.")
+            raise Refusal(ErrorCode.INVALID_REQUEST, f"Empty {kind} not supported")
         if kind == IP and name is not None and not _is_ip_or_host(name):
             raise Refusal(
                 ErrorCode.INVALID_REQUEST, f"{name} is not a valid IP or resolvable host."
@@ -170,5 +181,13 @@ def _check_quota(entity: ClientQuotaEntity, key: str, value: float | None) -> No
         return
     if not math.isfinite(value) or value <= 0:
         raise Refusal(ErrorCode.INVALID_REQUEST, f"Quota {key} must be greater than 0")
-    if key in INTEGRAL_KEYS and value != math.floor(value):
-        raise Refusal(ErrorCode.INVALID_REQUEST, f"Configuration {key} must be a Long value")
+    if key not in INTEGRAL_KEYS:
+        return
+    if value != math.floor(value):
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"{key} cannot be a fractional value.")
+    kind, most = ("INT", 2**31 - 1) if key in IP_KEYS else ("LONG", 2**63 - 1)
+    if value > most:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            f"Proposed value for {key} is too large for a{'n' * (kind == 'INT')} {kind}.",
+        )

@@ -52,18 +52,17 @@ def delete_before(
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = draft.delta.topics.get(name)
     if topic is None or not 0 <= partition < len(topic.assignment):
-        raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {partition}.")
     if is_internal(name):
         raise Refusal(
-            ErrorCode.INVALID_TOPIC_EXCEPTION, f"Cannot delete records of internal topic {name}"
+            ErrorCode.INVALID_TOPIC_EXCEPTION, "Records of an internal topic can not be deleted."
         )
     if broker is not None and leader(draft.delta.brokers.all(), topic, partition) != broker:
         raise Refusal(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    if "delete" not in topic.configs.get("cleanup.policy", "delete"):
+    if topic.configs.get("cleanup.policy", "delete").strip() == "compact":
         raise Refusal(
             ErrorCode.POLICY_VIOLATION,
-            f"Records of partition {name}-{partition} can not be deleted due to the configured "
-            "policy",
+            "The topic's cleanup.policy does not let records be deleted.",
         )
     start, high_watermark, size = topic.offsets_of(partition)
     if offset == HIGH_WATERMARK:
@@ -71,8 +70,7 @@ def delete_before(
     if not 0 <= offset <= high_watermark:
         raise Refusal(
             ErrorCode.OFFSET_OUT_OF_RANGE,
-            f"The offset {offset} of partition {name}-{partition} is not within 0 and the high "
-            f"watermark {high_watermark}",
+            f"Partition {partition} has no offset {offset}.",
         )
     if offset <= start:
         return start

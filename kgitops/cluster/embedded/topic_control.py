@@ -10,13 +10,14 @@ from kgitops.cluster.embedded.assignments import (
     check_assignment,
     place_replicas,
 )
+from kgitops.cluster.embedded.broker_words import name_refusal
 from kgitops.cluster.embedded.config_control import check_topic_configs
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image import TopicImage
 from kgitops.cluster.embedded.records import MarkTopicRecord, RemoveTopicRecord, TopicRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.acls import Operation
-from kgitops.model.names import REGISTRY_TOPIC, topic_name_problem
+from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.topics import Assignment
 
@@ -102,9 +103,9 @@ def _check_may_create(draft: Draft, name: str) -> None:
 
 
 def _check_name(draft: Draft, name: str) -> None:
-    problem = topic_name_problem(name)
-    if problem:
-        raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    refusal = name_refusal(name)
+    if refusal:
+        raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, refusal)
     other = draft.delta.topics.colliding(name)
     if other is not None:
         raise Refusal(

@@ -6,7 +6,7 @@ from kafka.protocol.admin import CreatePartitionsRequest, IncrementalAlterConfig
 
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.kafka.write_answers import TIMEOUT_MS, answer
-from kgitops.cluster.kafka.write_batches import cut
+from kgitops.cluster.kafka.write_batches import MOST_RECORDS, TOO_LARGE, cut
 from kgitops.cluster.kafka.write_topic_ids import Found, find_topics
 from kgitops.model.requests import AlterTopicRequest
 from kgitops.model.results import RequestResult
@@ -27,7 +27,8 @@ def alter_configs(
         response = wire.send(
             IncrementalAlterConfigsRequest(
                 resources=[_resource(request) for request in batch], validate_only=validate_only
-            )
+            ),
+            again=validate_only,
         )
         rows = {row.resource_name: row for row in response.responses}
         return [answer(rows.get(request.topic), response) for request in batch]
@@ -41,18 +42,24 @@ def create_partitions(
     """Raise the number of partitions, the new ones where the plan says (A4-71, A4-72)."""
 
     def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
+        # Kafka 4 answers UNKNOWN_SERVER_ERROR to more records than it takes at once, and yet makes
+        # the first 10,000 partitions: such a request must not reach it.
+        topics = {
+            request.topic: _partitions(request, topic.partitions)
+            for request, topic in zip(batch, found, strict=True)
+            if request.requested_state.num_partitions - topic.partitions <= MOST_RECORDS
+        }
         response = wire.send(
             CreatePartitionsRequest(
-                topics=[
-                    _partitions(request, topic.partitions)
-                    for request, topic in zip(batch, found, strict=True)
-                ],
-                timeout_ms=TIMEOUT_MS,
-                validate_only=validate_only,
-            )
+                topics=list(topics.values()), timeout_ms=TIMEOUT_MS, validate_only=validate_only
+            ),
+            again=validate_only,
         )
         rows = {row.name: row for row in response.results}
-        return [answer(rows.get(request.topic), response) for request in batch]
+        return [
+            answer(rows.get(request.topic), response) if request.topic in topics else TOO_LARGE
+            for request in batch
+        ]
 
     return _each_same(wire, requests, _partition_records, send)
 
@@ -76,6 +83,9 @@ def _each_same(
             for request, topic in zip(batch, topics, strict=True)
             if isinstance(topic, Found)
         ]
+        if not same:
+            results += [topic for topic in topics if isinstance(topic, RequestResult)]
+            continue
         sent = iter(send([request for request, _ in same], [topic for _, topic in same]))
         results += [next(sent) if isinstance(topic, Found) else topic for topic in topics]
     return results

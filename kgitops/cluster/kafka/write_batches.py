@@ -3,11 +3,19 @@
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TypeVar
 
+from kgitops.model.results import ErrorCode, RequestResult
+
 T = TypeVar("T")
 
 # QuorumController.MAX_RECORDS_PER_USER_OP and ReplicationControlManager.MAX_PARTITIONS_PER_BATCH:
 # one more, and all of the request is refused (A4-03).
 MOST_RECORDS = 10_000
+
+TOO_LARGE = RequestResult(
+    code=ErrorCode.POLICY_VIOLATION,
+    message="Unable to perform excessively large batch operation.",
+)
+"""What a controller answers to that, where it does answer so."""
 
 
 def cut(

@@ -22,7 +22,8 @@ def alter_quotas(
         response = wire.send(
             AlterClientQuotasRequest(
                 entries=[_entry(request) for request in batch], validate_only=validate_only
-            )
+            ),
+            again=validate_only,
         )
         rows = {
             frozenset((part.entity_type, part.entity_name) for part in row.entity): row

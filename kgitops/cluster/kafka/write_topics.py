@@ -32,7 +32,8 @@ def create_topics(
                 timeout_ms=TIMEOUT_MS,
                 validate_only=validate_only,
                 min_version=_WITH_IDS,
-            )
+            ),
+            again=validate_only,
         )
         rows = {row.name: row for row in response.topics}
         for request in batch:
