@@ -12,7 +12,8 @@ from kgitops.sandbox.guard import Guard
 from kgitops.sandbox.jvm import BROKER, LOG4J2, Jvm
 from kgitops.sandbox.layout import Layout
 from kgitops.sandbox.ready import await_ready
-from kgitops.sandbox.storage import format_data, last_words, write_properties
+from kgitops.sandbox.storage import format_data, write_properties
+from kgitops.sandbox.words import first_words, last_words
 
 _HEAP_MB = {1: 1024, 3: 512}
 _TAKEN = "Address already in use"
@@ -99,7 +100,7 @@ class Sandbox:
             where += ["--command-config", str(self._admin_properties)]
         done = self.jvm.run(main, *where, *words, timeout_s=timeout_s)
         if done.returncode:
-            raise KgitopsError(f"{main} failed: {last_words(done.stdout + done.stderr)}")
+            raise KgitopsError(f"{main} failed: {first_words(done.stdout + done.stderr)}")
         return done.stdout
 
     def boot(self) -> None:

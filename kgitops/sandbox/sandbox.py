@@ -14,7 +14,7 @@ from kgitops.sandbox.jvm import Jvm
 from kgitops.sandbox.layout import CONTROLLER, Layout, listener_names
 from kgitops.sandbox.ports import free_ports
 from kgitops.sandbox.running import Sandbox
-from kgitops.sandbox.users import USERS
+from kgitops.sandbox.users import USERS, check_users
 
 __all__ = ["Sandbox", "start"]
 
@@ -44,9 +44,11 @@ def start(
     tried first.
 
     Raises:
+        UsageError: ``users`` can't be.
         KgitopsError: there is no Java, no download, or a broker died; the sentence says of what.
         UnreachableError: they run and don't answer.
     """
+    check_users(users)
     jvm = prepare_jvm(home, class_path, on_stage)
     certificates = issue_certificates(home / "tls", tuple(users)) if tls else None
     for attempt in range(1, _TRIES + 1):

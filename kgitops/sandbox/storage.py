@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.jvm import Jvm
+from kgitops.sandbox.words import first_words
 
 META = "meta.properties"
 _SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -33,23 +34,13 @@ def format_data(jvm: Jvm, folders: Mapping[int, Path], users: Mapping[str, str])
     config = str(folder / "server.properties")
     done = jvm.run("kafka.tools.StorageTool", "format", "-t", _new_id(), "-c", config, *scram)
     if done.returncode:
-        raise KgitopsError(f"Kafka can't format its data: {last_words(done.stderr + done.stdout)}")
+        raise KgitopsError(f"Kafka can't format its data: {first_words(done.stderr + done.stdout)}")
     for broker_id, other in others:
         shutil.copytree(folder / "data", other / "data")
         meta = other / "data" / META
         text = meta.read_text()
         text = re.sub(rf"(?m)^node\.id={first}$", f"node.id={broker_id}", text)
         meta.write_text(re.sub(r"(?m)^directory\.id=.*$", f"directory.id={_new_id()}", text))
-
-
-def last_words(log: str, lines: int = 3) -> str:
-    """The last lines of a log that aren't a stack trace."""
-    said = [line for line in log.splitlines() if line.strip() and not _is_trace(line)]
-    return " / ".join(line.strip() for line in said[-lines:]) or "it said nothing"
-
-
-def _is_trace(line: str) -> bool:
-    return bool(re.match(r"\s+at |\s+\.\.\. \d+ more", line))
 
 
 def _new_id() -> str:

