@@ -5,7 +5,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from kafka.errors import KafkaError
@@ -41,6 +41,7 @@ class Connections:
         self._sent = sent
         self._brokers: dict[int, Server] = {}
         self._links: dict[Server, Link] = {}
+        self._dialled: list[Link] = []
         self._favourite: Link | None = None
         self._locks: defaultdict[object, threading.Lock] = defaultdict(threading.Lock)
         self._net = NetworkSelector()
@@ -92,10 +93,11 @@ class Connections:
 
     def close(self) -> None:
         """Close every connection."""
-        for link in list(self._links.values()):
+        for link in self._dialled:
             link.close()
         self._net.stop(timeout_ms=_CLOSING_MS)
-        self._net.close()
+        with suppress(RuntimeError):  # it is still busy with an answer, and ends after it
+            self._net.close()
 
     @contextmanager
     def _alone(self, key: object, server: Server, deadline: float) -> Iterator[None]:
@@ -163,7 +165,8 @@ class Connections:
 
     def _open(self, server: Server, deadline: float) -> Link:
         options = self._options if server in self._servers else self._brokers_options
-        return open_link(self._net, server, options, deadline - _MARGIN_S)
+        made = self._dialled.append
+        return open_link(self._net, server, options, deadline - _MARGIN_S, made)
 
     def _kept(self, link: Link) -> Link:
         """The one connection to that server from now on."""

@@ -1,5 +1,6 @@
 """One connection to one server, made from kafka-python's parts."""
 
+import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
@@ -35,10 +36,17 @@ class NotSentError(Exception):
 class Link:
     """A connection that is ready for requests, and the server it leads to."""
 
-    def __init__(self, net: NetworkSelector, server: Server, connection: KafkaConnection) -> None:
+    def __init__(
+        self,
+        net: NetworkSelector,
+        server: Server,
+        connection: KafkaConnection,
+        sock: socket.socket,
+    ) -> None:
         self.server = server
         self._net = net
         self._connection = connection
+        self._sock = sock
 
     @property
     def is_good(self) -> bool:
@@ -79,7 +87,10 @@ class Link:
 
     def close(self) -> None:
         """Close it; what is on its way fails."""
-        _on(self._net, self._connection.close, Future())
+        done: Future[object] = Future()
+        _on(self._net, self._connection.close, done)
+        if done.done() and isinstance(done.exception(), NotSentError):
+            self._sock.close()  # kafka-python's thread has ended and can't do it any more
 
 
 class _LastWords:
@@ -104,8 +115,16 @@ class _Tls(_LastWords, KafkaSSLTransport):  # type: ignore[misc]
         KafkaTCPTransport.__init__(self, net, sock, host=host)
 
 
-def open_link(net: NetworkSelector, server: Server, options: WireOptions, deadline: float) -> Link:
+def open_link(
+    net: NetworkSelector,
+    server: Server,
+    options: WireOptions,
+    deadline: float,
+    dialled: Callable[[Link], None],
+) -> Link:
     """Connect, agree on versions and authenticate; blocks until ``deadline`` and a bit more.
+
+    ``dialled`` is told of the link as soon as there is one to close.
 
     Raises:
         ConnectionFailedError: one of the three fails.
@@ -121,6 +140,8 @@ def open_link(net: NetworkSelector, server: Server, options: WireOptions, deadli
     kind = _Tls if "tls" in options else _Tcp
     transport = kind(net, sock, server.host)
     connection = KafkaConnection(net, node_id=str(server), **_settings(options))
+    link = Link(net, server, connection, sock)
+    dialled(link)
     ready: Future[object] = Future()
 
     def begin() -> None:
@@ -129,7 +150,6 @@ def open_link(net: NetworkSelector, server: Server, options: WireOptions, deadli
         net.call_soon(lambda: connection.initialize(timeout_at=deadline))
 
     _on(net, begin, ready)
-    link = Link(net, server, connection)
     try:
         ready.result(max(0.0, deadline - time.monotonic()) + 1)
     except Exception as error:

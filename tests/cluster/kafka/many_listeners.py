@@ -1,5 +1,6 @@
 """One real broker with a listener for every way to connect, and for every way to fail."""
 
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,7 +173,8 @@ def _add_scram_users(servers: str) -> None:
         UserScramCredentialUpsertion,
     )
 
-    admin = AdminClient({"bootstrap.servers": servers})
+    silent = logging.getLogger("silent")
+    admin = AdminClient({"bootstrap.servers": servers}, logger=silent)
     for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
         info = ScramCredentialInfo(mechanism, 4096)
         changes = [UserScramCredentialUpsertion(user, info, PASSWORD.encode()) for user in USERS]

@@ -1,5 +1,6 @@
 """Requests over real connections, and what becomes of them when a connection breaks."""
 
+import gc
 import signal
 import subprocess
 import sys
@@ -286,11 +287,17 @@ def wait_until(holds, seconds: float = 30) -> None:
     raise AssertionError("it never came true")
 
 
-def test_closing_leaves_no_thread(broker: str):
+def test_closing_leaves_no_thread_and_no_socket(broker: str):
+    """Nor does a server that is still waited for hold them."""
     before = set(threading.enumerate())
-    with connected(broker, "127.0.0.1:1") as wire:
-        wire.send(ask_for("a"), to=1)
+    with proxy(broker, hold={API_VERSIONS}) as silent:
+        during = set(threading.enumerate())
+        with connected(silent.server, broker) as wire:
+            wire.send(ask_for("a"), to=1)
+            assert API_VERSIONS in silent.seen
+        wait_until(lambda: not set(threading.enumerate()) - during)
     wait_until(lambda: not set(threading.enumerate()) - before)
-    wire.close()
     with pytest.raises(UnreachableError):
         wire.send(ask_for("a"), timeout_ms=100)
+    del wire
+    gc.collect()  # an open socket would warn now, and a warning fails the test
