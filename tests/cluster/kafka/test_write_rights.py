@@ -1,0 +1,162 @@
+"""Who may not change a real cluster: what is answered, and what a plan says of it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from builders import a_desired, a_quota, a_topic, plan_of
+from cluster.kafka.test_read_rights import READ_ONLY, alice, right
+from cluster_contract.contract import alteration, binding, creation, done, send, wait
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.port import Cluster
+from kgitops.model.acls import Operation, ResourceType
+from kgitops.model.capabilities import Validation
+from kgitops.model.quotas import make_entity
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+    api_name,
+)
+from kgitops.model.results import ErrorCode
+from kgitops.model.topics import TopicState
+from kgitops.plan.plan import Plan
+from kgitops.report.render_text import render_text
+from kgitops.sandbox.sandbox import Sandbox
+from kgitops.workflow.broker_checks import validate_on_brokers
+
+ONE = ((1,), (1,))
+ALICE = "User:alice"
+
+
+@pytest.fixture(scope="module")
+def sandbox(own_kafka) -> Sandbox:
+    """One broker that lets nobody do anything without an ACL."""
+    return own_kafka(sasl=True)
+
+
+@pytest.fixture(scope="module")
+def admin(sandbox: Sandbox) -> Iterator[Cluster]:
+    """The administrator, and a topic."""
+    cluster = connect(f"kafka://{sandbox.servers}", configs=sandbox.configs, base=Path())
+    done(cluster, creation("orders", ONE), lambda state: "orders" in state.topics)
+    yield cluster
+    cluster.close()
+
+
+def everything(topic: TopicState) -> Sequence[Request]:
+    """One request of each kind."""
+    assert topic.topic_id
+    return (
+        creation("new", ONE),
+        alteration(topic, AlterStep.CONFIGS, configs={"retention.ms": "1"}),
+        alteration(topic, AlterStep.PARTITIONS, assignment=(*ONE, (1,))),
+        alteration(topic, AlterStep.REPLICAS, assignment=((2,), (1,))),
+        DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id),
+        DeleteRecordsRequest(
+            topic=topic.name, topic_id=topic.topic_id, deleted_message_offsets={0: 0}
+        ),
+        CreateAclRequest(binding=binding()),
+        DeleteAclRequest(binding=binding()),
+        AlterClientQuotaRequest(
+            entity=make_entity({"user": "a"}), quotas={"producer_byte_rate": 1.0}
+        ),
+    )
+
+
+def refusals(cluster: Cluster, topic: TopicState) -> list[tuple[str, ErrorCode]]:
+    answers = []
+    for request in everything(topic):
+        (result,) = cluster.execute([request], validate_only=False, principal=ALICE)
+        answers.append((api_name(request), result.code))
+    return answers
+
+
+def test_without_the_right_nothing_is_changed_and_the_embedded_cluster_says_the_same(
+    sandbox: Sandbox, admin: Cluster
+) -> None:
+    """A4-32, A4-64, A4-79, A4-88, F590-52, as KRaft answers (C-04, C-05, C-11)."""
+    embedded = connect(
+        "embedded:?brokers=1&compat=kraft&authorizer=acls&superUsers=User:admin", base=Path()
+    )
+    made = embedded.execute(
+        [creation("orders", ONE), *(CreateAclRequest(binding=item) for item in READ_ONLY)],
+        validate_only=False,
+        principal="User:admin",
+    )
+    assert all(result.ok for result in made)
+    expected = refusals(embedded, embedded.read_state().topics["orders"])
+    with alice(sandbox, admin, *READ_ONLY) as cluster:
+        assert refusals(cluster, admin.read_state().topics["orders"]) == expected
+    assert {code for _, code in expected} == {
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    }
+    assert admin.read_state().topics.keys() == {"orders"}
+
+
+def planned(cluster: Cluster) -> Plan:
+    desired = a_desired(
+        a_topic("new", assignment=ONE),
+        a_topic("orders", partitions=3, replication_factor=1),
+        a_quota(),
+    )
+    return validate_on_brokers(plan_of(desired, cluster.read_state()), cluster)
+
+
+def labels(plan: Plan) -> dict[str, Validation]:
+    return {api_name(item.request): item.validated for item in plan.requests}
+
+
+def test_a_read_only_principal_plans_and_is_told_what_nobody_checked(
+    sandbox: Sandbox, admin: Cluster
+) -> None:
+    """Said once for each right that is missing; neither refused nor passed."""
+    with alice(sandbox, admin, *READ_ONLY) as cluster:
+        plan = planned(cluster)
+    assert set(labels(plan).values()) == {Validation.CLIENT}
+    assert not plan.findings
+    text = render_text(plan, width=160)
+    for sentence in (
+        "the brokers did not check 1 CreateTopic request: they answered "
+        "TOPIC_AUTHORIZATION_FAILED (29); they check it for a principal with Create on the cluster "
+        "or on the topic",
+        "did not check 1 AlterTopic request: they answered TOPIC_AUTHORIZATION_FAILED (29); they "
+        "check it for a principal with Alter on the topic",
+        "did not check 1 AlterClientQuota request: they answered CLUSTER_AUTHORIZATION_FAILED "
+        "(31); they check it for a principal with AlterConfigs on the cluster",
+    ):
+        assert sentence in " ".join(text.split())
+
+
+def test_what_a_right_allows_to_be_checked_is_checked(sandbox: Sandbox, admin: Cluster) -> None:
+    create = right(ResourceType.TOPIC, "new", Operation.CREATE)
+    with alice(sandbox, admin, *READ_ONLY, create) as cluster:
+        wait(cluster, lambda _: send(cluster, creation("new", ONE), validate_only=True).ok)
+        assert labels(planned(cluster)) == {
+            "CreateTopic": Validation.BROKER,
+            "AlterTopic": Validation.CLIENT,
+            "AlterClientQuota": Validation.CLIENT,
+        }
+
+
+def test_a_refusal_of_the_brokers_stands_at_its_document_in_their_words(admin: Cluster) -> None:
+    """Something that only brokers know: whether they have tiered storage."""
+    tiered = a_topic("tiered", assignment=ONE, configs={"remote.storage.enable": "true"})
+    plan = plan_of(a_desired(tiered, a_topic("plain", assignment=ONE)), admin.read_state())
+    assert not plan.findings
+    checked = validate_on_brokers(plan, admin)
+    (finding,) = checked.findings
+    assert str(finding.source) == "tiered.yaml:1:1"
+    assert "INVALID_CONFIG (40): Tiered Storage functionality is disabled in the broker" in str(
+        finding
+    )
+    creations = [item for item in checked.requests if isinstance(item.request, CreateTopicRequest)]
+    assert {item.validated for item in creations} == {Validation.BROKER}
+    assert admin.read_state().topics.keys() == {"orders"}
