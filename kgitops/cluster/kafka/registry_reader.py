@@ -176,6 +176,9 @@ class RegistryReader:
         )
         answer = self._ask(topic, request)
         _check(answer.error_code)
+        if not answer.responses:
+            # So Kafka answers a Fetch while the client is above its quota: not even an offset.
+            raise MovedError("a client quota throttles this principal or client id")
         part = answer.responses[0].partitions[0]
         _check(part.error_code)
         return part
