@@ -5,6 +5,7 @@ from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionTyp
 from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
+from kgitops.model.source import Finding
 from kgitops.plan import risks
 from kgitops.plan.acl_guards import ResourcesInUse
 from kgitops.plan.normal_form import acl_view
@@ -38,7 +39,22 @@ def plan_acls(desired: DesiredState, current: ClusterState, ownership: Ownership
     for removal in find_removals("acl/", declared, planning):
         _remove(planning, removal, found.get(removal.address))
     planning.keep_others(dict.fromkeys(found), declared)
+    if not current.has_authorizer:
+        planning.outcome.findings += [
+            _unkept(change) for change in planning.outcome.changes if change.requests
+        ]
     return planning.outcome
+
+
+def _unkept(change: Change) -> Finding:
+    """That a binding can't be made where brokers keep none; removing one needs no request there."""
+    return Finding(
+        source=change.source,
+        problem=f"{change.address} can't be made: the cluster has no authorizer, so its brokers "
+        "keep no ACLs (SECURITY_DISABLED)",
+        advice="set authorizer.class.name on the brokers, or leave the ACL out for this cluster "
+        "with metadata.clusters",
+    )
 
 
 def _create(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse) -> None:

@@ -22,6 +22,7 @@ WINDOW = 100
 
 _IN_FLIGHT = 4
 _MOST_CONNECTIONS = 8
+_PATIENCE_MS = 10_000
 _TOPIC, _BROKER = 2, 4  # org.apache.kafka.common.config.ConfigResource.Type
 _OWN = 1  # org.apache.kafka.clients.admin.ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG
 _VERSION = 4
@@ -85,7 +86,8 @@ def _ask(
             request = _request(window, broker if place == 0 else None)
             yield with_body(request, _VERSION, decode)
 
-    return wire.send_all(requests(), kept, to=broker, window=_IN_FLIGHT)
+    patience_ms = None if broker is None else _PATIENCE_MS  # another can take over its share
+    return wire.send_all(requests(), kept, to=broker, window=_IN_FLIGHT, timeout_ms=patience_ms)
 
 
 def _request(topics: Sequence[str], broker: int | None) -> Message:
