@@ -83,11 +83,12 @@ class Transactions:
             last = self._send(entries)
             what = "whether it was written is unknown"
             self._patiently(self._producer.commit_transaction, _TRANSACTION_S)
-        except self._raised as error:
+        except (self._raised, SystemError) as error:
+            problem = self._error_of(error)
             self._failure = _meaning(
-                error.args[0], f"the registry {REGISTRY_TOPIC} can't be written, and {what}"
+                problem, f"the registry {REGISTRY_TOPIC} can't be written, and {what}"
             )
-            self._abort(error.args[0])
+            self._abort(problem)
             raise self._failure from error
         return Written(offset=last.offset() or 0, timestamp_ms=last.timestamp()[1], sent_at=sent_at)
 
@@ -137,6 +138,20 @@ class Transactions:
                     raise
             else:
                 return
+
+    def _error_of(self, raised: BaseException) -> "KafkaError":
+        """What librdkafka says.
+
+        confluent-kafka raises a fatal error in the middle of its callbacks, and goes on to call
+        them: of that Python makes a SystemError, whose cause is the error.
+        """
+        found: BaseException | None = raised
+        while found is not None and not isinstance(found, self._raised):
+            found = found.__cause__
+        if found is None:
+            raise raised
+        error: KafkaError = found.args[0]
+        return error
 
     def _abort(self, error: "KafkaError") -> None:
         """End the transaction if that can still be done, so that readers need not wait for it."""

@@ -16,21 +16,13 @@ import json
 import sys
 import time
 
-from cluster.kafka.registry_logs import open_log
+from cluster.kafka.registry_logs import JustTheRegistry, open_log
 
 from kgitops.apply.lock import Lock, acquire
 from kgitops.apply.settings import ApplySettings, SystemClock
 from kgitops.apply.surroundings import Surroundings
-from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
 from kgitops.model.errors import KgitopsError
 from kgitops.model.names import REGISTRY_TOPIC
-
-
-class _JustTheRegistry:
-    """As much of a cluster as a lock needs."""
-
-    def __init__(self, registry: KafkaRegistryLog) -> None:
-        self.registry = registry
 
 
 class Contender:
@@ -42,7 +34,7 @@ class Contender:
         self.lock: Lock | None = None
         self.written = 0
         self.around = Surroundings(
-            cluster=_JustTheRegistry(self.log),  # type: ignore[arg-type]
+            cluster=JustTheRegistry(self.log),  # type: ignore[arg-type]
             settings=ApplySettings(lease_ms=int(lease_ms), timeout_ms=int(timeout_ms)),
             clock=SystemClock(),
             on_event=lambda _: None,

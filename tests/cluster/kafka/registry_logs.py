@@ -36,6 +36,13 @@ def open_log(
     return KafkaRegistryLog(wire, librdkafka_configs(servers, configs or {}), **options), wire
 
 
+class JustTheRegistry:
+    """As much of a cluster as a lock needs."""
+
+    def __init__(self, registry: KafkaRegistryLog) -> None:
+        self.registry = registry
+
+
 class Logs:
     """Opens logs on one cluster, each as another process would; closes them all."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from cluster.kafka.registry_logs import (
     Driver,
+    JustTheRegistry,
     Logs,
     await_true,
     logs_on,
@@ -15,7 +16,7 @@ from kafka.protocol.admin import CreateAclsRequest
 from kafka_clusters import StartKafka
 from kafka_wiping import wipe
 
-from kgitops.apply.lock import acquire
+from kgitops.apply.lock import Lock, acquire
 from kgitops.apply.run_records import latest_values
 from kgitops.apply.settings import ApplySettings, SystemClock
 from kgitops.apply.surroundings import Surroundings
@@ -121,14 +122,9 @@ def test_who_may_write_the_registry_but_not_make_it_is_told(logs: Logs) -> None:
     assert logs.open().read() is None
 
 
-class _JustTheRegistry:
-    def __init__(self, registry: KafkaRegistryLog) -> None:
-        self.registry = registry
-
-
 def surroundings(log: KafkaRegistryLog) -> Surroundings:
     return Surroundings(
-        cluster=_JustTheRegistry(log),  # type: ignore[arg-type]
+        cluster=JustTheRegistry(log),  # type: ignore[arg-type]
         settings=ApplySettings(lease_ms=60_000, timeout_ms=5_000),
         clock=SystemClock(),
         on_event=lambda _: None,
@@ -143,6 +139,8 @@ def test_compaction_in_the_middle_of_a_lock_changes_nothing(logs: Logs) -> None:
     set_configs(logs.wire(), segment_ms="50", min_cleanable_dirty_ratio="0.01")
     lock = acquire(surroundings(log), holder="User:holder")
     assert lock
+    patient = Lock(logs.open(), holder="User:patient", settings=surroundings(log).settings)
+    patient.claim("2026-11-21T09:12:07Z")
     (first,) = [entry for entry in log.read() or () if entry.key.startswith("lock/")]
     owner = Owner(project="uid", topic_id="t", last_applied={"n": 1})
     numbers = iter(range(1_000_000))
@@ -173,6 +171,10 @@ def test_compaction_in_the_middle_of_a_lock_changes_nothing(logs: Logs) -> None:
     state = fresh.read_state()
     assert state
     assert state.owners.keys() == {"topic/kept", f"topic/gone-{last}"}
+    patient._catch_up()
+    with pytest.raises(LockedError, match="locked by User:holder"):
+        patient.safe_from_ms()
+    patient.release()
     with pytest.raises(LockedError, match="locked by User:holder"):
         acquire(surroundings(fresh), holder="User:other")
     lock.append([])
