@@ -1,0 +1,35 @@
+"""Applies a saved plan in a process of its own, under a short lease, to be killed while data moves.
+
+python moving_driver.py SERVERS PLAN
+"""
+
+import sys
+from pathlib import Path
+
+from kgitops.apply.applier import apply_plan
+from kgitops.apply.settings import ApplySettings, SystemClock
+from kgitops.cluster.connect import connect
+from kgitops.policy.approval import approve
+from kgitops.workflow.saved_plan import load_plan
+
+SHORT = ApplySettings(timeout_ms=10_000, lease_ms=15_000)
+
+
+def main(servers: str, plan: str) -> None:
+    """Apply the plan; nobody is told of anything."""
+    cluster = connect(f"kafka://{servers}", configs={}, base=Path())
+    result = apply_plan(
+        approve(load_plan(Path(plan))),
+        cluster,
+        settings=SHORT,
+        clock=SystemClock(),
+        holder="the one who was killed",
+        run_id="killed",
+        on_event=lambda _: None,
+        interrupted=lambda: None,
+    )
+    sys.exit(int(result.verdict.exit))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
