@@ -87,7 +87,7 @@ class Cluster(Protocol):
         """What these topics hold and who reads them; one that does not exist is left out.
 
         It is asked only of topics where it matters, for on a real cluster it costs as much as all
-        the rest (docs/decisions/0007). What can't be told is None, and why is said beside it.
+        the rest (docs/decisions/0010). What can't be told is None, and why is said beside it.
 
         Raises:
             UnreachableError: nothing of it can be read.

@@ -1,4 +1,4 @@
-"""When a plan asks how topics are used: docs/decisions/0007."""
+"""When a plan asks how topics are used: docs/decisions/0010."""
 
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
