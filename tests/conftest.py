@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 
 import pytest
-from kafka_clusters import group_kafka_tests, kafka, kafka_cluster, own_kafka
+from kafka_clusters import download_kafka, group_kafka_tests, kafka, kafka_cluster, own_kafka
 
 __all__ = ["kafka", "kafka_cluster", "own_kafka"]
 
@@ -31,6 +31,11 @@ def _stores_are_closed() -> Iterator[None]:
     for connection in _opened[before:]:
         connection.close()
     del _opened[before:]
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """What tests need and no package brings."""
+    download_kafka(session.config)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -8,13 +8,17 @@ module that uses ``own_kafka`` stay together.
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import pytest
+from rich.console import Console
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
-from kgitops.sandbox.sandbox import Sandbox, start
+from kgitops.model.errors import KgitopsError
+from kgitops.sandbox.jars import libs_folder
+from kgitops.sandbox.sandbox import Sandbox, prepare_jvm, start
 
 
 class StartKafka(Protocol):
@@ -55,6 +59,20 @@ def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartKafka]:
     yield start_one
     for sandbox in started:
         sandbox.kill_all()
+
+
+def download_kafka(config: pytest.Config) -> None:
+    """Before the first test that a machine ever runs, with progress: later nobody would see it."""
+    in_worker = hasattr(config, "workerinput")
+    if in_worker or config.option.collectonly or libs_folder().is_dir():
+        return
+    console = Console(stderr=True, markup=False)
+    with TemporaryDirectory() as home, console.status("") as status:
+        tell = status.update if console.is_terminal else console.print
+        try:
+            prepare_jvm(Path(home), (), tell)
+        except KgitopsError as error:
+            console.print(f"Tests on a real Kafka will fail: {error}")
 
 
 def group_kafka_tests(items: list[pytest.Item]) -> None:

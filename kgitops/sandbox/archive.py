@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from filelock import FileLock
-
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.guard import Guard
 from kgitops.sandbox.jvm import Jvm
 from kgitops.sandbox.layout import CONTROLLER, Layout
+from kgitops.sandbox.locking import alone
 from kgitops.sandbox.ports import free_ports
 from kgitops.sandbox.running import Sandbox
 
@@ -25,7 +24,7 @@ def with_archive(jvm: Jvm, on_stage: Callable[[str], None]) -> Jvm:
     """
     archive = jvm.libs.parent / f"{jvm.libs.name}-{_java_key(jvm.java)}.jsa"
     if not archive.exists():
-        with FileLock(f"{archive}.lock"):
+        with alone(archive):
             if not archive.exists():
                 on_stage("preparing faster starts of Kafka (once on this machine)")
                 _make(jvm, archive)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from filelock import FileLock
 from platformdirs import user_cache_path
 
 from kgitops.model.errors import KgitopsError
+from kgitops.sandbox.locking import alone
 from kgitops.sandbox.pinned import Jar, pinned_jars
 
 KAFKA = "4.3.0"
@@ -45,9 +45,7 @@ def fetch_jars(
     """
     if folder.is_dir():
         return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    on_stage(f"waiting for another process that downloads {what}")
-    with FileLock(folder.with_name(f"{folder.name}.lock")):
+    with alone(folder, lambda: on_stage(f"waiting for another process that downloads {what}")):
         if not folder.is_dir():
             part = folder.with_name(f"{folder.name}.part")
             shutil.rmtree(part, ignore_errors=True)  # of a download that was killed

@@ -1,17 +1,16 @@
 """The one sandbox that outlives its command: started, found and stopped by ``kgitops sandbox``."""
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from filelock import FileLock
 from platformdirs import user_state_path
 
 from kgitops.model.errors import UsageError
 from kgitops.sandbox.guard import Guard
 from kgitops.sandbox.layout import CONTROLLER
+from kgitops.sandbox.locking import alone
 from kgitops.sandbox.ports import is_free
 from kgitops.sandbox.running import Sandbox
 from kgitops.sandbox.sandbox import choose_ports, prepare_jvm, start
@@ -38,7 +37,7 @@ def start_service(
         KgitopsError: it can't be started.
         UnreachableError: it runs and does not answer.
     """
-    with _alone(home):
+    with alone(home):
         found = load(home)
         if found is None:
             shutil.rmtree(home, ignore_errors=True)  # what a start that failed left for its reader
@@ -73,7 +72,7 @@ def stop_service(home: Path, *, keep: bool) -> Sandbox | None:
     Raises:
         KgitopsError: what it left can't be read.
     """
-    with _alone(home):
+    with alone(home):
         found = load(home)
         if found:
             found.stop()
@@ -112,11 +111,3 @@ def _check_same(found: Sandbox, *, brokers: int, sasl: bool) -> None:
         f"there is a sandbox that was started with {option}; start it so, or delete it and its "
         "data with: kgitops sandbox stop"
     )
-
-
-@contextmanager
-def _alone(home: Path) -> Iterator[None]:
-    """One command at a time: who comes second finds what the first has done."""
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(home.with_name(f"{home.name}.lock")):
-        yield

@@ -111,7 +111,7 @@ def completed(line: str, folder: Path) -> list[str]:
     ("line", "offered"),
     [
         ("kgitops pl", ["plan"]),
-        ("kgitops s", ["show", "snapshot", "schema"]),
+        ("kgitops s", ["show", "snapshot", "schema", "sandbox"]),
         ("kgitops plan --det", ["--detailed-exitcode"]),
         ("kgitops plan --format m", ["markdown"]),
         ("kgitops apply --format j", ["json"]),

