@@ -316,3 +316,36 @@ def test_of_two_processes_that_start_together_exactly_one_wins(tmp_path: Path) -
         cluster = open_cluster(path)
         assert len(cluster.read_state().topics) == 1
         cluster.close()
+
+
+def test_who_was_suspended_before_the_fence_does_not_shut_out_who_came_after() -> None:
+    clock = FakeClock()
+    cluster = FaultyCluster(open_cluster(clock=clock))
+    fenced: list[str] = []
+    cluster.before_fence = lambda: fenced.append("yes")
+    slow = Lock(cluster.registry, holder="User:slow", settings=SETTINGS)
+    slow.claim("2026-11-21T09:12:07Z")
+    slow.safe_from_ms()
+    clock.sleep(2 * SETTINGS.lease_ms / 1000)
+    _acquired(_around(cluster.real, clock), "User:next")
+    with pytest.raises(LockedError, match="User:next took the lock over"):
+        slow.take_over()
+    assert fenced == []
+
+
+def test_a_lease_that_was_used_up_by_writing_is_renewed_before_a_request_is_sent() -> None:
+    clock = FakeClock()
+    cluster = FaultyCluster(open_cluster(clock=clock))
+    plan = prepare(cluster, clock)
+    left_ms: list[int] = []
+    cluster.before_send = lambda _: left_ms.append(_lease_left_ms(cluster))
+
+    def slow(records: object) -> None:
+        if "run/run-1" in dict(records):
+            clock.sleep((SETTINGS.lease_ms - SETTINGS.timeout_ms) / 1000 + 1)
+
+    cluster.after_append = slow
+    result = Apply(cluster=cluster, clock=clock).plan(plan)
+    assert result.verdict.exit is ExitCode.SUCCESS
+    assert left_ms
+    assert min(left_ms) > SETTINGS.timeout_ms

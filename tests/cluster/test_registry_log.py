@@ -11,7 +11,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Surroundings
 from kgitops.cluster.registry import meta_record, owner_record, project_record
-from kgitops.model.errors import SafetyError
+from kgitops.model.errors import LockedError, SafetyError
 from kgitops.model.registry import Owner
 
 NOON_MS = int(NOON.timestamp() * 1000)
@@ -170,3 +170,22 @@ def test_what_is_read_batch_by_batch_is_what_is_read_at_once(tmp_path: Path):
 
 def an_owner_of(project: str) -> Owner:
     return Owner(project=project, last_applied={"kind": "Topic"}, topic_id="t")
+
+
+def test_only_the_last_to_fence_may_write(tmp_path: Path):
+    with closing(boot(tmp_path / "a.db")) as one, closing(boot(tmp_path / "a.db")) as two:
+        one.registry.append([meta_record()])
+        one.registry.fence()
+        one.registry.append([("run/1", entry(1))])
+        two.registry.append([("lock/contender", entry(2))])
+        two.registry.fence()
+        before = contents(two)
+        with pytest.raises(LockedError, match="taken the registry over"):
+            one.registry.append([("run/1", entry(3))])
+        assert contents(two) == before
+        two.registry.append([("run/2", entry(4))])
+        one.registry.unfence()
+        one.registry.append([("lock/one", entry(5))])
+        one.registry.fence()
+        with pytest.raises(LockedError):
+            two.registry.append([("run/2", entry(6))])

@@ -83,3 +83,19 @@ def test_it_is_no_topic_of_the_users(cluster: Cluster):
     cluster.registry.append([project_record("uid", "payments")])
     topic = cluster.read_state().topics.get(REGISTRY_TOPIC)
     assert topic is None or topic.internal
+
+
+def test_who_fences_writes_on(cluster: Cluster):
+    cluster.registry.append([("lock/a", {"schema_version": 1})])
+    cluster.registry.fence()
+    pieces = [(f"run/1/plan/{n}", {"schema_version": 1, "text": "x" * 100_000}) for n in range(20)]
+    last = cluster.registry.append([*pieces, ("run/1", {"schema_version": 1})])
+    entries = cluster.registry.read()
+    assert entries is not None
+    assert (entries[-1].offset, entries[-1].key) == (last, "run/1")
+    assert latest(cluster).keys() == {META_KEY, "lock/a", "run/1", *(key for key, _ in pieces)}
+    cluster.registry.fence()
+    cluster.registry.append([("run/1", None)])
+    cluster.registry.unfence()
+    cluster.registry.append([("lock/a", None)])
+    assert [latest(cluster)[key] for key in ("run/1", "lock/a")] == [None, None]
