@@ -6,10 +6,18 @@ import pytest
 from cluster_contract.contract import PRINCIPAL, binding, done, send, wait
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import CLUSTER_NAME, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    OPERATIONS,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.results import ErrorCode
 
+NAMES = {ResourceType.CLUSTER: CLUSTER_NAME, ResourceType.USER: "User:billing"}
 READ, WRITE = binding(), binding(operation=Operation.WRITE)
 NEIGHBOURS = (
     replace(READ, pattern_type=PatternType.PREFIXED),
@@ -65,6 +73,31 @@ def test_a_bad_binding_is_refused_and_hides_no_other(cluster: Cluster, bad):
     codes = [result.code for result in results]
     assert codes == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.NONE]
     wait(cluster, lambda state: state.acls == {READ, WRITE})
+
+
+def test_every_kind_of_binding(cluster: Cluster):
+    """A4-95: each resource type, pattern, operation and permission that there is."""
+    everything = {
+        replace(
+            READ,
+            resource_type=resource_type,
+            resource_name=NAMES.get(resource_type, "orders"),
+            pattern_type=pattern_type,
+            operation=operation,
+            permission_type=permission_type,
+        )
+        for resource_type, operations in OPERATIONS.items()
+        for operation in (*operations, Operation.ALL)
+        for permission_type in PermissionType
+        for pattern_type in PatternType
+        if (resource_type, pattern_type) != (ResourceType.CLUSTER, PatternType.PREFIXED)
+    }
+    ordered = sorted(everything)
+    for kind, after in ((CreateAclRequest, everything), (DeleteAclRequest, {ordered[0]})):
+        requests = [kind(binding=item) for item in ordered if item not in after or len(after) > 1]
+        results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
+        assert {str(result) for result in results} == {"ok"}
+        wait(cluster, lambda state, after=after: state.acls == after)
 
 
 def test_bindings_of_the_cluster(cluster: Cluster):

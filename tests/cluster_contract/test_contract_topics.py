@@ -100,6 +100,44 @@ def test_results_are_in_order_and_one_failure_hides_no_other(cluster: Cluster):
     wait(cluster, lambda state: state.topics.keys() == {"a", "c"})
 
 
+def test_an_empty_batch_is_answered_so(cluster: Cluster):
+    """A4-08."""
+    for validate_only in (True, False):
+        assert not cluster.execute([], validate_only=validate_only, principal=PRINCIPAL)
+
+
+def test_what_is_asked_twice_in_a_batch_is_answered_twice(cluster: Cluster):
+    """A4-31, C-02: an object never stands twice in one request of Kafka's, which refuses that."""
+    results = cluster.execute([creation(), creation()], validate_only=False, principal=PRINCIPAL)
+    codes = [result.code for result in results]
+    assert codes == [ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS]
+    topic = wait(cluster, lambda state: "orders" in state.topics).topics["orders"]
+    assert topic.topic_id == results[0].topic_id
+    results = cluster.execute([deletion(topic)] * 2, validate_only=False, principal=PRINCIPAL)
+    codes = [result.code for result in results]
+    assert codes == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID]
+
+
+def test_no_topic_of_a_batch_hides_what_became_of_another(cluster: Cluster):
+    """A4-05: of three, one is gone, one is refused and one is altered."""
+    topics = [created(cluster, name) for name in ("gone", "refused", "altered")]
+    done(cluster, deletion(topics[0]), lambda state: "gone" not in state.topics)
+    values = ("1", "soon", "1")
+    requests = [
+        alteration(topic, CONFIGS, configs={"retention.ms": value})
+        for topic, value in zip(topics, values, strict=True)
+    ]
+    for validate_only in (True, False):
+        results = cluster.execute(requests, validate_only=validate_only, principal=PRINCIPAL)
+        assert [result.code for result in results] == [
+            ErrorCode.UNKNOWN_TOPIC_ID,
+            ErrorCode.INVALID_CONFIG,
+            ErrorCode.NONE,
+        ]
+    state = wait(cluster, lambda state: bool(state.topics["altered"].configs))
+    assert not state.topics["refused"].configs
+
+
 def test_configs_are_set_and_removed_and_others_left_alone(cluster: Cluster):
     """A4-74, A4-77, P201-27."""
     topic = created(cluster, "orders", retention_ms="1000", cleanup_policy="compact")

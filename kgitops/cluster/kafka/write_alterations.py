@@ -49,6 +49,8 @@ def create_partitions(
             for request, topic in zip(batch, found, strict=True)
             if request.requested_state.num_partitions - topic.partitions <= MOST_RECORDS
         }
+        if not topics:
+            return [TOO_LARGE for _ in batch]
         response = wire.send(
             CreatePartitionsRequest(
                 topics=list(topics.values()), timeout_ms=TIMEOUT_MS, validate_only=validate_only
