@@ -28,7 +28,7 @@ class KafkaRegistryLog:
     """Implements :class:`kgitops.cluster.port.RegistryLog` on one compacted topic.
 
     It is read and, by contenders, written over the wire; only the one writer that :meth:`fence`
-    makes is librdkafka's, which knows transactions (docs/decisions/0007).
+    makes is librdkafka's, which knows transactions (docs/decisions/0008).
     """
 
     def __init__(
