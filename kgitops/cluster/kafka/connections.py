@@ -14,7 +14,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.kafka.attempts import Attempt
 from kgitops.cluster.kafka.client_configs import WireOptions
-from kgitops.cluster.kafka.link import Link, Message, open_link
+from kgitops.cluster.kafka.link import Link, Message, NotSentError, open_link
 from kgitops.cluster.kafka.tls_errors import Server
 from kgitops.cluster.kafka.wire_errors import ConnectionFailedError, Stage
 
@@ -155,13 +155,17 @@ class Connections:
         """A new connection, and what its broker says about the others."""
         link = self._open(server, deadline)
         request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
-        left_s = deadline - _MARGIN_S - time.monotonic()
+        until = deadline - _MARGIN_S
         try:
-            answer = link.post(request, left_s * 1000, lambda: self._sent(request))
-            return link, answer.result(max(0.0, left_s) + _MARGIN_S)
-        except (KafkaError, TimeoutError) as error:
-            link.close()
-            raise ConnectionFailedError(server, Stage.FIRST_REQUEST, error) from error
+            answer = link.post(request, until, self._sent)
+            return link, answer.result(max(0.0, until - time.monotonic()) + _MARGIN_S)
+        except NotSentError:  # it was closed, unless there was no time left
+            is_late = time.monotonic() > until
+            error: Exception = TimeoutError() if is_late else ConnectionResetError()
+        except (KafkaError, TimeoutError) as failure:
+            error = failure
+        link.close()
+        raise ConnectionFailedError(server, Stage.FIRST_REQUEST, error)
 
     def _open(self, server: Server, deadline: float) -> Link:
         options = self._options if server in self._servers else self._brokers_options

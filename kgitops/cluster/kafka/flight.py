@@ -50,7 +50,6 @@ class Flight:
     deadline: float
     link: Link | None = None
     answer: "Future[Message]" = field(default_factory=Future)
-    has_left: bool = False
     is_lost: bool = False
     """Whether the broker may have to be looked for."""
     pause_s: float = 0.05

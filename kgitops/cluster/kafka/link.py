@@ -65,22 +65,24 @@ class Link:
             return None
 
     def post(
-        self, request: Message, timeout_ms: float, left: Callable[[], None]
+        self, request: Message, deadline: float, leaving: Callable[[Message], None]
     ) -> "Future[Message]":
-        """Send a request; ``left`` is called just before a byte of it may be on its way.
+        """Send a request; ``leaving`` is called just before a byte of it may be on its way.
 
-        The future fails with :class:`NotSentError` where none is: the connection is closed, or the
-        broker wants no request for a while.
+        The future fails with :class:`NotSentError` where none is: the connection is closed, the
+        broker wants no request for a while, or the deadline is past, when whoever asked may have
+        given up.
         """
         answer: Future[Message] = Future()
         connection = self._connection
 
         def begin() -> None:
-            if not connection.connected or connection.paused:
+            left_s = deadline - time.monotonic()
+            if not connection.connected or connection.paused or left_s <= 0:
                 answer.set_exception(NotSentError())
                 return
-            left()
-            _bridge(connection.send_request(request, timeout_ms), answer)
+            leaving(request)
+            _bridge(connection.send_request(request, left_s * 1000), answer)
 
         _on(self._net, begin, answer)
         return answer

@@ -171,15 +171,9 @@ class Wire:
             except ConnectionFailedError as error:
                 self._pause_or_give_up(flight, error)
         flight.link = link
-        flight.has_left = False
         # kafka-python notes the version in the request; another broker may know another.
         message = copy.copy(flight.request)
-
-        def left() -> None:
-            flight.has_left = True
-            self._count(message)
-
-        flight.answer = link.post(message, flight.left_s * 1000, left)
+        flight.answer = link.post(message, flight.deadline, self._count)
 
     def _link(self, flight: Flight) -> Link:
         if flight.to is None:
@@ -206,7 +200,7 @@ class Wire:
             except (IncompatibleBrokerVersion, InvalidReceiveError) as error:
                 raise unusable(flight, error) from error
             except (KafkaError, TimeoutError) as error:
-                if not flight.may_repeat and flight.has_left:
+                if not flight.may_repeat:
                     raise unknown_outcome(flight, error) from error
                 flight.is_lost = True
                 self._pause_or_give_up(flight, error)

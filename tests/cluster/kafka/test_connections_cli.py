@@ -85,7 +85,8 @@ def kgitops(project: Project, many: ManyListeners, *words: str) -> tuple[int, st
 def test_every_cluster_of_a_project_is_planned(project: Project, many: ManyListeners, cluster: str):
     code, said, complaint = kgitops(project, many, "plan", "-c", cluster)
     assert (code, complaint) == (0, "")
-    assert "topic/orders" in said
+    assert f"cluster={cluster} " in said
+    assert "+ topic orders" in said
 
 
 def test_a_wrong_password_is_one_sentence(project: Project, many: ManyListeners):
