@@ -90,7 +90,6 @@ def test_every_kind_of_binding(cluster: Cluster):
         for operation in (*operations, Operation.ALL)
         for permission_type in PermissionType
         for pattern_type in PatternType
-        if (resource_type, pattern_type) != (ResourceType.CLUSTER, PatternType.PREFIXED)
     }
     ordered = sorted(everything)
     for kind, after in ((CreateAclRequest, everything), (DeleteAclRequest, {ordered[0]})):

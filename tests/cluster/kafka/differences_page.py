@@ -1,5 +1,6 @@
 """The page ``docs/differences.md``: what two clusters answered, case by case."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -93,5 +94,5 @@ def _text(answers: tuple[str, ...] | None) -> str:
 
 
 def _shown(answer: str) -> str:
-    short = answer if len(answer) <= 300 else f"{answer[:300]}…"
+    short = re.sub(r"(x)\1{9,}", "xxx…", answer)
     return short.replace("|", "\\|").replace("<", "&lt;")

@@ -70,14 +70,13 @@ def rows(real: World) -> Iterator[list[Row]]:
     cluster = connect("embedded:?brokers=3&compat=kraft", base=Path())
     embedded = World(cluster)
     yield [
-        Row(case.rpc, case.name, _ask(embedded, case, number), _ask(real, case, number))
-        for number, case in enumerate(CASES)
+        Row(case.rpc, case.name, _ask(embedded, case), _ask(real, case)) for case in CASES
     ]
     cluster.close()
 
 
-def _ask(world: World, case: Case, number: int) -> Answers:
-    requests = case.prepare(world, f"case-{number}")
+def _ask(world: World, case: Case) -> Answers:
+    requests = case.prepare(world, re.sub("[^A-Za-z0-9]+", "-", case.label))
     judged = None
     if all(map(can_be_validated, requests)):
         judged = spelt(world.send(*requests, validate_only=True))

@@ -7,6 +7,7 @@ import pytest
 from builders import a_desired, a_quota, a_topic, plan_of
 from cluster.kafka.test_read_rights import READ_ONLY, alice, right
 from cluster_contract.contract import alteration, binding, creation, done, send, wait
+from java_classes import compile_java
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
@@ -35,10 +36,29 @@ ONE = ((1,), (1,))
 ALICE = "User:alice"
 
 
+POLICY = """
+import java.util.Map;
+import org.apache.kafka.common.errors.PolicyViolationException;
+import org.apache.kafka.server.policy.CreateTopicPolicy;
+
+public class OrderlyNames implements CreateTopicPolicy {
+    public void configure(Map<String, ?> configs) {}
+    public void close() {}
+    public void validate(RequestMetadata request) {
+        if (request.topic().startsWith("disorderly"))
+            throw new PolicyViolationException(
+                request.topic() + " is disorderly, on " + request.replicasAssignments());
+    }
+}
+"""
+
+
 @pytest.fixture(scope="module")
-def sandbox(own_kafka) -> Sandbox:
-    """One broker that lets nobody do anything without an ACL."""
-    return own_kafka(sasl=True)
+def sandbox(own_kafka, tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
+    """One broker that lets nobody do anything without an ACL, and has a policy of its own."""
+    classes = compile_java({"OrderlyNames": POLICY}, tmp_path_factory.mktemp("policy"))
+    policy = {"create.topic.policy.class.name": "OrderlyNames"}
+    return own_kafka(sasl=True, class_path=[classes], properties=policy)
 
 
 @pytest.fixture(scope="module")
@@ -147,16 +167,17 @@ def test_what_a_right_allows_to_be_checked_is_checked(sandbox: Sandbox, admin: C
 
 
 def test_a_refusal_of_the_brokers_stands_at_its_document_in_their_words(admin: Cluster) -> None:
-    """Something that only brokers know: whether they have tiered storage."""
+    """P108-21: what only brokers know, their policy and whether they have tiered storage."""
     tiered = a_topic("tiered", assignment=ONE, configs={"remote.storage.enable": "true"})
-    plan = plan_of(a_desired(tiered, a_topic("plain", assignment=ONE)), admin.read_state())
+    topics = tiered, a_topic("plain", assignment=ONE), a_topic("disorderly", assignment=ONE)
+    plan = plan_of(a_desired(*topics), admin.read_state())
     assert not plan.findings
     checked = validate_on_brokers(plan, admin)
-    (finding,) = checked.findings
-    assert str(finding.source) == "tiered.yaml:1:1"
-    assert "INVALID_CONFIG (40): Tiered Storage functionality is disabled in the broker" in str(
-        finding
-    )
+    policy, storage = map(str, checked.findings)
+    assert policy.startswith("disorderly.yaml:1:1: the broker refuses CreateTopic")
+    assert "POLICY_VIOLATION (44): disorderly is disorderly, on {0=[1], 1=[1]};" in policy
+    assert storage.startswith("tiered.yaml:1:1: ")
+    assert "INVALID_CONFIG (40): Tiered Storage functionality is disabled in the broker" in storage
     creations = [item for item in checked.requests if isinstance(item.request, CreateTopicRequest)]
     assert {item.validated for item in creations} == {Validation.BROKER}
     assert admin.read_state().topics.keys() == {"orders"}
