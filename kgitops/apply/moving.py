@@ -148,7 +148,8 @@ class Moves:
         left = sum(len(state.moving.get(topic, ())) for topic in topics)
         named = ", ".join(topics[:_NAMED])
         others = f" and {len(topics) - _NAMED:,} more topics" if len(topics) > _NAMED else ""
-        sentence = f"copying replicas of {named}{others}: {left:,} partitions left"
+        partitions = "1 partition" if left == 1 else f"{left:,} partitions"
+        sentence = f"copying replicas of {named}{others}: {partitions} left"
         if sentence != self._told:
             self._told = sentence
             steps = tuple(step.id for step in self.steps)

@@ -79,7 +79,7 @@ def add_throttles(
     needed = _needed(outcome.changes, current)
     moves = sorted({p.id for c in outcome.changes for p in c.requests if _is_move(p)})
     setting: dict[str, list[str]] = {}
-    for broker in current.brokers:
+    for broker in sorted(current.brokers, key=lambda broker: broker.id):
         needs = needed.get(broker.id, {}) if rate else {}
         mine = left.get(broker.id, {})
         if broker.fenced or not (needs or mine):
@@ -154,6 +154,7 @@ def _broker_change(
                 path=f"throttles.{key}",
                 before=before[key],
                 after=limited[key] if moves else restored[key],
+                risk=risks.REPLICATION_THROTTLE,
                 note="until the replicas have moved" if moves else "an unfinished run left it",
             )
             for key in sorted(limited)

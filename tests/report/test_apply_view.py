@@ -11,6 +11,7 @@ from kgitops.apply.events import (
     ApplyFinished,
     ApplyStarted,
     Event,
+    Noted,
     StepDone,
     StepFailed,
     StepStarted,
@@ -39,6 +40,10 @@ EVENTS: dict[str, tuple[Event, str]] = {
     "waiting": (
         Waiting(reason=WaitReason.VISIBLE, sentence="waiting for 2 ACLs", steps=("a", "b")),
         "waiting for 2 ACLs",
+    ),
+    "note": (
+        Noted(step="r2", address="broker/1", sentence="it stays so"),
+        "broker 1: it stays so",
     ),
     "apply_finished": (
         ApplyFinished(run_id="r", done=1, failed=1, not_attempted=1, verdict=PARTIAL),
