@@ -427,7 +427,7 @@ def clusters(draw: st.DrawFn) -> ClusterState:
 RESTORED = ("the value last applied is written", "either gone from the cluster or left out")
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(state=clusters())
 def test_any_cluster_exported_is_only_adopted_and_then_nothing_is_left_to_do(
     state: ClusterState, tmp_path_factory: pytest.TempPathFactory
