@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest
 
 from kgitops.cluster.kafka.wire import Message, Wire
-from kgitops.cluster.kafka.write_answers import NOT_ANSWERED, answer
+from kgitops.cluster.kafka.write_answers import NOT_ANSWERED, SEND_MS, answer
 from kgitops.cluster.kafka.write_batches import cut
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
@@ -49,7 +49,8 @@ def create_acls(wire: Wire, requests: Sequence[CreateAclRequest]) -> list[Reques
         response = wire.send(
             CreateAclsRequest(
                 creations=[_creation(request.binding) for request in batch], min_version=_WITH_USERS
-            )
+            ),
+            timeout_ms=SEND_MS,
         )
         results += _in_order(batch, response.results, response)
     return results
@@ -62,7 +63,8 @@ def delete_acls(wire: Wire, requests: Sequence[DeleteAclRequest]) -> list[Reques
         response = wire.send(
             DeleteAclsRequest(
                 filters=[_filter(request.binding) for request in batch], min_version=_WITH_USERS
-            )
+            ),
+            timeout_ms=SEND_MS,
         )
         rows = [_first_failure(row) for row in response.filter_results]
         results += _in_order(batch, rows, response)

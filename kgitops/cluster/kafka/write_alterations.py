@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from kafka.protocol.admin import CreatePartitionsRequest, IncrementalAlterConfigsRequest
 
 from kgitops.cluster.kafka.wire import Message, Wire
-from kgitops.cluster.kafka.write_answers import TIMEOUT_MS, answer
+from kgitops.cluster.kafka.write_answers import SEND_MS, TIMEOUT_MS, answer
 from kgitops.cluster.kafka.write_batches import MOST_RECORDS, TOO_LARGE, cut
 from kgitops.cluster.kafka.write_topic_ids import Found, find_topics
 from kgitops.model.requests import AlterTopicRequest
@@ -28,6 +28,7 @@ def alter_configs(
             IncrementalAlterConfigsRequest(
                 resources=[_resource(request) for request in batch], validate_only=validate_only
             ),
+            timeout_ms=SEND_MS,
             again=validate_only,
         )
         rows = {row.resource_name: row for row in response.responses}
@@ -55,6 +56,7 @@ def create_partitions(
             CreatePartitionsRequest(
                 topics=list(topics.values()), timeout_ms=TIMEOUT_MS, validate_only=validate_only
             ),
+            timeout_ms=SEND_MS,
             again=validate_only,
         )
         rows = {row.name: row for row in response.results}

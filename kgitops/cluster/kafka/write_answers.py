@@ -7,8 +7,12 @@ from kafka.errors import for_code
 from kgitops.cluster.kafka.wire import Message
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
-# What every change is given on the brokers. The wire waits longer, so that it is a broker that says
-# that the time is up (K-03: with 0 or less it would drop the request, C-08).
+# An apply counts on an answer, or none, within 30 seconds: its lock must not run out meanwhile. So
+# that is what a look at the topics and the change after it may take together. A change is given
+# less on the brokers than on the wire, so that it is a broker that says that the time is up (K-03:
+# with 0 or less it would drop the request, C-08).
+LOOK_MS = 7_000
+SEND_MS = 22_000
 TIMEOUT_MS = 20_000
 
 NOT_ANSWERED = RequestResult(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kafka.protocol.admin import AlterClientQuotasRequest
 
 from kgitops.cluster.kafka.wire import Message, Wire
-from kgitops.cluster.kafka.write_answers import answer
+from kgitops.cluster.kafka.write_answers import SEND_MS, answer
 from kgitops.cluster.kafka.write_batches import cut
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.results import RequestResult
@@ -23,6 +23,7 @@ def alter_quotas(
             AlterClientQuotasRequest(
                 entries=[_entry(request) for request in batch], validate_only=validate_only
             ),
+            timeout_ms=SEND_MS,
             again=validate_only,
         )
         rows = {

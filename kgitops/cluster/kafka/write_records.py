@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from kafka.protocol.admin import DeleteRecordsRequest as LeaderRequest
 
 from kgitops.cluster.kafka.wire import Message, Wire
-from kgitops.cluster.kafka.write_answers import TIMEOUT_MS, result_of
+from kgitops.cluster.kafka.write_answers import SEND_MS, TIMEOUT_MS, result_of
 from kgitops.cluster.kafka.write_batches import cut
 from kgitops.cluster.kafka.write_topic_ids import Found, find_topics
 from kgitops.model.requests import DeleteRecordsRequest
@@ -23,6 +23,7 @@ _LOOK_AGAIN = frozenset(
 )
 _PATIENCE_S = 5.0
 _PAUSE_S = 0.1
+_LEAST_MS = 1_000
 # Leaders answer with a code and no words (C-22).
 _WORDS = {
     ErrorCode.OFFSET_OUT_OF_RANGE: "Partition {partition} has no offset {offset}.",
@@ -50,21 +51,24 @@ def delete_records(wire: Wire, requests: Sequence[DeleteRecordsRequest]) -> list
 
 def _delete(wire: Wire, requests: Sequence[DeleteRecordsRequest]) -> list[RequestResult]:
     results: dict[str, RequestResult] = {}
-    deadline = time.monotonic() + _PATIENCE_S
+    started = time.monotonic()
+    deadline = started + SEND_MS / 1000
     left = list(requests)
     while True:
         topics = find_topics(wire, [(request.topic, request.topic_id) for request in left])
-        codes = _ask_leaders(wire, list(zip(left, topics, strict=True)))
+        codes = _ask_leaders(wire, list(zip(left, topics, strict=True)), deadline)
         for request, topic in zip(left, topics, strict=True):
             results[request.topic] = _whole(request, codes) if isinstance(topic, Found) else topic
         left = [request for request in left if results[request.topic].code in _LOOK_AGAIN]
-        if not left or time.monotonic() >= deadline:
+        if not left or time.monotonic() >= started + _PATIENCE_S:
             return [results[request.topic] for request in requests]
         time.sleep(_PAUSE_S)
 
 
 def _ask_leaders(
-    wire: Wire, asked: Sequence[tuple[DeleteRecordsRequest, Found | RequestResult]]
+    wire: Wire,
+    asked: Sequence[tuple[DeleteRecordsRequest, Found | RequestResult]],
+    deadline: float,
 ) -> Mapping[_Place, int]:
     """What is answered for each partition."""
     codes: dict[_Place, int] = {}
@@ -81,7 +85,8 @@ def _ask_leaders(
             else:
                 by_leader[leader][request.topic, partition] = offset
     for leader, offsets in by_leader.items():
-        response = wire.send(_leader_request(offsets), to=leader)
+        left_ms = max(_LEAST_MS, int((deadline - time.monotonic()) * 1000))
+        response = wire.send(_leader_request(offsets, left_ms), to=leader, timeout_ms=left_ms)
         codes |= {
             (topic.name, row.partition_index): row.error_code
             for topic in response.topics
@@ -90,7 +95,7 @@ def _ask_leaders(
     return codes
 
 
-def _leader_request(offsets: Mapping[_Place, int]) -> Message:
+def _leader_request(offsets: Mapping[_Place, int], left_ms: int) -> Message:
     topic = LeaderRequest.DeleteRecordsTopic
     by_topic: dict[str, list[Message]] = defaultdict(list)
     for (name, partition), offset in offsets.items():
@@ -98,7 +103,7 @@ def _leader_request(offsets: Mapping[_Place, int]) -> Message:
         by_topic[name].append(item)
     return LeaderRequest(
         topics=[topic(name=name, partitions=items) for name, items in by_topic.items()],
-        timeout_ms=TIMEOUT_MS,
+        timeout_ms=min(TIMEOUT_MS, left_ms),
     )
 
 

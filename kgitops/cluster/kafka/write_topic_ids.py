@@ -7,7 +7,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.kafka.uuids import to_text
 from kgitops.cluster.kafka.wire import Wire
-from kgitops.cluster.kafka.write_answers import UNKNOWN_ID, result_of
+from kgitops.cluster.kafka.write_answers import LOOK_MS, UNKNOWN_ID, result_of
 from kgitops.model.results import ErrorCode, RequestResult
 
 _WITH_IDS = 10
@@ -42,7 +42,8 @@ def find_topics(wire: Wire, wanted: Sequence[tuple[str, str]]) -> Sequence[Found
             topics=[MetadataRequest.MetadataRequestTopic(topic_id=None, name=n) for n in names],
             allow_auto_topic_creation=False,
             min_version=_WITH_IDS,
-        )
+        ),
+        timeout_ms=LOOK_MS,
     )
     rows = {row.name: row for row in response.topics}
     found: list[Found | RequestResult] = []

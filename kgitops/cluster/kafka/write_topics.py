@@ -7,7 +7,7 @@ from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
 
 from kgitops.cluster.kafka.uuids import from_text, to_text
 from kgitops.cluster.kafka.wire import Message, Wire
-from kgitops.cluster.kafka.write_answers import TIMEOUT_MS, answer
+from kgitops.cluster.kafka.write_answers import SEND_MS, TIMEOUT_MS, answer
 from kgitops.cluster.kafka.write_batches import cut
 from kgitops.model.requests import CreateTopicRequest, DeleteTopicRequest
 from kgitops.model.results import RequestResult
@@ -33,6 +33,7 @@ def create_topics(
                 validate_only=validate_only,
                 min_version=_WITH_IDS,
             ),
+            timeout_ms=SEND_MS,
             again=validate_only,
         )
         rows = {row.name: row for row in response.topics}
@@ -59,7 +60,8 @@ def delete_topics(wire: Wire, requests: Sequence[DeleteTopicRequest]) -> list[Re
                 ],
                 timeout_ms=TIMEOUT_MS,
                 min_version=_BY_ID,
-            )
+            ),
+            timeout_ms=SEND_MS,
         )
         rows = {to_text(row.topic_id): row for row in response.responses}
         results += [answer(rows.get(request.topic_id), response) for request in batch]
