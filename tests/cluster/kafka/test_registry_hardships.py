@@ -141,7 +141,7 @@ def test_compaction_in_the_middle_of_a_lock_changes_nothing(logs: Logs) -> None:
     assert lock
     patient = Lock(logs.open(), holder="User:patient", settings=surroundings(log).settings)
     patient.claim("2026-11-21T09:12:07Z")
-    (first,) = [entry for entry in log.read() or () if entry.key.startswith("lock/")]
+    first = next(entry for entry in log.read() or () if entry.key.startswith("lock/"))
     owner = Owner(project="uid", topic_id="t", last_applied={"n": 1})
     numbers = iter(range(1_000_000))
 
