@@ -17,8 +17,8 @@ from kgitops.cluster.kafka.read_brokers import Setting, Settings, broker_keys
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.model.errors import UnreachableError
 
-WINDOW = 100
-"""Topics a request: larger ones are no quicker, and take more memory at once."""
+WINDOW = 250
+"""Topics a request: as quick as 100, with fewer round trips; more only take more memory."""
 
 _IN_FLIGHT = 4
 _MOST_CONNECTIONS = 8
