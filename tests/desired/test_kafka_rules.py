@@ -54,6 +54,11 @@ ERRORS: dict[str, tuple[str, str, str]] = {
         "4:55",
         "write message.timestamp.before.max.ms and message.timestamp.after.max.ms instead",
     ),
+    "a throttle": (
+        configured('leader.replication.throttled.replicas: "*"'),
+        "4:55",
+        "it can't be declared; remove it",
+    ),
     "a vendor's config": (
         configured("confluent.value.schema.validation: true"),
         "4:55",

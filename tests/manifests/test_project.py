@@ -32,6 +32,7 @@ def test_the_example_has_its_values(tmp_path: Path) -> None:
     assert loaded.manifests == (tmp_path / "manifests",)
     assert (loaded.default_cluster, loaded.principal) == ("local", "User:kgitops")
     assert (loaded.max_deletes, loaded.max_delete_percent) == (10, 20)
+    assert loaded.replication_throttle == 52428800
     assert loaded.cluster_names == ("local", "prod")
     local = loaded.cluster("local", env={})
     assert (local.url, local.brokers) == ("embedded:.kgitops/local.db", 3)
@@ -48,7 +49,7 @@ def test_the_least_project_has_defaults(tmp_path: Path) -> None:
 def test_all_fields_are_read(tmp_path: Path) -> None:
     text = project(
         "manifests: [a, b/c.yaml]\nallowConfigs: [confluent.*]\n"
-        "safety: {maxDeletes: 0, maxDeletePercent: 100}\n"
+        "safety: {maxDeletes: 0, maxDeletePercent: 100, replicationThrottle: 0}\n"
         "clusters:\n  dev:\n    url: 'embedded:'\n    brokers: [{id: 1, rack: a}, {id: 5}]\n"
         "    configs: {client.id: x, socket.timeout.ms: 10}\n"
         "    variables: {n: 3, yes: true, half: 0.5, s: text}\n"
@@ -64,6 +65,7 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
         {"team": "a"},
     )
     assert (loaded.max_deletes, loaded.max_delete_percent) == (0, 100)
+    assert loaded.replication_throttle == 0
     assert loaded.allow_configs == ("confluent.*",)
     dev = loaded.cluster("dev", env={})
     assert dev.brokers == (BrokerConfig(id=1, rack="a"), BrokerConfig(id=5))
