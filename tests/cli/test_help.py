@@ -44,6 +44,7 @@ def test_help_imports_nothing_heavy(word: str) -> None:
 def test_help_of_a_command_imports_nothing_of_its_work() -> None:
     """Only the parser's own check of options needs pydantic."""
     assert modules_after("apply", "--help").isdisjoint(HEAVY)
+    assert modules_after("sandbox", "start", "--help").isdisjoint({*HEAVY, "psutil", "filelock"})
 
 
 def test_validating_imports_no_client_and_no_store() -> None:
@@ -69,7 +70,10 @@ def test_every_example_of_the_help_runs(here: Path, kgitops: Kgitops) -> None:
         assert ran.code == 0, (example, ran.said)
 
 
-@pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS)])
+SANDBOX = [("sandbox",), ("sandbox", "start"), ("sandbox", "status"), ("sandbox", "stop")]
+
+
+@pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS), *SANDBOX])
 def test_help_fits_into_80_columns(command: tuple[str, ...], kgitops: Kgitops) -> None:
     assert max(map(len, kgitops(*command, "--help").out.splitlines())) <= 80
 

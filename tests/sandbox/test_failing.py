@@ -117,12 +117,14 @@ def test_a_port_in_use_is_not_free() -> None:
         [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"],
         stderr=subprocess.DEVNULL,
     ) as server:
-        deadline = time.monotonic() + 30
-        while is_free(port):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        assert free_ports(1, port) != [port]
-        server.terminate()
+        try:
+            deadline = time.monotonic() + 30
+            while is_free(port):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            assert free_ports(1, port) != [port]
+        finally:
+            server.terminate()
 
 
 def test_wanted_ports_come_first() -> None:
