@@ -138,8 +138,13 @@ def test_what_brokers_give_to_topics_is_read_once(kafka: Sandbox, kafka_cluster:
     assert state.topics["orders"].configs == {"retention.ms": "1"}
 
 
-def test_a_brokers_own_throttle_is_read(kafka_cluster: KafkaCluster):
+def test_a_brokers_own_throttle_is_read(kafka: Sandbox, kafka_cluster: KafkaCluster):
     """Of the broker itself: not what all brokers are set to."""
+    kafka.tool(
+        CONFIGS,
+        *("--entity-type", "brokers", "--entity-default", "--alter"),
+        *("--add-config", f"{LEADER_RATE}=3000000"),
+    )
     wanted = {LEADER_RATE: "1000000", FOLLOWER_RATE: "2000000"}
     assert send(kafka_cluster, AlterBrokerRequest(broker=2, configs=wanted)).ok
     state = wait(kafka_cluster, lambda state: bool(state.brokers[1].throttles))

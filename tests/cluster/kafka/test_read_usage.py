@@ -80,6 +80,10 @@ def test_only_those_who_read_it_now_count(kafka: Sandbox, kafka_cluster: KafkaCl
         produce(kafka, name, 0, 1)
     with consumer(kafka, "orders", "gone", "classic"):
         pass
+    wait(kafka_cluster, lambda _: usage(kafka_cluster).active_groups == ())
+    kafka_cluster.wire.sent.clear()
+    usage(kafka_cluster)
+    assert "DescribeGroups" not in kafka_cluster.wire.sent, "an idle group is not looked into"
     with (
         consumer(kafka, "orders", "billing", "classic"),
         consumer(kafka, "orders", "audit", "consumer"),
