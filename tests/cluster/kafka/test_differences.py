@@ -69,9 +69,7 @@ def rows(real: World) -> Iterator[list[Row]]:
     """What both answered."""
     cluster = connect("embedded:?brokers=3&compat=kraft", base=Path())
     embedded = World(cluster)
-    yield [
-        Row(case.rpc, case.name, _ask(embedded, case), _ask(real, case)) for case in CASES
-    ]
+    yield [Row(case.rpc, case.name, _ask(embedded, case), _ask(real, case)) for case in CASES]
     cluster.close()
 
 
