@@ -35,6 +35,8 @@ def turns(data: st.DataObject, teams: Sequence[Team], count: int) -> Iterator[Tu
         team = data.draw(st.sampled_from(teams))
         commits = history.setdefault(team, [])
         desired = data.draw(_revisions(team, commits, model.state), label="desired")
+        rate = data.draw(st.sampled_from([0, 1000]), label="throttle")
+        desired = replace(desired, safety=replace(desired.safety, replication_throttle=rate))
         seen = model.state
         if data.draw(st.integers(0, 4), label="offsets unreadable if 4") == 4:
             seen = replace(seen, usage={})
