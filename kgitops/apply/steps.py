@@ -64,7 +64,7 @@ def build_steps(plan: Plan) -> Mapping[str, Step]:
         unknown = [name for name in named if name not in steps]
         if unknown:
             raise UntrustedPlanError(
-                f"the plan's step {step.id} names {unknown[0]}, which is not in the plan; "
+                f"the plan's step {step.id} depends on {unknown[0]}, which is not in the plan; "
                 "make a new plan"
             )
     _check_no_circle(steps)
