@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kgitops.model.capabilities import Validation
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
@@ -110,7 +111,7 @@ def _right(request: Request) -> str:
             return "Alter on the topic"
         case AlterTopicRequest():
             return "AlterConfigs on the topic"
-        case AlterClientQuotaRequest():
+        case AlterClientQuotaRequest() | AlterBrokerRequest():
             return "AlterConfigs on the cluster"
         case _:
             return "the right to do it"

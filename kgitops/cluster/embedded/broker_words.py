@@ -13,14 +13,32 @@ from kgitops.model.topic_configs import topic_configs
 
 def config_refusal(key: str, value: str) -> str | None:
     """What is said against the value of a known topic config; None where it is legal."""
-    config = topic_configs()[key]
+    return _refusal(topic_configs()[key], value)
+
+
+def rate_refusal(key: str, value: str) -> str | None:
+    """What is said against the rate of a broker's replication throttle; None where it is legal."""
+    rate = TopicConfig(
+        name=key,
+        type=ConfigType.LONG,
+        default=None,
+        minimum=0,
+        maximum=None,
+        valid_values=(),
+        server_default=None,
+        doc="",
+    )
+    return _refusal(rate, value)
+
+
+def _refusal(config: TopicConfig, value: str) -> str | None:
     parsed = value_parser(config)(value)
     if parsed is not None and is_legal(config, parsed):
         return None
     if config.type is ConfigType.LIST:
         return _list_refusal(config, value)
     why = _unreadable(config) if parsed is None else _out_of_bounds(config, value)
-    return f"Invalid value {value} for configuration {key}: {why}"
+    return f"Invalid value {value} for configuration {config.name}: {why}"
 
 
 def name_refusal(name: str) -> str | None:

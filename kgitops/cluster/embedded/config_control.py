@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from kgitops.cluster.embedded.broker_words import config_refusal
+from kgitops.cluster.embedded.broker_words import config_refusal, rate_refusal
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.records import TOPIC, ConfigRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.throttles import RATES
 from kgitops.model.topic_configs import (
     ConfigType,
     configs_problems,
@@ -212,6 +213,9 @@ def _after(operation: AlterConfig, before: Mapping[str, str]) -> str | None:
 def _check_broker_configs(configs: Mapping[str, str]) -> None:
     by_server_name = {config.server_default: key for key, config in topic_configs().items()}
     for key, value in configs.items():
+        wrong_rate = rate_refusal(key, value) if key in RATES else None
+        if wrong_rate:
+            raise Refusal(ErrorCode.INVALID_REQUEST, wrong_rate)
         topic_key = by_server_name.get(key)
         refusal = None if topic_key is None else config_refusal(topic_key, value)
         if refusal and topic_key:

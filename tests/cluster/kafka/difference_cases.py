@@ -14,6 +14,7 @@ from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PatternType,
 from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.requests import (
+    AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
@@ -24,6 +25,7 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.results import RequestResult
+from kgitops.model.throttles import FOLLOWER_RATE, LEADER_RATE
 from kgitops.model.topics import Assignment, TopicState
 
 PRINCIPAL = "User:kgitops"
@@ -471,6 +473,25 @@ ALTER_CLIENT_QUOTA = (
     ),
 )
 
+
+def _broker(name: str, broker: int, key: str, value: str | None) -> Case:
+    return Case(
+        "AlterBroker",
+        name,
+        lambda _, __: [AlterBrokerRequest(broker=broker, configs={key: value})],
+    )
+
+
+ALTER_BROKER = (
+    _broker("as asked", 1, LEADER_RATE, "1000"),
+    _broker("removes a rate", 1, LEADER_RATE, None),
+    _broker("removes a rate that is not set", 2, FOLLOWER_RATE, None),
+    _broker("a rate that is no number", 1, LEADER_RATE, "slow"),
+    _broker("a negative rate", 1, LEADER_RATE, "-1"),
+    _broker("zero", 1, LEADER_RATE, "0"),
+    _broker("an unknown broker", 99, LEADER_RATE, "1000"),
+)
+
 CASES: Sequence[Case] = (
     *CREATE_TOPIC,
     *ALTER_CONFIGS,
@@ -481,6 +502,7 @@ CASES: Sequence[Case] = (
     *CREATE_ACL,
     *DELETE_ACL,
     *ALTER_CLIENT_QUOTA,
+    *ALTER_BROKER,
 )
 
 

@@ -48,6 +48,10 @@ EXPLAINED = {
         "A4-31: kgitops never sends a name twice in a request, which Kafka would refuse; asked for "
         "twice, it sends two, and a dry run of the second sees nothing of the first."
     ),
+    "AlterBroker: an unknown broker": (
+        "A broker takes a change of its own configs only itself (ConfigAdminManager): one that is "
+        "not there can't answer, and what became of the request counts as unknown."
+    ),
     "AlterClientQuota: not a number": _NO_JSON,
     "AlterClientQuota: infinite": _NO_JSON,
 }
