@@ -4,7 +4,14 @@ import sqlite3
 from collections.abc import Iterator
 
 import pytest
-from kafka_clusters import download_kafka, group_kafka_tests, kafka, kafka_cluster, own_kafka
+from kafka_clusters import (
+    check_groups,
+    download_kafka,
+    group_kafka_tests,
+    kafka,
+    kafka_cluster,
+    own_kafka,
+)
 
 __all__ = ["kafka", "kafka_cluster", "own_kafka"]
 
@@ -42,6 +49,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before pytest-xdist looks at the groups."""
     group_kafka_tests(items)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """After it has looked."""
+    check_groups(session.config, session.items)
 
 
 def pytest_unconfigure() -> None:
