@@ -1,6 +1,6 @@
 """Brokers that run (or did): one JVM each, a controller too (KRaft)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -70,8 +70,9 @@ class Sandbox:
             KgitopsError: it died again.
             UnreachableError: it does not answer.
         """
+        wanted = {*self.running, broker_id}
         self._start(broker_id)
-        self.await_ready()
+        self._await_ready(wanted)
 
     def stop(self, patience_s: float = STOP_PATIENCE_S) -> bool:
         """Stop all cleanly; what has not stopped after ``patience_s`` seconds is killed: False."""
@@ -138,7 +139,9 @@ class Sandbox:
             KgitopsError: one died.
             UnreachableError: they don't answer.
         """
-        wanted = self.running
+        self._await_ready(self.running)
+
+    def _await_ready(self, wanted: Collection[int]) -> None:
         listener = self.layout.listener
         servers = {id_: self.layout.server(id_, listener) for id_ in wanted}
         await_ready(servers, self.configs, check=lambda: self._check_running(wanted))
@@ -151,7 +154,7 @@ class Sandbox:
     def _start_all(self) -> None:
         for broker_id in set(self._brokers) - set(self.running):
             self._start(broker_id)
-        self.await_ready()
+        self._await_ready(self.broker_ids)
 
     def _write_settings(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
@@ -172,7 +175,7 @@ class Sandbox:
         if self._guard:
             self._guard.watch(pid, str(broker.properties))
 
-    def _check_running(self, wanted: tuple[int, ...]) -> None:
+    def _check_running(self, wanted: Collection[int]) -> None:
         for broker_id in wanted:
             broker = self._brokers[broker_id]
             if not broker.is_running:
