@@ -2,17 +2,19 @@
 
 import pytest
 from actions.scripts import module
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from report.payloads import PAYLOADS
 
 POINTER = "Cut off here, see the artefact."
 
+FOLD = "<details><summary>x</summary>"
+
 lines = st.lists(
     st.one_of(
         st.sampled_from(["```", "````", "`````diff", "~~~", "~~~~", "``` x`", " ```", "    ```"]),
-        st.sampled_from(["<details><summary>x</summary>", "</details>", "", "text", "+ 💥" * 9]),
+        st.sampled_from([FOLD, "</details>", "", "text", "+ 💥" * 9]),
     ),
     max_size=40,
 )
@@ -23,7 +25,9 @@ def cut(markdown: str, limit: int) -> str:
         return str(bounded.bounded(markdown, limit, POINTER))
 
 
+@settings(max_examples=1_000)
 @given(lines, st.integers(100, 400))
+@example([FOLD, *["```"] * 7, FOLD, FOLD, FOLD, "", "+ 💥" * 9], 200)
 def test_the_pointer_is_never_inside_a_fence(written: list[str], limit: int) -> None:
     """Whatever is written, and wherever it is cut; judged by a parser of CommonMark."""
     markdown = "\n".join(written)

@@ -7,6 +7,7 @@ COMMENT_LIMIT = 65_536
 
 SUMMARY_LIMIT = 1_000_000
 
+_TAG = re.compile(r" {0,3}</?(?:details|summary)\b")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
@@ -19,11 +20,14 @@ def bounded(markdown: str, limit: int, pointer: str) -> str:
         return markdown
     kept: list[str] = []
     fence = ""
+    html = False
     folded = 0
     # Room for the longest way out: a closing fence and one closing tag a fold.
     left = limit - _size(pointer) - 4
     for line in markdown.split("\n"):
-        next_fence = _after(line, fence)
+        # What follows a tag without a blank line is HTML, where no fence begins (CommonMark 4.6).
+        html = not fence and bool(line.strip()) and (html or bool(_TAG.match(line)))
+        next_fence = fence if html else _after(line, fence)
         opened = folded + (0 if fence else line.count("<details>") - line.count("</details>"))
         closing = _size(_ending(next_fence, opened))
         if _size(line) + 1 + closing > left:
