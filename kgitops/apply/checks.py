@@ -41,13 +41,13 @@ def check_steps(steps: Mapping[str, Step], cluster: Cluster) -> None:
         SafetyError: something that nobody manages would be deleted.
     """
     for step in steps.values():
-        if step.planned is None:
+        if step.request is None:
             continue
         if not cluster.capabilities.supports(step.api):
             raise KgitopsError(
                 f"{step.address}: this cluster can't carry out {step.api}; make a new plan for it"
             )
-        deletes = isinstance(step.planned.request, DeleteTopicRequest | DeleteAclRequest)
+        deletes = isinstance(step.request, DeleteTopicRequest | DeleteAclRequest)
         if deletes and any(expected.owner is None for expected in step.expects):
             raise SafetyError(
                 f"{step.address} is managed by nobody, so it is not deleted; make a new plan"

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 
 from kgitops.apply.steps import Step, topics_of
+from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import DeleteRecordsRequest
 
 
@@ -17,9 +19,23 @@ def look(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     """
     steps = tuple(steps)
     state = cluster.read_state(topics_of(steps))
-    cut = frozenset(
-        step.planned.request.topic
-        for step in steps
-        if step.planned and isinstance(step.planned.request, DeleteRecordsRequest)
-    )
+    requests = [step.request for step in steps]
+    cut = frozenset(item.topic for item in requests if isinstance(item, DeleteRecordsRequest))
     return state.with_usage(cluster.read_usage(cut, offsets_only=True)) if cut else state
+
+
+def look_patiently(around: Surroundings, steps: Iterable[Step], *, deadline: float) -> ClusterState:
+    """As ``look``, but a cluster that can't be read is asked again until ``deadline``.
+
+    Raises:
+        UnreachableError: the deadline has passed, or the run was interrupted.
+        SafetyError: the cluster's registry can't be trusted.
+    """
+    steps = tuple(steps)
+    while True:
+        try:
+            return look(around.cluster, steps)
+        except UnreachableError:
+            if around.clock.monotonic() >= deadline or around.interrupted() is not None:
+                raise
+        around.clock.sleep(around.settings.retry_ms / 1000)

@@ -21,13 +21,17 @@ from kgitops.model.topic_configs import normal_value
 from kgitops.model.topics import RequestedTopicState, TopicState
 
 
-def is_visible(request: Request, state: ClusterState, reply: RequestResult | None = None) -> bool:
-    """Whether ``state`` shows the result of ``request``.
+def is_visible(
+    request: Request | None, state: ClusterState, reply: RequestResult | None = None
+) -> bool:
+    """Whether ``state`` shows the result of ``request``; always, where nothing is requested.
 
     Without the broker's ``reply`` the state alone must prove it: then a created topic has to be
     exactly the requested one, and what can't be seen does not count.
     """
     match request:
+        case None:
+            return True
         case CreateTopicRequest():
             topic = state.topics.get(request.topic)
             return topic is not None and _is_created(topic, request.requested_state, reply)
@@ -52,7 +56,7 @@ def is_visible(request: Request, state: ClusterState, reply: RequestResult | Non
             assert_never(request)
 
 
-def is_under_way(request: Request, state: ClusterState) -> bool:
+def is_under_way(request: Request | None, state: ClusterState) -> bool:
     """Whether the cluster took the request on and has not finished it.
 
     A deletion waits for brokers (A4-63), a reassignment for data to be copied.

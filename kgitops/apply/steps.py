@@ -7,7 +7,7 @@ from kgitops.apply.objects import request_address, topic_name
 from kgitops.apply.runs import REGISTRY_API
 from kgitops.apply.settings import ApplySettings
 from kgitops.model.errors import UntrustedPlanError
-from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest, api_name
+from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest, Request, api_name
 from kgitops.plan.plan import Change, Plan, PlannedRequest, Precondition
 
 
@@ -25,9 +25,14 @@ class Step:
         return self.change.address
 
     @property
+    def request(self) -> Request | None:
+        """What is sent; None where only the registry records it."""
+        return self.planned.request if self.planned else None
+
+    @property
     def api(self) -> str:
         """The request's api, or that it is none."""
-        return api_name(self.planned.request) if self.planned else REGISTRY_API
+        return api_name(self.request) if self.request else REGISTRY_API
 
     @property
     def depends_on(self) -> tuple[str, ...]:
@@ -98,7 +103,7 @@ def _steps_of(change: Change) -> Sequence[Step]:
 
 def _check_objects(step: Step) -> None:
     """A change must check and change the object it names: a review sees only that name."""
-    changed = request_address(step.planned.request) if step.planned else step.address
+    changed = request_address(step.request) if step.request else step.address
     checked = {precondition.object for precondition in step.expects}
     if changed != step.address or step.address not in checked:
         raise UntrustedPlanError(
@@ -121,9 +126,8 @@ def _check_no_circle(steps: Mapping[str, Step]) -> None:
 
 
 def _wire_kind(step: Step) -> tuple[str, ...]:
-    request = step.planned.request if step.planned else None
-    if isinstance(request, AlterTopicRequest):
-        return step.api, request.step.value
+    if isinstance(step.request, AlterTopicRequest):
+        return step.api, step.request.step.value
     return (step.api,)
 
 
@@ -148,7 +152,7 @@ def _weight(step: Step, settings: ApplySettings) -> int:
     A controller refuses too many metadata records in one go, and new topics come by the thousand;
     everything else is limited by the number of requests as well.
     """
-    match step.planned.request if step.planned else None:
+    match step.request:
         case CreateTopicRequest(requested_state=state):
             return (2 + state.num_partitions + len(state.configs)) * settings.batch_requests
         case AlterTopicRequest(requested_state=state):

@@ -21,14 +21,12 @@ def moves_before(undoing: Iterable[Step], steps: Mapping[str, Step]) -> list[Ste
     """The moves that must have ended before these steps."""
     names = dict.fromkeys(name for step in undoing for name in step.depends_on)
     found = [steps[name] for name in names]
-    return [step for step in found if step.planned and is_move(step.planned.request)]
+    return [step for step in found if is_move(step.request)]
 
 
 def still_moving_in(moves: Iterable[Step], state: ClusterState) -> frozenset[str]:
     """Those of ``moves`` that have not ended."""
-    return frozenset(
-        step.id for step in moves if step.planned and is_under_way(step.planned.request, state)
-    )
+    return frozenset(step.id for step in moves if is_under_way(step.request, state))
 
 
 def undone_too_early(steps: Mapping[str, Step], done: Collection[str]) -> frozenset[str]:
