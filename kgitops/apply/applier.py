@@ -5,9 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from kgitops.apply.checks import Recheck, check_envelope, check_plan, check_steps
 from kgitops.apply.events import ApplyStarted, Event
 from kgitops.apply.journal import Journal
+from kgitops.apply.ledger import Ledger
 from kgitops.apply.lock import acquire
 from kgitops.apply.looking import look
-from kgitops.apply.result import ApplyResult, judge
+from kgitops.apply.progress import Progress
+from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.resume import superseding_records
 from kgitops.apply.run_records import Latest, latest_values, old_nonces, open_run
 from kgitops.apply.runner import Runner
@@ -51,10 +53,10 @@ def apply_plan(
     )
     _check(around, sealed, steps, recheck)
     if not steps:
-        return _nothing_done(run_id, steps, None)
+        return conclude(Progress(steps=steps), run_id=run_id, begun=False, signal=None)
     lock = acquire(around, holder=holder)
     if lock is None:
-        return _nothing_done(run_id, steps, interrupted())
+        return conclude(Progress(steps=steps), run_id=run_id, begun=False, signal=interrupted())
     try:
         latest = _check(around, sealed, steps, recheck)
         run, records = open_run(sealed, run_id=run_id, holder=holder, started=clock.now())
@@ -63,17 +65,11 @@ def apply_plan(
             *old_nonces(latest, clock.now()),
             *records,
         ]
-        runner = Runner(
-            around,
-            lock=lock,
-            journal=Journal(lock, run, opening),
-            steps=steps,
-            principal=sealed.plan.principal,
-        )
+        ledger = Ledger(around, Journal(lock, run, opening), steps)
         project = sealed.plan.desired.project
         on_event(ApplyStarted(run_id=run_id, project=project, planned=len(steps)))
-        runner.run()
-        return runner.finish()
+        Runner(around, lock=lock, ledger=ledger, principal=sealed.plan.principal).run()
+        return ledger.close()
     finally:
         lock.release()
 
@@ -88,8 +84,3 @@ def _check(
     state = look(around.cluster, steps.values())
     check_plan(sealed.plan, sealed.plan.changes, state, recheck)
     return latest
-
-
-def _nothing_done(run_id: str, steps: Mapping[str, Step], signal: int | None) -> ApplyResult:
-    verdict = judge(done=0, planned=len(steps), sent=False, signal=signal, failures=(), reasons=())
-    return ApplyResult(run_id=run_id, not_attempted=tuple(steps), verdict=verdict)

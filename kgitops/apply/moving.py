@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.lock import Lock
+from kgitops.apply.looking import look
 from kgitops.apply.outcomes import is_under_way, is_visible
+from kgitops.apply.patience import Patience, growing
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.apply.settled import Settled, cancelled, conflict, ended_early, seen
-from kgitops.apply.steps import Step, topics_of
+from kgitops.apply.steps import Step
 from kgitops.apply.surroundings import Surroundings
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
@@ -15,23 +16,22 @@ from kgitops.model.requests import AlterTopicRequest
 from kgitops.model.results import OK
 
 _LONGEST_PAUSE_S = 5.0
-_SLICE_S = 0.5
 _NAMED = 3
 
 
 class Moves:
     """The steps whose replicas are on the move, and what is known of them."""
 
-    def __init__(self, around: Surroundings, lock: Lock) -> None:
+    def __init__(self, around: Surroundings, patience: Patience) -> None:
         self._around = around
-        self._lock = lock
+        self._patience = patience
         self._steps: dict[str, Step] = {}
         self._gone: dict[str, float] = {}
-        self._unreachable: float | None = None
-        self._pause_s = around.settings.poll_ms / 1000
+        self._given_up_at: float | None = None
+        self._pauses = growing(around.settings.poll_ms, _LONGEST_PAUSE_S)
         self._told = ""
 
-    def __contains__(self, step: str) -> bool:
+    def __contains__(self, step: object) -> bool:
         """Whether this step's replicas are on the move."""
         return step in self._steps
 
@@ -48,7 +48,7 @@ class Moves:
         """Watch these from now on."""
         self._steps |= {step.id: step for step in steps}
         if steps:
-            self._pause_s = self._around.settings.poll_ms / 1000
+            self._pauses = growing(self._around.settings.poll_ms, _LONGEST_PAUSE_S)
 
     def look(self) -> Mapping[str, Settled]:
         """Those of which it is known by now what became of them; they are watched no more.
@@ -76,12 +76,7 @@ class Moves:
         Raises:
             LockedError: the lock was lost meanwhile.
         """
-        left = self._pause_s
-        while left > 0 and self._around.interrupted() is None:
-            self._around.clock.sleep(min(left, _SLICE_S))
-            left -= _SLICE_S
-        self._lock.heartbeat()
-        self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
+        self._patience.rest(next(self._pauses))
 
     def cancel(self) -> Mapping[str, Settled]:
         """Take back what moves, because someone said so, and see that it stands still.
@@ -90,20 +85,19 @@ class Moves:
             KgitopsError: the cluster does not answer; the moves may go on.
         """
         around = self._around
-        state = around.cluster.read_state(topics_of(self.steps))
+        state = look(around.cluster, self.steps)
         mine = {
             _request(step).topic: state.moving.get(_request(step).topic, ())
             for step in self.steps
             if is_under_way(_request(step), state)
         }
         around.cluster.cancel_moves(mine)
-        deadline = around.clock.monotonic() + around.settings.timeout_ms / 1000
-        while around.clock.monotonic() < deadline:
-            state = around.cluster.read_state(topics_of(self.steps))
+        deadline = self._patience.moment().deadline
+        while self._patience.moment().now < deadline:
+            state = look(around.cluster, self.steps)
             if not any(is_under_way(_request(step), state) for step in self.steps):
                 break
-            around.clock.sleep(around.settings.poll_ms / 1000)
-            self._lock.heartbeat()
+            self._patience.pause(around.settings.poll_ms / 1000)
         settled = {}
         for step in self.steps:
             if is_visible(_request(step), state):
@@ -116,15 +110,15 @@ class Moves:
 
     def _read(self) -> ClusterState | None:
         """Brokers may be restarted while data is copied for hours: one timeout is forgiven."""
-        now = self._around.clock.monotonic
         try:
-            state = self._around.cluster.read_state(topics_of(self.steps))
+            state = look(self._around.cluster, self.steps)
         except UnreachableError:
-            self._unreachable = self._unreachable or now()
-            if now() - self._unreachable >= self._around.settings.timeout_ms / 1000:
+            moment = self._patience.moment()
+            self._given_up_at = self._given_up_at or moment.deadline
+            if moment.now >= self._given_up_at:
                 raise
             return None
-        self._unreachable = None
+        self._given_up_at = None
         return state
 
     def _judge(self, step: Step, state: ClusterState) -> Settled | None:
@@ -135,8 +129,8 @@ class Moves:
             self._gone.pop(step.id, None)
             return None
         # A broker that lags behind may still show how it was; the truth comes within a timeout.
-        now = self._around.clock.monotonic()
-        if now - self._gone.setdefault(step.id, now) < self._around.settings.timeout_ms / 1000:
+        moment = self._patience.moment()
+        if moment.now < self._gone.setdefault(step.id, moment.deadline):
             return None
         mismatches = check_preconditions(step.expects, state)
         if mismatches:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kgitops.apply.progress import Progress
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 
 _SIGNALS = {2: ExitCode.INTERRUPTED, 15: ExitCode.TERMINATED}
@@ -38,30 +39,46 @@ class ApplyResult:
         return len(self.done) + len(self.failed) + len(self.not_attempted)
 
 
-def judge(
+def conclude(
+    progress: Progress,
     *,
-    done: int,
-    planned: int,
-    sent: bool,
+    run_id: str,
+    begun: bool,
     signal: int | None,
-    failures: Sequence[Reason],
-    reasons: Sequence[Reason],
-) -> Verdict:
-    """The verdict of a run: success only when every step is done and nothing else is wrong."""
-    found = [*reasons, *failures]
-    if done < planned:
-        count = f"{done} of {planned} steps are done"
+    earlier: tuple[str, ...] = (),
+    reasons: Sequence[Reason] = (),
+) -> ApplyResult:
+    """What became of every step of a run that ends here, and the verdict.
+
+    ``begun``: something was sent. ``signal`` is what interrupted it, if anything did, and
+    ``reasons`` are why it went no further.
+    """
+    failures = [(step, progress.failures[step]) for step in progress.failed]
+    found = [*reasons, *(Reason(exit=why.exit, sentence=why.sentence) for _, why in failures)]
+    done = progress.done
+    if len(done) < len(progress.steps):
+        count = f"{len(done)} of {len(progress.steps)} steps are done; {_next(begun=begun)}"
         if signal is not None:
             code = _SIGNALS.get(signal, ExitCode.TERMINATED)
             stopped = f"stopped by signal {signal} after what was on its way: {count}"
-            found.insert(0, Reason(exit=code, sentence=f"{stopped}; {_next(sent=sent)}"))
-        if sent:
-            sentence = f"the plan was partly applied: {count}; {_next(sent=sent)}"
+            found.insert(0, Reason(exit=code, sentence=stopped))
+        if begun:
+            sentence = f"the plan was partly applied: {count}"
             found.insert(0, Reason(exit=ExitCode.PARTIAL, sentence=sentence))
-    return decide(found, changes=False)
+    return ApplyResult(
+        run_id=run_id,
+        done=done,
+        failed=tuple(
+            Failure(step=step, address=progress.steps[step].address, sentence=why.sentence)
+            for step, why in failures
+        ),
+        not_attempted=progress.not_attempted,
+        earlier=earlier,
+        verdict=decide(found, changes=False),
+    )
 
 
-def _next(*, sent: bool) -> str:
-    if sent:
+def _next(*, begun: bool) -> str:
+    if begun:
         return "`kgitops apply --resume` goes on with it"
     return "apply the plan again"

@@ -1,14 +1,16 @@
 """Going on with a run that did not finish, or closing it because a new plan takes its place."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kgitops.apply.checks import Recheck, check_plan, check_steps
 from kgitops.apply.events import ApplyStarted, Event
 from kgitops.apply.journal import Journal
+from kgitops.apply.ledger import Ledger
 from kgitops.apply.lock import Lock, acquire
 from kgitops.apply.looking import look
 from kgitops.apply.owners import owners_of_completed
-from kgitops.apply.result import ApplyResult, judge
+from kgitops.apply.progress import Progress
+from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run_records import (
     Latest,
     closing_records,
@@ -20,7 +22,7 @@ from kgitops.apply.runner import Runner
 from kgitops.apply.runs import Outcome, Run, RunStatus
 from kgitops.apply.settings import ApplySettings, Clock
 from kgitops.apply.settled import look_up
-from kgitops.apply.steps import Step, build_steps
+from kgitops.apply.steps import build_steps
 from kgitops.apply.surroundings import Surroundings
 from kgitops.apply.undoing import to_take_back
 from kgitops.cluster.port import Cluster, RegistryEntry
@@ -64,7 +66,10 @@ def resume(
     lock = acquire(around, holder=holder)
     if lock is None:
         run, sealed = found
-        return _interrupted(run, build_steps(sealed.plan), interrupted())
+        progress = Progress(steps=build_steps(sealed.plan), known=run.steps)
+        return conclude(
+            progress, run_id=run.id, begun=True, signal=interrupted(), earlier=progress.done
+        )
     try:
         found = _unfinished(around, project_identity)
         return None if found is None else _go_on(around, lock, *found, recheck)
@@ -121,15 +126,14 @@ def _go_on(
 ) -> ApplyResult:
     plan = sealed.plan
     steps = build_steps(plan)
-    runner = Runner(
-        around, lock=lock, journal=Journal(lock, run), steps=steps, principal=plan.principal
-    )
+    ledger = Ledger(around, Journal(lock, run), steps)
+    runner = Runner(around, lock=lock, ledger=ledger, principal=plan.principal)
     around.on_event(
         ApplyStarted(
             run_id=run.id,
             project=plan.desired.project,
             planned=len(steps),
-            earlier=len(_done(run, steps)),
+            earlier=len(ledger.progress.done),
             resumed=True,
         )
     )
@@ -137,29 +141,11 @@ def _go_on(
     state = look(around.cluster, steps.values())
     try:
         check_steps(steps, around.cluster)
-        check_plan(plan, runner.not_begun, state, recheck)
+        check_plan(plan, ledger.progress.not_begun, state, recheck)
     except KgitopsError as error:
         # The run did begin, so this is no refusal of the whole: it is partly applied.
-        runner.refuse(error.reasons)
+        ledger.refuse(error.reasons)
         runner.take_back()
     else:
         runner.run()
-    return runner.finish()
-
-
-def _done(run: Run, steps: Mapping[str, Step]) -> tuple[str, ...]:
-    known = run.steps
-    return tuple(step for step in steps if step in known and known[step].outcome is Outcome.DONE)
-
-
-def _interrupted(run: Run, steps: Mapping[str, Step], signal: int | None) -> ApplyResult:
-    done = _done(run, steps)
-    return ApplyResult(
-        run_id=run.id,
-        done=done,
-        not_attempted=tuple(step for step in steps if step not in set(done)),
-        earlier=done,
-        verdict=judge(
-            done=len(done), planned=len(steps), sent=True, signal=signal, failures=(), reasons=()
-        ),
-    )
+    return ledger.close()

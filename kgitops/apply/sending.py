@@ -1,334 +1,177 @@
-"""Carrying out a few wire batches: check, write the intent, send, look, until all is settled."""
+"""Carrying out wire batches: look, write the intent, send, look again, until all is settled."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from enum import Enum, auto
+from dataclasses import dataclass, field
 
-from kgitops.apply.events import Noted, StepStarted, Waiting, WaitReason
-from kgitops.apply.journal import Journal
+from kgitops.apply.attempts import Answer, Attempt, Next, after_answer, after_look
+from kgitops.apply.events import Noted, Waiting, WaitReason
+from kgitops.apply.ledger import Ledger
 from kgitops.apply.lock import Lock
-from kgitops.apply.looking import look
-from kgitops.apply.outcomes import is_move, is_under_way, is_visible
-from kgitops.apply.preconditions import Mismatch, check_preconditions
-from kgitops.apply.settled import (
-    BEFORE,
-    Settled,
-    conflict,
-    left_alone,
-    left_open,
-    refused,
-    seen,
-    stale,
-)
+from kgitops.apply.looking import look, look_patiently
+from kgitops.apply.patience import Patience, growing
+from kgitops.apply.settled import Settled, left_open
 from kgitops.apply.steps import Step, batches
 from kgitops.apply.surroundings import Surroundings
+from kgitops.apply.visibility import Confirmed, await_visible
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import KgitopsError, StaleError, UnreachableError
-from kgitops.model.requests import DeleteTopicRequest, Request
-from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
-
-# After these nobody knows whether the request took effect (A4-42, A4-102).
-_UNKNOWN = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION})
-# What a deletion answers when there is nothing left to delete.
-_GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
-_LONGEST_PAUSE_S = 1.0
-_PROBED = 20
-
-
-class _Next(Enum):
-    """What to do with a step after a look at the cluster."""
-
-    SEND = auto()
-    LOOK_AGAIN = auto()
-    NOTHING = auto()
+from kgitops.model.errors import KgitopsError
+from kgitops.model.results import RequestResult
 
 
 @dataclass(slots=True, kw_only=True)
-class _Attempt:
-    """One step on its way.
+class Sent:
+    """What came of sending a few steps.
 
-    ``doubtful``: something that was sent earlier may have taken effect, here or before a crash;
-    ``doubts`` counts how often that happened here.
+    ``moving`` are those that the cluster has taken on and that will take their time. With a
+    ``problem`` the run can't go on.
     """
 
-    step: Step
-    request: Request
-    doubtful: bool
-    deadline: float
-    throttled_until: float = 0.0
-    doubts: int = 0
-    sends: int = 0
-    refusal: RequestResult | None = None
-    problem: str = BEFORE
+    sent: bool = False
+    settled: dict[str, Settled] = field(default_factory=dict)
+    moving: list[Step] = field(default_factory=list)
+    problem: KgitopsError | None = None
+
+    def note(self, step: Step, outcome: Settled | None) -> None:
+        """What became of a step; None: it moves."""
+        if outcome is None:
+            self.moving.append(step)
+        else:
+            self.settled[step.id] = outcome
 
 
-_Confirmed = tuple[_Attempt, RequestResult]
-
-
-class Sending:
-    """One go at a few batches; ``settled`` fills as outcomes become known.
-
-    ``moving`` are steps that the cluster has taken on and that will take their time.
-
-    ``first`` says that the run has sent nothing yet, so that it can still be refused whole.
-    """
+class Sender:
+    """Sends the requests of one run, and finds out what became of them."""
 
     def __init__(
-        self, around: Surroundings, *, lock: Lock, journal: Journal, principal: str, first: bool
+        self,
+        around: Surroundings,
+        *,
+        lock: Lock,
+        ledger: Ledger,
+        patience: Patience,
+        principal: str,
     ) -> None:
-        self.settled: dict[str, Settled] = {}
-        self.moving: list[Step] = []
-        self.intended = False
-        self.sent = False
         self._around = around
         self._lock = lock
-        self._journal = journal
+        self._ledger = ledger
+        self._patience = patience
         self._principal = principal
-        self._first = first
 
-    def carry_out(self, steps: Sequence[Step], doubtful: Collection[str]) -> None:
+    def carry_out(self, steps: Sequence[Step], doubtful: Collection[str]) -> Sent:
         """Send what is still as expected, and wait until it is visible.
 
-        Raises:
-            StaleError: nothing of the whole run was sent yet, and something is not as expected.
-            KgitopsError: the run can't go on; what is not in ``settled`` is not known.
+        What an earlier process may have sent is ``doubtful``. Unless the run has begun, an object
+        that is not as expected is a problem of the whole run.
         """
-        deadline = self._deadline()
-        todo = [
-            _Attempt(
-                step=step,
-                request=step.planned.request,
-                doubtful=step.id in doubtful,
-                deadline=deadline,
-            )
-            for step in steps
-            if step.planned
-        ]
-        confirmed: list[_Confirmed] = []
-        pause = self._around.settings.retry_ms / 1000
-        while todo:
-            state = self._read(todo)
-            looked = [(attempt, self._look(attempt, state)) for attempt in todo]
-            todo = [attempt for attempt, what in looked if what is _Next.LOOK_AGAIN]
-            ready = [attempt for attempt, what in looked if what is _Next.SEND]
-            for attempt, reply in self._send(ready):
-                if reply and reply.ok:
-                    confirmed.append((attempt, reply))
-                elif self._has_more_to_do(attempt, reply):
-                    todo.append(attempt)
-            if todo:
-                self._tell_waiting(WaitReason.RETRY, todo, todo[0].problem)
-                pause = self._pause(pause)
-                self._wait_out(max(attempt.throttled_until for attempt in todo))
-        self._await_visible(confirmed)
-
-    def _look(self, attempt: _Attempt, state: ClusterState) -> _Next:
-        """What to do next, given the cluster as it is; settles the step where it tells enough."""
-        step = attempt.step
-        if (attempt.doubtful or attempt.refusal) and is_visible(attempt.request, state):
-            self.settled[step.id] = seen(step, OK, state, lookup="done")
-            return _Next.NOTHING
-        if attempt.refusal:
-            self.settled[step.id] = refused(step, attempt.refusal)
-            return _Next.NOTHING
-        coming = attempt.doubtful and is_under_way(attempt.request, state)
-        if coming and is_move(attempt.request):
-            self.moving.append(step)
-            return _Next.NOTHING
-        mismatches = check_preconditions(step.expects, state)
-        if mismatches and not coming:
-            self._changed(attempt, mismatches[0])
-            return _Next.NOTHING
-        may_send = attempt.doubts <= 1 and not (attempt.sends and self._stopped())
-        if may_send and not coming:
-            return _Next.SEND
-        if not self._is_late(attempt) and not self._stopped():
-            return _Next.LOOK_AGAIN
-        problem = f"{attempt.problem}, and its result can't be seen"
-        self.settled[step.id] = left_open(step, problem, None if coming else "start")
-        return _Next.NOTHING
-
-    def _changed(self, attempt: _Attempt, mismatch: Mismatch) -> None:
-        if attempt.step.undoes:
-            self._leave_alone(attempt.step, mismatch)
-        elif attempt.doubtful:
-            self.settled[attempt.step.id] = conflict(attempt.step, attempt.problem, mismatch)
-        elif self._first and not self.intended:
-            raise StaleError(f"{mismatch}; make a new plan")
-        else:
-            self.settled[attempt.step.id] = stale(attempt.step, mismatch)
-
-    def _leave_alone(self, step: Step, mismatch: Mismatch) -> None:
-        sentence = f"{mismatch.field} is {mismatch.found}, which this run did not set; it stays so"
-        self._around.on_event(Noted(step=step.id, address=step.address, sentence=sentence))
-        self.settled[step.id] = left_alone(step)
-
-    def _send(
-        self, attempts: Sequence[_Attempt]
-    ) -> Iterable[tuple[_Attempt, RequestResult | None]]:
-        if not attempts:
-            return ()
-        by_id = {attempt.step.id: attempt for attempt in attempts}
-        settings = self._around.settings
-        chunk = list(batches((attempt.step for attempt in attempts), settings))
-        if self.intended:
-            self._lock.heartbeat()
-        else:
-            self._journal.intend(chunk)
-            self.intended = True
-            for step in (step for batch in chunk for step in batch):
-                self._around.on_event(StepStarted(step=step.id, address=step.address, api=step.api))
-        self.sent = True
-        deadline = self._deadline()
-        for attempt in attempts:
-            attempt.sends += 1
-            if attempt.sends == 1 or attempt.doubts:
-                attempt.deadline = deadline
-        sent = [[by_id[step.id] for step in batch] for batch in chunk]
-        if len(sent) == 1 or settings.parallelism == 1:
-            answers = [self._execute(batch) for batch in sent]
-        else:
-            with ThreadPoolExecutor(max_workers=settings.parallelism) as pool:
-                answers = list(pool.map(self._execute, sent))
-        return [pair for answer in answers for pair in answer]
-
-    def _execute(
-        self, batch: Sequence[_Attempt]
-    ) -> Sequence[tuple[_Attempt, RequestResult | None]]:
-        requests = [attempt.request for attempt in batch]
+        result = Sent()
         try:
-            replies = self._around.cluster.execute(
-                requests, validate_only=False, principal=self._principal
-            )
-            return list(zip(batch, replies, strict=True))
+            confirmed = self._until_confirmed(steps, doubtful, result)
+            for step, outcome in await_visible(confirmed, self._around, self._patience):
+                result.note(step, outcome)
         except KgitopsError as error:
-            # Whatever went wrong, the requests may have taken effect before it did.
-            for attempt in batch:
-                attempt.problem = f"no answer came ({error})"
-            return [(attempt, None) for attempt in batch]
+            result.problem = error
+            if result.sent:
+                moving = {step.id for step in result.moving}
+                for step in (step for step in steps if step.id not in moving):
+                    unknown = left_open(step, f"no outcome is known ({error})")
+                    result.settled.setdefault(step.id, unknown)
+        return result
 
-    def _has_more_to_do(self, attempt: _Attempt, reply: RequestResult | None) -> bool:
-        """Whether a step that was not confirmed is worth another look or another send."""
-        if reply is None or reply.code in _UNKNOWN:
-            attempt.doubtful = True
-            attempt.doubts += 1
-            attempt.problem = f"the broker answered {reply}" if reply else attempt.problem
-            return True
-        nothing_left = isinstance(attempt.request, DeleteTopicRequest) and reply.code in _GONE
-        if reply.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED:
-            self._put_off(attempt, reply)
-        if reply.code in RETRIABLE and not self._is_late(attempt) and not self._stopped():
-            attempt.problem = f"the broker answered {reply}"
-            return True
-        # An authorizer that failed may have done its work (A4-90).
-        if attempt.doubtful or nothing_left or reply.code is ErrorCode.UNKNOWN_SERVER_ERROR:
-            attempt.refusal = reply
-            return True
-        self.settled[attempt.step.id] = refused(attempt.step, reply)
-        return False
+    def _until_confirmed(
+        self, steps: Sequence[Step], doubtful: Collection[str], result: Sent
+    ) -> list[Confirmed]:
+        """Send again what may be, until every step is confirmed or in ``result``."""
+        deadline = self._patience.moment().deadline
+        todo = [
+            Attempt(step=step, doubtful=step.id in doubtful, deadline=deadline) for step in steps
+        ]
+        confirmed: list[Confirmed] = []
+        pauses = growing(self._around.settings.retry_ms)
+        while todo:
+            todo, ready = self._look(todo, result)
+            for attempt, answer in self._send(ready, result):
+                if isinstance(answer, RequestResult) and answer.ok:
+                    confirmed.append((attempt.step, answer))
+                    continue
+                after = after_answer(attempt, answer, self._patience.moment())
+                if isinstance(after, Attempt):
+                    todo.append(after)
+                else:
+                    result.note(attempt.step, after)
+            if todo:
+                self._tell_waiting(todo)
+                self._patience.pause(next(pauses))
+                self._patience.wait_until(max(attempt.throttled_until for attempt in todo))
+        return confirmed
 
-    def _await_visible(self, confirmed: Sequence[_Confirmed]) -> None:
-        """Look until everything is visible, for as long as more and more of it is."""
-        clock, settings = self._around.clock, self._around.settings
-        deadline = self._deadline()
-        pause = settings.poll_ms / 1000
-        left = list(confirmed)
-        while left:
-            before, late = len(left), clock.monotonic() >= deadline
-            left = self._not_visible(left, deadline, thorough=late)
-            if not left:
-                return
-            if len(left) < before:
-                deadline = self._deadline()
-            elif late:
-                break
-            self._tell_waiting(
-                WaitReason.VISIBLE,
-                [attempt for attempt, _ in left],
-                "the broker confirmed; waiting until it is visible",
-            )
-            pause = self._pause(pause)
-        patience = f"after {settings.timeout_ms / 1000:g} s"
-        for step in (attempt.step for attempt, _ in left):
-            problem = f"the broker confirmed, but nothing is to be seen of it {patience}"
-            self.settled[step.id] = left_open(step, problem)
+    def _look(
+        self, attempts: Sequence[Attempt], result: Sent
+    ) -> tuple[list[Attempt], list[Attempt]]:
+        """Those to look at again, and those to send now."""
+        state = self._read(attempts, patient=result.sent)
+        again, ready = [], []
+        for attempt in attempts:
+            found = after_look(attempt, state, self._patience.moment(), begun=self._ledger.begun)
+            match found:
+                case Next.LOOK_AGAIN:
+                    again.append(attempt)
+                case Next.SEND:
+                    ready.append(attempt)
+                case Next.WATCH:
+                    result.note(attempt.step, None)
+                case Settled():
+                    self._tell(attempt.step, found)
+                    result.note(attempt.step, found)
+        return again, ready
 
-    def _not_visible(
-        self, left: Sequence[_Confirmed], deadline: float, *, thorough: bool
-    ) -> list[_Confirmed]:
-        """What can't be seen yet of ``left``; what can is settled.
-
-        Brokers take on changes in the controller's order, so the last few tell whether it is worth
-        the time to look at all: a large batch of topics takes them half a minute.
-        """
-        last = left[-_PROBED:]
-        if len(left) > len(last) and not thorough:
-            state = self._read([attempt for attempt, _ in last], deadline)
-            if not all(_has_arrived(attempt, reply, state) for attempt, reply in last):
-                return list(left)
-        state = self._read([attempt for attempt, _ in left], deadline)
-        later = []
-        for attempt, reply in left:
-            if is_visible(attempt.request, state, reply):
-                self.settled[attempt.step.id] = seen(attempt.step, reply, state)
-            elif _has_arrived(attempt, reply, state):
-                self.moving.append(attempt.step)
-            else:
-                later.append((attempt, reply))
-        return later
-
-    def _read(self, attempts: Sequence[_Attempt], deadline: float = 0.0) -> ClusterState:
+    def _read(self, attempts: Sequence[Attempt], *, patient: bool) -> ClusterState:
         """The objects of these steps as they are; patient once something was sent."""
         steps = [attempt.step for attempt in attempts]
-        deadline = max([deadline, *(attempt.deadline for attempt in attempts)])
-        while True:
-            try:
-                return look(self._around.cluster, steps)
-            except UnreachableError:
-                late = self._around.clock.monotonic() >= deadline
-                if not self.sent or late or self._stopped():
-                    raise
-            self._around.clock.sleep(self._around.settings.retry_ms / 1000)
+        if not patient:
+            return look(self._around.cluster, steps)
+        deadline = max(attempt.deadline for attempt in attempts)
+        return look_patiently(self._around, steps, deadline=deadline)
 
-    def _pause(self, seconds: float) -> float:
-        """Wait without losing the lock; how long to wait the next time."""
-        self._around.clock.sleep(seconds)
-        self._lock.heartbeat()
-        return min(seconds * 2, _LONGEST_PAUSE_S)
+    def _send(self, attempts: Sequence[Attempt], result: Sent) -> Iterator[tuple[Attempt, Answer]]:
+        """An answer for each, or why none came; the intent is written before the first go."""
+        if not attempts:
+            return
+        wire = list(batches((attempt.step for attempt in attempts), self._around.settings))
+        if result.sent:
+            self._lock.heartbeat()
+        else:
+            self._ledger.begin(wire)
+            result.sent = True
+        moment = self._patience.moment()
+        sent = {attempt.step.id: attempt.sent(moment) for attempt in attempts}
+        for batch, answers in zip(wire, self._exchange(wire), strict=True):
+            yield from zip((sent[step.id] for step in batch), answers, strict=True)
 
-    def _put_off(self, attempt: _Attempt, reply: RequestResult) -> None:
-        """A quota is obeyed for as long as it takes: the time told does not count (KIP-599).
+    def _exchange(self, wire: Sequence[Sequence[Step]]) -> list[Sequence[Answer]]:
+        parallelism = self._around.settings.parallelism
+        if len(wire) == 1 or parallelism == 1:
+            return [self._execute(batch) for batch in wire]
+        with ThreadPoolExecutor(max_workers=parallelism) as pool:
+            return list(pool.map(self._execute, wire))
 
-        A quota lets the next few through as soon as it is no longer exceeded, and one with a
-        second's worth in it lets many.
-        """
-        told = max(reply.retry_after_ms / 1000, _LONGEST_PAUSE_S)
-        attempt.throttled_until = self._around.clock.monotonic() + told
-        attempt.deadline = self._deadline() + told
+    def _execute(self, batch: Sequence[Step]) -> Sequence[Answer]:
+        requests = [step.request for step in batch if step.request]
+        try:
+            return self._around.cluster.execute(
+                requests, validate_only=False, principal=self._principal
+            )
+        except KgitopsError as error:
+            # Whatever went wrong, the requests may have taken effect before it did.
+            return [error for _ in batch]
 
-    def _wait_out(self, moment: float) -> None:
-        """Wait until then, or until interrupted, without losing the lock."""
-        while not self._stopped() and (left := moment - self._around.clock.monotonic()) > 0:
-            self._pause(min(left, _LONGEST_PAUSE_S))
+    def _tell(self, step: Step, outcome: Settled) -> None:
+        if outcome.done and outcome.sentence:
+            self._around.on_event(
+                Noted(step=step.id, address=step.address, sentence=outcome.sentence)
+            )
 
-    def _deadline(self) -> float:
-        return self._around.clock.monotonic() + self._around.settings.timeout_ms / 1000
-
-    def _is_late(self, attempt: _Attempt) -> bool:
-        return self._around.clock.monotonic() >= attempt.deadline
-
-    def _stopped(self) -> bool:
-        return self._around.interrupted() is not None
-
-    def _tell_waiting(
-        self, reason: WaitReason, attempts: Sequence[_Attempt], sentence: str
-    ) -> None:
+    def _tell_waiting(self, attempts: Sequence[Attempt]) -> None:
         steps = tuple(attempt.step.id for attempt in attempts)
-        self._around.on_event(Waiting(reason=reason, sentence=sentence, steps=steps))
-
-
-def _has_arrived(attempt: _Attempt, reply: RequestResult, state: ClusterState) -> bool:
-    """Whether it is done, or a move that goes on by itself."""
-    request = attempt.request
-    return is_visible(request, state, reply) or (is_move(request) and is_under_way(request, state))
+        event = Waiting(reason=WaitReason.RETRY, sentence=attempts[0].problem, steps=steps)
+        self._around.on_event(event)

@@ -7,6 +7,7 @@ from kgitops.apply.preconditions import Mismatch, check_preconditions
 from kgitops.apply.runs import Outcome, StepRecord
 from kgitops.apply.steps import Step
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import StaleError
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.results import OK, RequestResult
 from kgitops.model.verdict import ExitCode
@@ -18,19 +19,27 @@ BEFORE = "its request was on its way when an earlier run ended"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What became of a step; a step that is not done has a sentence and the exit it stands for."""
+    """What became of a step; a step that is not done has a sentence and the exit it stands for.
+
+    The sentence of a step that is done tells what a person may want to know about it.
+    """
 
     known: StepRecord
     sentence: str = ""
     exit: ExitCode = ExitCode.PARTIAL
+
+    @property
+    def done(self) -> bool:
+        """Whether the step need not be gone on with."""
+        return self.known.outcome is Outcome.DONE
 
 
 def seen(
     step: Step, reply: RequestResult, state: ClusterState, lookup: str | None = None
 ) -> Settled:
     """Its result is visible; a created topic has the id that it was given."""
-    if step.planned and isinstance(step.planned.request, CreateTopicRequest):
-        topic = state.topics[step.planned.request.topic]
+    if isinstance(step.request, CreateTopicRequest):
+        topic = state.topics[step.request.topic]
         reply = replace(reply, topic_id=topic.topic_id)
     return Settled(known=StepRecord(outcome=Outcome.DONE, reply=reply, lookup=lookup))
 
@@ -43,8 +52,14 @@ def refused(step: Step, reply: RequestResult) -> Settled:
     )
 
 
-def stale(step: Step, mismatch: Mismatch) -> Settled:
-    """It was not sent, because the object is no longer as planned."""
+def stale(step: Step, mismatch: Mismatch, *, begun: bool) -> Settled:
+    """It was not sent, because the object is no longer as planned.
+
+    Raises:
+        StaleError: the run has not ``begun``, so that it is refused whole.
+    """
+    if not begun:
+        raise StaleError(f"{mismatch}; make a new plan")
     return Settled(
         known=StepRecord(outcome=Outcome.FAILED),
         sentence=f"{mismatch}, so {step.api} was not sent; make a new plan",
@@ -61,10 +76,12 @@ def conflict(step: Step, problem: str, mismatch: Mismatch) -> Settled:
     )
 
 
-def left_alone(step: Step) -> Settled:
+def left_alone(mismatch: Mismatch) -> Settled:
     """It would take back what is no longer as it was left, so there is nothing to take back."""
-    del step
-    return Settled(known=StepRecord(outcome=Outcome.DONE, lookup="not ours"))
+    return Settled(
+        known=StepRecord(outcome=Outcome.DONE, lookup="not ours"),
+        sentence=f"{mismatch.field} is {mismatch.found}, which this run did not set; it stays so",
+    )
 
 
 def cancelled(step: Step) -> Settled:
@@ -107,11 +124,11 @@ def look_up(step: Step, state: ClusterState) -> Settled | None:
 
     None when all is as before it, or its result is still to come.
     """
-    if step.planned is None or is_visible(step.planned.request, state):
+    if is_visible(step.request, state):
         return seen(step, OK, state, lookup="done")
-    if is_under_way(step.planned.request, state):
+    if is_under_way(step.request, state):
         return None
     mismatches = check_preconditions(step.expects, state)
     if mismatches and step.undoes:
-        return left_alone(step)
+        return left_alone(mismatches[0])
     return conflict(step, BEFORE, mismatches[0]) if mismatches else None
