@@ -88,14 +88,11 @@ class SnapshotCluster:
         return SnapshotRegistryLog(self._state.registry)
 
     def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
-        """The state as it was."""
-        if topics is None:
-            return self._state
-        return replace(
-            self._state,
-            topics={k: v for k, v in self._state.topics.items() if k in topics},
-            usage={k: v for k, v in self._state.usage.items() if k in topics},
-        )
+        """The state as it was; how topics were used is asked for, as of any cluster."""
+        kept = self._state.topics
+        if topics is not None:
+            kept = {name: topic for name, topic in kept.items() if name in topics}
+        return replace(self._state, topics=kept, usage={})
 
     def read_usage(
         self,

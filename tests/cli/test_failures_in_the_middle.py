@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import pytest
 from apply.faults import FaultyCluster
@@ -11,7 +11,6 @@ from cli.projects import Project, acl, topic
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
-from kgitops.model.cluster_state import Broker
 from kgitops.model.requests import CreateAclRequest, Request
 
 
@@ -23,8 +22,8 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         if isinstance(requests[0], CreateAclRequest):
             raise ZeroDivisionError("by design")
 
-    def faulty(url: str, *, brokers: int | Sequence[Broker] | None = None, base: Path) -> Cluster:
-        return FaultyCluster(connect(url, brokers=brokers, base=base), before_send=fail)
+    def faulty(url: str, **options: Any) -> Cluster:  # noqa: ANN401 (of connect)
+        return FaultyCluster(connect(url, **options), before_send=fail)
 
     monkeypatch.setattr("kgitops.workflow.clusters.connect", faulty)
     return monkeypatch
@@ -50,8 +49,8 @@ def test_a_bug_in_the_middle_is_exit_6_and_a_resume_goes_on(
 def test_a_bug_before_the_first_request_is_exit_1(
     project: Project, monkeypatch: pytest.MonkeyPatch, kgitops: Kgitops
 ) -> None:
-    def faulty(url: str, *, brokers: int | Sequence[Broker] | None = None, base: Path) -> Cluster:
-        return FaultyCluster(connect(url, brokers=brokers, base=base), before_append=fail)
+    def faulty(url: str, **options: Any) -> Cluster:  # noqa: ANN401 (of connect)
+        return FaultyCluster(connect(url, **options), before_append=fail)
 
     def fail(_: object) -> None:
         raise ZeroDivisionError("by design")

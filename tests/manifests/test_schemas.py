@@ -154,7 +154,10 @@ def test_the_schema_takes_a_placeholder_for_a_number() -> None:
 
 def test_every_example_of_the_repository_satisfies_the_schema() -> None:
     validator = jsonschema.Draft202012Validator(build_schema())
+    workflows = ROOT / "examples" / "github"
     for path in sorted((ROOT / "examples").rglob("*.yaml")):
+        if workflows in path.parents:
+            continue
         for document in yaml.safe_load_all(path.read_text(encoding="utf-8")):
             if document is not None:
                 assert validator.is_valid(document), f"{path}: {document}"
