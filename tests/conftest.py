@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from kafka_clusters import (
-    check_groups,
+    check_group,
     download_kafka,
     group_kafka_tests,
     kafka,
@@ -51,9 +51,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     group_kafka_tests(items)
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """After it has looked."""
-    check_groups(session.config, session.items)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before what a test needs is made."""
+    check_group(item)
 
 
 def pytest_unconfigure() -> None:

@@ -75,20 +75,19 @@ def download_kafka(config: pytest.Config) -> None:
             console.print(f"Tests on a real Kafka will fail: {error}")
 
 
-def check_groups(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse to run where pytest-xdist ignores groups in silence, as it does with pytest 9.2.
+def check_group(item: pytest.Item) -> None:
+    """Fail where pytest-xdist ignores groups in silence, as it does with pytest 9.2.
 
-    Raises:
-        pytest.UsageError: tests that share a cluster would each get one of their own.
+    Tests that share a cluster would each get one of their own, or break each other's.
     """
-    if not hasattr(config, "workerinput"):
-        return
-    for item in items:
-        if item.get_closest_marker("xdist_group") and "@" not in item.nodeid.rpartition("]")[2]:
-            raise pytest.UsageError(
-                "this pytest-xdist can't group tests with this pytest (its issue 1386); install "
-                "what pyproject.toml pins, or run with -n0"
-            )
+    in_worker = hasattr(item.config, "workerinput")
+    is_grouped = "@" in item.nodeid.rpartition("]")[2]
+    if in_worker and item.get_closest_marker("xdist_group") and not is_grouped:
+        pytest.fail(
+            "this pytest-xdist can't group tests with this pytest (its issue 1386); install what "
+            "pyproject.toml pins, or run with -n0",
+            pytrace=False,
+        )
 
 
 def group_kafka_tests(items: list[pytest.Item]) -> None:

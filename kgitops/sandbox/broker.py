@@ -39,7 +39,9 @@ class Broker:
     def process(self) -> psutil.Process | None:
         """The running JVM; a stale pid file names none, whoever has the number now."""
         if self._child:
-            self._child.poll()
+            # Its number can't be another's before it was waited for; and its command line is empty
+            # for a moment after it was started.
+            return psutil.Process(self._child.pid) if self._child.poll() is None else None
         try:
             pid = int(self._pid_file.read_text())
         except (OSError, ValueError):

@@ -16,6 +16,7 @@ from kgitops.sandbox.jars import check_jars, libs_folder
 from kgitops.sandbox.java import find_java, java_version
 from kgitops.sandbox.pinned import Jar, pinned_jars
 from kgitops.sandbox.ports import free_ports, is_free
+from kgitops.sandbox.processes import find_process
 
 KILLED = """
 import sys, time
@@ -130,3 +131,15 @@ def test_a_port_in_use_is_not_free() -> None:
 def test_wanted_ports_come_first() -> None:
     (first,) = free_ports(1)
     assert free_ports(1, first) == [first]
+
+
+def test_a_process_is_found_from_its_first_moment_on() -> None:
+    """Its command line is empty until the kernel has read it; it was taken for another's then."""
+    for number in range(100):
+        mark = f"mark-{number}"
+        with subprocess.Popen(
+            [sys.executable, "-c", "input()", mark], stdin=subprocess.PIPE
+        ) as process:
+            found = find_process(process.pid, mark)
+            process.kill()
+            assert found, number
