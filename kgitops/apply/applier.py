@@ -1,9 +1,9 @@
 """Applying an approved plan: exactly it, or nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from kgitops.apply.checks import Recheck, check_envelope, check_plan, check_steps
-from kgitops.apply.events import ApplyStarted, Event
+from kgitops.apply.events import ApplyStarted
 from kgitops.apply.journal import Journal
 from kgitops.apply.ledger import Ledger
 from kgitops.apply.lock import acquire
@@ -13,26 +13,19 @@ from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.resume import superseding_records
 from kgitops.apply.run_records import Latest, latest_values, old_nonces, open_run
 from kgitops.apply.runner import Runner
-from kgitops.apply.settings import ApplySettings, Clock
 from kgitops.apply.steps import Step, build_steps
 from kgitops.apply.surroundings import Surroundings
-from kgitops.cluster.port import Cluster
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.policy.approval import ApprovedPlan
 
 
 def apply_plan(
     approved: ApprovedPlan,
-    cluster: Cluster,
+    around: Surroundings,
     *,
-    settings: ApplySettings,
-    clock: Clock,
     holder: str,
     run_id: str,
-    on_event: Callable[[Event], None],
-    interrupted: Callable[[], int | None],
     recheck: Recheck | None = None,
-    cancels: Callable[[Sequence[str]], bool] = lambda _: False,
 ) -> ApplyResult:
     """Execute the plan, and say what became of each of its steps.
 
@@ -43,31 +36,25 @@ def apply_plan(
     """
     sealed = approved.sealed
     steps = build_steps(sealed.plan)
-    around = Surroundings(
-        cluster=cluster,
-        settings=settings,
-        clock=clock,
-        on_event=on_event,
-        interrupted=interrupted,
-        cancels=cancels,
-    )
     _check(around, sealed, steps, recheck)
     if not steps:
         return conclude(Progress(steps=steps), run_id=run_id, begun=False, signal=None)
     lock = acquire(around, holder=holder)
     if lock is None:
-        return conclude(Progress(steps=steps), run_id=run_id, begun=False, signal=interrupted())
+        return conclude(
+            Progress(steps=steps), run_id=run_id, begun=False, signal=around.interrupted()
+        )
     try:
         latest = _check(around, sealed, steps, recheck)
-        run, records = open_run(sealed, run_id=run_id, holder=holder, started=clock.now())
+        run, records = open_run(sealed, run_id=run_id, holder=holder, started=around.clock.now())
         opening = [
             *superseding_records(around, latest, sealed.plan),
-            *old_nonces(latest, clock.now()),
+            *old_nonces(latest, around.clock.now()),
             *records,
         ]
         ledger = Ledger(around, Journal(lock, run, opening), steps)
         project = sealed.plan.desired.project
-        on_event(ApplyStarted(run_id=run_id, project=project, planned=len(steps)))
+        around.on_event(ApplyStarted(run_id=run_id, project=project, planned=len(steps)))
         Runner(around, lock=lock, ledger=ledger, principal=sealed.plan.principal).run()
         return ledger.close()
     finally:

@@ -26,7 +26,7 @@ class Moment:
 class Patience:
     """The waits of a run that holds the lock.
 
-    Each method that waits raises LockedError where the lock was lost meanwhile.
+    Whatever waits raises LockedError where the lock was lost meanwhile.
     """
 
     def __init__(self, around: Surroundings, lock: Lock) -> None:
@@ -42,10 +42,14 @@ class Patience:
             stopped=self._around.interrupted() is not None,
         )
 
+    def keep_lock(self) -> None:
+        """Renew the lock where that is due, so that it outlasts the next request."""
+        self._lock.heartbeat()
+
     def pause(self, seconds: float) -> None:
         """Wait for a moment, interrupted or not."""
         self._around.clock.sleep(seconds)
-        self._lock.heartbeat()
+        self.keep_lock()
 
     def rest(self, seconds: float) -> None:
         """Wait; ends early when interrupted."""
@@ -53,7 +57,7 @@ class Patience:
         while left > 0 and self._around.interrupted() is None:
             self._around.clock.sleep(min(left, _SLICE_S))
             left -= _SLICE_S
-        self._lock.heartbeat()
+        self.keep_lock()
 
     def wait_until(self, moment: float) -> None:
         """Wait until then, be it hours; ends early when interrupted."""

@@ -1,9 +1,9 @@
 """Going on with a run that did not finish, or closing it because a new plan takes its place."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from kgitops.apply.checks import Recheck, check_plan, check_steps
-from kgitops.apply.events import ApplyStarted, Event
+from kgitops.apply.events import ApplyStarted
 from kgitops.apply.journal import Journal
 from kgitops.apply.ledger import Ledger
 from kgitops.apply.lock import Lock, acquire
@@ -20,12 +20,11 @@ from kgitops.apply.run_records import (
 )
 from kgitops.apply.runner import Runner
 from kgitops.apply.runs import Outcome, Run, RunStatus
-from kgitops.apply.settings import ApplySettings, Clock
 from kgitops.apply.settled import look_up
 from kgitops.apply.steps import build_steps
 from kgitops.apply.surroundings import Surroundings
 from kgitops.apply.undoing import to_take_back
-from kgitops.cluster.port import Cluster, RegistryEntry
+from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import Record
 from kgitops.model.errors import KgitopsError
 from kgitops.plan.plan import Plan, PlannedRequest
@@ -33,16 +32,7 @@ from kgitops.plan.plan_file import SealedPlan
 
 
 def resume(
-    cluster: Cluster,
-    *,
-    project_identity: str,
-    settings: ApplySettings,
-    clock: Clock,
-    holder: str,
-    on_event: Callable[[Event], None],
-    interrupted: Callable[[], int | None],
-    recheck: Recheck | None = None,
-    cancels: Callable[[Sequence[str]], bool] = lambda _: False,
+    around: Surroundings, *, project_identity: str, holder: str, recheck: Recheck | None = None
 ) -> ApplyResult | None:
     """Go on with the project's unfinished run from the journal alone; None when there is none.
 
@@ -52,14 +42,6 @@ def resume(
     Raises:
         KgitopsError: it can't be gone on with, and no change request was sent now.
     """
-    around = Surroundings(
-        cluster=cluster,
-        settings=settings,
-        clock=clock,
-        on_event=on_event,
-        interrupted=interrupted,
-        cancels=cancels,
-    )
     found = _unfinished(around, project_identity)
     if found is None:
         return None
@@ -68,7 +50,7 @@ def resume(
         run, sealed = found
         progress = Progress(steps=build_steps(sealed.plan), known=run.steps)
         return conclude(
-            progress, run_id=run.id, begun=True, signal=interrupted(), earlier=progress.done
+            progress, run_id=run.id, begun=True, signal=around.interrupted(), earlier=progress.done
         )
     try:
         found = _unfinished(around, project_identity)

@@ -24,9 +24,7 @@ class Runner:
         patience = Patience(around, lock)
         self._around = around
         self._ledger = ledger
-        self._sender = Sender(
-            around, lock=lock, ledger=ledger, patience=patience, principal=principal
-        )
+        self._sender = Sender(around, ledger=ledger, patience=patience, principal=principal)
         self._moves = Moves(around, patience)
         # What an earlier process left open may have been sent.
         self._doubtful = frozenset(ledger.progress.open)

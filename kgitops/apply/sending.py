@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from kgitops.apply.attempts import Answer, Attempt, Next, after_answer, after_look
 from kgitops.apply.events import Noted, Waiting, WaitReason
 from kgitops.apply.ledger import Ledger
-from kgitops.apply.lock import Lock
 from kgitops.apply.looking import look, look_patiently
 from kgitops.apply.patience import Patience, growing
 from kgitops.apply.settled import Settled, left_open
@@ -47,13 +46,11 @@ class Sender:
         self,
         around: Surroundings,
         *,
-        lock: Lock,
         ledger: Ledger,
         patience: Patience,
         principal: str,
     ) -> None:
         self._around = around
-        self._lock = lock
         self._ledger = ledger
         self._patience = patience
         self._principal = principal
@@ -139,7 +136,7 @@ class Sender:
             return
         wire = list(batches((attempt.step for attempt in attempts), self._around.settings))
         if result.sent:
-            self._lock.heartbeat()
+            self._patience.keep_lock()
         else:
             self._ledger.begin(wire)
             result.sent = True

@@ -1,10 +1,10 @@
 """What a run has at hand: the cluster, its patience, the time, and who listens."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kgitops.apply.events import Event
-from kgitops.apply.settings import ApplySettings, Clock
+from kgitops.apply.settings import ApplySettings, Clock, SystemClock
 from kgitops.cluster.port import Cluster
 
 
@@ -18,7 +18,7 @@ class Surroundings:
 
     cluster: Cluster
     settings: ApplySettings
-    clock: Clock
+    clock: Clock = field(default_factory=SystemClock)
     on_event: Callable[[Event], None]
     interrupted: Callable[[], int | None]
     cancels: Callable[[Sequence[str]], bool] = lambda _: False

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kgitops.apply.result import ApplyResult
+from kgitops.apply.settings import ApplySettings
+from kgitops.apply.surroundings import Surroundings
 from kgitops.cli.console import print_notice, print_result
 from kgitops.cli.options import EventFormat
 from kgitops.cli.planning import exit_code
@@ -39,43 +41,27 @@ class How:
 
 def run_plan(sealed: SealedPlan, cluster: Cluster, workspace: Workspace, how: How) -> int:
     """Execute a plan that was agreed to; the exit code."""
-
-    def execute(printer: EventPrinter, interrupts: Interrupts) -> ApplyResult:
-        return execute_plan(
-            sealed,
-            cluster,
-            workspace,
-            parallelism=how.parallelism,
-            on_event=printer,
-            interrupted=interrupts,
-            cancels=lambda addresses: _cancels(addresses, printer, interrupts),
-        )
-
-    return _run(execute, how)
+    return _run(lambda around: execute_plan(sealed, workspace, around), cluster, how)
 
 
 def run_resume(cluster: Cluster, workspace: Workspace, how: How) -> int:
     """Go on with what is unfinished; the exit code."""
-
-    def execute(printer: EventPrinter, interrupts: Interrupts) -> ApplyResult | None:
-        return execute_resume(
-            cluster,
-            workspace,
-            parallelism=how.parallelism,
-            on_event=printer,
-            interrupted=interrupts,
-            cancels=lambda addresses: _cancels(addresses, printer, interrupts),
-        )
-
-    return _run(execute, how)
+    return _run(lambda around: execute_resume(workspace, around), cluster, how)
 
 
-def _run(execute: Callable[[EventPrinter, Interrupts], ApplyResult | None], how: How) -> int:
+def _run(execute: Callable[[Surroundings], ApplyResult | None], cluster: Cluster, how: How) -> int:
     # Signals are noted to the very end, so that none hides what was done.
     with graceful() as interrupts:
         with EventPrinter(how.format, no_color=how.no_color) as printer:
+            around = Surroundings(
+                cluster=cluster,
+                settings=ApplySettings(parallelism=how.parallelism),
+                on_event=printer,
+                interrupted=interrupts,
+                cancels=lambda addresses: _cancels(addresses, printer, interrupts),
+            )
             try:
-                result = execute(printer, interrupts)
+                result = execute(around)
             except Exception as error:
                 if not printer.begun:
                     raise

@@ -3,17 +3,14 @@
 import os
 import secrets
 import socket
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from kgitops.apply.applier import apply_plan
 from kgitops.apply.checks import Recheck
-from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.resume import resume
-from kgitops.apply.settings import ApplySettings, SystemClock
-from kgitops.cluster.port import Cluster
+from kgitops.apply.surroundings import Surroundings
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.verdict import Reason
 from kgitops.plan.plan import Plan
@@ -22,21 +19,8 @@ from kgitops.plan.safety import deletion_limits, managed_counts
 from kgitops.policy.approval import approve
 from kgitops.workflow.selection import Workspace
 
-OnEvent = Callable[[Event], None]
-Interrupted = Callable[[], int | None]
-Cancels = Callable[[Sequence[str]], bool]
 
-
-def execute_plan(
-    sealed: SealedPlan,
-    cluster: Cluster,
-    workspace: Workspace,
-    *,
-    parallelism: int,
-    on_event: OnEvent,
-    interrupted: Interrupted,
-    cancels: Cancels,
-) -> ApplyResult:
+def execute_plan(sealed: SealedPlan, workspace: Workspace, around: Surroundings) -> ApplyResult:
     """Execute exactly this plan, or nothing.
 
     Raises:
@@ -44,42 +28,24 @@ def execute_plan(
     """
     return apply_plan(
         approve(sealed),
-        cluster,
-        settings=ApplySettings(parallelism=parallelism),
-        clock=SystemClock(),
+        around,
         holder=_holder(),
         run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
-        on_event=on_event,
-        interrupted=interrupted,
         recheck=limits(workspace, resumed=False),
-        cancels=cancels,
     )
 
 
-def execute_resume(
-    cluster: Cluster,
-    workspace: Workspace,
-    *,
-    parallelism: int,
-    on_event: OnEvent,
-    interrupted: Interrupted,
-    cancels: Cancels,
-) -> ApplyResult | None:
+def execute_resume(workspace: Workspace, around: Surroundings) -> ApplyResult | None:
     """Go on with this project's unfinished run; None when there is none.
 
     Raises:
         KgitopsError: it can't be gone on with, and no change request was sent.
     """
     return resume(
-        cluster,
+        around,
         project_identity=workspace.project.identity,
-        settings=ApplySettings(parallelism=parallelism),
-        clock=SystemClock(),
         holder=_holder(),
-        on_event=on_event,
-        interrupted=interrupted,
         recheck=limits(workspace, resumed=True),
-        cancels=cancels,
     )
 
 

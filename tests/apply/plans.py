@@ -4,19 +4,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from apply.faults import FakeClock, FaultyCluster
 from builders import a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 
 from kgitops.apply.applier import apply_plan
+from kgitops.apply.checks import Recheck
 from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.resume import resume
 from kgitops.apply.settings import ApplySettings
+from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Surroundings, random_id
+from kgitops.cluster.embedded.options import Surroundings as EmbeddedSurroundings
+from kgitops.cluster.embedded.options import random_id
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState
 from kgitops.model.canonical_json import canonical_json
@@ -37,7 +39,7 @@ SETTINGS = ApplySettings(parallelism=2, batch_requests=2, batch_records=14)
 def open_cluster(path: Path | None = None, clock: FakeClock | None = None) -> EmbeddedCluster:
     """An embedded cluster, in memory without a path, that lives by ``clock``."""
     clock = clock or FakeClock()
-    return boot(path, brokers=3, surroundings=Surroundings(now=clock.now, new_id=random_id))
+    return boot(path, brokers=3, surroundings=EmbeddedSurroundings(now=clock.now, new_id=random_id))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,30 +51,41 @@ class Apply:
     clock: FakeClock = field(default_factory=FakeClock)
     holder: str = HOLDER
     interrupted: Callable[[], int | None] = lambda: None
-    recheck: Any = None
+    recheck: Recheck | None = None
     cancels: Callable[[Sequence[str]], bool] = lambda _: False
     events: list[Event] = field(default_factory=list)
 
     def plan(self, plan: Plan | SealedPlan, run_id: str = "run-1") -> ApplyResult:
         sealed = plan if isinstance(plan, SealedPlan) else sealed_now(plan, self.clock)
-        return apply_plan(approve(sealed), self.cluster, run_id=run_id, **self._common())
+        return apply_plan(
+            approve(sealed),
+            self._around,
+            holder=self.holder,
+            run_id=run_id,
+            recheck=self.recheck,
+        )
 
     def desired(self, desired: DesiredState, run_id: str = "run-1") -> ApplyResult:
         return self.plan(plan_of(desired, self.cluster.read_state()), run_id)
 
     def resume(self, project_identity: str) -> ApplyResult | None:
-        return resume(self.cluster, project_identity=project_identity, **self._common())
+        return resume(
+            self._around,
+            project_identity=project_identity,
+            holder=self.holder,
+            recheck=self.recheck,
+        )
 
-    def _common(self) -> dict[str, Any]:
-        return {
-            "settings": self.settings,
-            "clock": self.clock,
-            "holder": self.holder,
-            "on_event": self.events.append,
-            "interrupted": self.interrupted,
-            "recheck": self.recheck,
-            "cancels": self.cancels,
-        }
+    @property
+    def _around(self) -> Surroundings:
+        return Surroundings(
+            cluster=self.cluster,
+            settings=self.settings,
+            clock=self.clock,
+            on_event=self.events.append,
+            interrupted=self.interrupted,
+            cancels=self.cancels,
+        )
 
 
 def sealed_now(plan: Plan, clock: FakeClock, nonce: str = "nonce-1") -> SealedPlan:

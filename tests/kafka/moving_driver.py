@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from kgitops.apply.applier import apply_plan
-from kgitops.apply.settings import ApplySettings, SystemClock
+from kgitops.apply.settings import ApplySettings
+from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.connect import connect
 from kgitops.policy.approval import approve
 from kgitops.workflow.saved_plan import load_plan
@@ -18,16 +19,11 @@ SHORT = ApplySettings(timeout_ms=10_000, lease_ms=15_000)
 def main(servers: str, plan: str) -> None:
     """Apply the plan; nobody is told of anything."""
     cluster = connect(f"kafka://{servers}", configs={}, base=Path())
-    result = apply_plan(
-        approve(load_plan(Path(plan))),
-        cluster,
-        settings=SHORT,
-        clock=SystemClock(),
-        holder="the one who was killed",
-        run_id="killed",
-        on_event=lambda _: None,
-        interrupted=lambda: None,
+    around = Surroundings(
+        cluster=cluster, settings=SHORT, on_event=lambda _: None, interrupted=lambda: None
     )
+    approved = approve(load_plan(Path(plan)))
+    result = apply_plan(approved, around, holder="the one who was killed", run_id="killed")
     sys.exit(int(result.verdict.exit))
 
 

@@ -17,7 +17,8 @@ from cli.conftest import Kgitops
 from cli.projects import UID, topic
 
 from kgitops.apply.resume import resume
-from kgitops.apply.settings import ApplySettings, SystemClock
+from kgitops.apply.settings import ApplySettings
+from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.throttles import FOLLOWER_RATE, LEADER_RATE, LEADER_REPLICAS
@@ -103,15 +104,10 @@ def test_killed_while_data_moves_a_resume_finishes_and_leaves_only_what_others_s
     assert not re.search(r"min.insync.replicas=2.*DYNAMIC_TOPIC_CONFIG", marks)
     leased = SHORT.lease_ms / 1000 + 1
     time.sleep(max(0.0, killed + leased - time.monotonic()))
-    result = resume(
-        kafka_cluster,
-        project_identity=UID,
-        settings=SHORT,
-        clock=SystemClock(),
-        holder="the next one",
-        on_event=lambda _: None,
-        interrupted=lambda: None,
+    around = Surroundings(
+        cluster=kafka_cluster, settings=SHORT, on_event=lambda _: None, interrupted=lambda: None
     )
+    result = resume(around, project_identity=UID, holder="the next one")
     assert result is not None
     assert result.verdict.exit == 0, result.verdict
     after = orders(kafka_cluster).topics["orders"]
