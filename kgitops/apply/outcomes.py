@@ -86,17 +86,12 @@ def _same_topic(name: str, topic_id: str, state: ClusterState) -> TopicState | N
 def _is_created(
     topic: TopicState, requested: RequestedTopicState, reply: RequestResult | None
 ) -> bool:
-    if topic.marked_for_deletion or topic.num_partitions != requested.num_partitions:
+    if topic.marked_for_deletion or topic.assignment != requested.assignment:
         return False
     if reply and reply.topic_id and reply.topic_id != topic.topic_id:
         return False
-    same_place = (
-        topic.replication_factor == requested.replication_factor
-        if requested.generated_replica_assignments
-        else topic.assignment == requested.assignment
-    )
     exact = reply is not None or topic.configs.keys() == requested.configs.keys()
-    return same_place and exact and _has_configs(topic, requested.configs)
+    return exact and _has_configs(topic, requested.configs)
 
 
 def _is_altered(topic: TopicState, request: AlterTopicRequest) -> bool:
@@ -105,7 +100,6 @@ def _is_altered(topic: TopicState, request: AlterTopicRequest) -> bool:
         case AlterStep.CONFIGS:
             return _has_configs(topic, requested.requested_configs)
         case AlterStep.PARTITIONS:
-            # Also where kgitops placed them itself, it is this placement that is sent.
             return topic.assignment == requested.assignment
         case AlterStep.REPLICAS:
             # While data is copied the state already shows the target (P201-16). Kafka ends a

@@ -57,9 +57,6 @@ REQUESTED = RequestedTopicState(
     requested_configs={"retention.ms": "1000"},
 )
 CREATE = CreateTopicRequest(topic="orders", requested_state=REQUESTED)
-GENERATED = CreateTopicRequest(
-    topic="orders", requested_state=replace(REQUESTED, generated_replica_assignments=True)
-)
 CREATED = a_topic_state(
     "orders", assignment=REQUESTED.assignment, configs={"retention.ms": "1000"}, topic_id="minted"
 )
@@ -95,10 +92,12 @@ def test_with_a_reply_configs_that_the_cluster_adds_do_not_hide_the_topic() -> N
     assert is_visible(CREATE, a_cluster(added), REPLY)
 
 
-def test_where_brokers_place_replicas_only_their_number_counts() -> None:
-    elsewhere = replace(CREATED, assignment=((3, 1), (1, 2)))
-    assert is_visible(GENERATED, a_cluster(elsewhere))
-    assert not is_visible(GENERATED, a_cluster(replace(CREATED, assignment=((3,), (1,)))))
+def test_replicas_that_kgitops_placed_are_told_from_others_as_declared_ones_are() -> None:
+    """Decision 0011: they are sent as well, so a topic placed otherwise is somebody else's."""
+    placed = replace(REQUESTED, generated_replica_assignments=True)
+    request = CreateTopicRequest(topic="orders", requested_state=placed)
+    assert is_visible(request, a_cluster(CREATED))
+    assert not is_visible(request, a_cluster(replace(CREATED, assignment=((3, 1), (1, 2)))))
 
 
 def _alter(step: AlterStep, **state: object) -> AlterTopicRequest:
