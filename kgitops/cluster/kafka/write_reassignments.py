@@ -1,11 +1,12 @@
 """AlterPartitionReassignments, and the replication throttle that brokers keep meanwhile."""
 
+import time
 from collections.abc import Mapping, Sequence
 
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest, IncrementalAlterConfigsRequest
 
 from kgitops.cluster.kafka.wire import Message, Wire
-from kgitops.cluster.kafka.write_answers import NOT_ANSWERED, TIMEOUT_MS, answer, result_of
+from kgitops.cluster.kafka.write_answers import NOT_ANSWERED, SEND_MS, TIMEOUT_MS, answer, result_of
 from kgitops.cluster.kafka.write_batches import cut
 from kgitops.cluster.kafka.write_topic_ids import Found, find_topics
 from kgitops.model.errors import UnreachableError
@@ -15,6 +16,7 @@ from kgitops.model.topics import Assignment
 
 _BROKER = 4  # org.apache.kafka.common.config.ConfigResource.Type
 _SET, _DELETE = 0, 1  # org.apache.kafka.clients.admin.AlterConfigOp.OpType
+_LEAST_MS = 1_000
 
 _Target = tuple[str, Mapping[int, Sequence[int] | None]]
 """A topic and where its partitions should be; None cancels (A4-80)."""
@@ -62,12 +64,18 @@ def alter_brokers(
 ) -> list[RequestResult]:
     """Set and remove throttle rates. A broker takes such a change only for itself.
 
-    One that can't be reached says nothing of the others: what became of it is unknown.
+    One that can't be reached says nothing of the others: what became of it is unknown. Together
+    they have as much time as any other change.
     """
-    return [_alter_broker(wire, request, validate_only=validate_only) for request in requests]
+    deadline = time.monotonic() + SEND_MS / 1000
+    return [
+        _alter_broker(wire, request, deadline, validate_only=validate_only) for request in requests
+    ]
 
 
-def _alter_broker(wire: Wire, request: AlterBrokerRequest, *, validate_only: bool) -> RequestResult:
+def _alter_broker(
+    wire: Wire, request: AlterBrokerRequest, deadline: float, *, validate_only: bool
+) -> RequestResult:
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     configs = [
         resource.AlterableConfig(
@@ -80,6 +88,8 @@ def _alter_broker(wire: Wire, request: AlterBrokerRequest, *, validate_only: boo
         response = wire.send(
             IncrementalAlterConfigsRequest(resources=[item], validate_only=validate_only),
             to=request.broker,
+            timeout_ms=max(_LEAST_MS, int((deadline - time.monotonic()) * 1000)),
+            again=validate_only,
         )
     except UnreachableError as error:
         return RequestResult(code=ErrorCode.NETWORK_EXCEPTION, message=str(error))
@@ -94,7 +104,8 @@ def _ask(wire: Wire, targets: Sequence[_Target]) -> list[RequestResult]:
     response = wire.send(
         AlterPartitionReassignmentsRequest(
             topics=[_topic(name, partitions) for name, partitions in asked], timeout_ms=TIMEOUT_MS
-        )
+        ),
+        timeout_ms=SEND_MS,
     )
     if response.error_code:
         return [result_of(response.error_code, response.error_message) for _ in targets]

@@ -1,0 +1,41 @@
+"""Throttles on brokers that hang: an apply's lock must not run out while it waits for them."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from kgitops.cluster.kafka import write_reassignments
+from kgitops.cluster.kafka.wire import Message
+from kgitops.cluster.kafka.write_answers import SEND_MS
+from kgitops.cluster.kafka.write_reassignments import alter_brokers
+from kgitops.model.errors import UnreachableError
+from kgitops.model.requests import AlterBrokerRequest
+from kgitops.model.results import ErrorCode
+from kgitops.model.throttles import LEADER_RATE
+
+
+@dataclass
+class HangingWire:
+    """A fake, for its fault: no broker ever answers, and the clock goes on instead of waiting."""
+
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def send(self, request: Message, *, to: int, timeout_ms: int, again: bool) -> Message:
+        self.now += timeout_ms / 1000
+        raise UnreachableError(f"broker {to} did not answer")
+
+
+def test_brokers_that_hang_have_the_time_of_one_change_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wire = HangingWire()
+    monkeypatch.setattr(write_reassignments, "time", wire)
+    requests = [AlterBrokerRequest(broker=id_, configs={LEADER_RATE: "7"}) for id_ in range(5)]
+
+    results = alter_brokers(wire, requests, validate_only=False)  # type: ignore[arg-type]
+
+    assert [result.code for result in results] == [ErrorCode.NETWORK_EXCEPTION] * 5
+    assert wire.now <= SEND_MS / 1000 + 4  # each is asked all the same, for a second at least
