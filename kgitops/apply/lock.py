@@ -1,42 +1,22 @@
 """The cluster's one lock: won by the order of claims in the registry's log, kept by a lease.
 
 Every reader of the log judges alike, because only what stands in the log counts: a claim's place,
-the log's own timestamps, and that a renewal which came after its lease had ended is void. A record
-says how long its lease is, not when it ends: that follows from the moment the log gave the record,
-so that no contender's own clock matters.
-
-Compaction keeps a claim's newest record only. So a renewal carries what the ones before it decided:
-the place of the first in the log, and when the lease ended that it prolongs.
+the log's own timestamps, and that a renewal which came after its lease had ended is void.
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from kgitops.apply.claims import LOCK_PREFIX, Claim, claim_record, read_claim
 from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.settings import ApplySettings
 from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import RegistryEntry, RegistryLog
-from kgitops.cluster.registry import Record, check_version, meta_record
+from kgitops.cluster.registry import Record, meta_record
 from kgitops.model import clock as moments
 from kgitops.model.errors import KgitopsError, LockedError, SafetyError
-from kgitops.model.registry import SCHEMA_VERSION, Json
-
-PREFIX = "lock/"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """One contender; ``order`` is the offset of its first record, which renewals carry on."""
-
-    key: str
-    holder: str
-    since: str
-    lease_until_ms: int
-    order: int
-    written_ms: int
 
 
 def acquire(around: Surroundings, *, holder: str) -> "Lock | None":
@@ -75,7 +55,7 @@ class Lock:
     def __init__(self, registry: RegistryLog, *, holder: str, settings: ApplySettings) -> None:
         self._registry = registry
         self._holder = holder
-        self._key = f"{PREFIX}{uuid.uuid4()}"
+        self._key = f"{LOCK_PREFIX}{uuid.uuid4()}"
         self._lease_ms = settings.lease_ms
         self._timeout_ms = settings.timeout_ms
         self._claims: dict[str, Claim] = {}
@@ -93,7 +73,7 @@ class Lock:
         first = [meta_record()] if entries is None else []
         self._take_in(entries or ())
         self._released = False
-        self._registry.append([*first, self._record(order=None, renews=None)])
+        self._registry.append([*first, self._record(renews=None)])
         self._catch_up()
 
     def safe_from_ms(self) -> int:
@@ -144,8 +124,7 @@ class Lock:
             LockedError: the lease had ended, so someone else may hold the lock. What was
                 written after a takeover is the reader's to ignore; nothing may be sent.
         """
-        mine = self._alive()
-        renewal = self._record(order=mine.order, renews=mine.lease_until_ms)
+        renewal = self._record(renews=self._alive())
         self._write([renewal, *self._burials(), *records])
         self._dead = ()
         self._catch_up()
@@ -200,15 +179,14 @@ class Lock:
     def _burials(self) -> list[Record]:
         return [(key, None) for key in self._dead]
 
-    def _record(self, *, order: int | None, renews: int | None) -> Record:
-        return self._key, {
-            "schema_version": SCHEMA_VERSION,
-            "holder": self._holder,
-            "since": self._since,
-            "lease_ms": self._lease_ms,
-            "claim_offset": order,
-            "renews_until_ms": renews,
-        }
+    def _record(self, *, renews: Claim | None) -> Record:
+        return claim_record(
+            self._key,
+            holder=self._holder,
+            since=self._since,
+            lease_ms=self._lease_ms,
+            renews=renews,
+        )
 
     def _catch_up(self) -> None:
         entries = self._registry.read(self._position)
@@ -222,13 +200,12 @@ class Lock:
     def _take_in(self, entries: Sequence[RegistryEntry]) -> None:
         for entry in entries:
             self._position = entry.offset + 1
-            if not entry.key.startswith(PREFIX):
+            if not entry.key.startswith(LOCK_PREFIX):
                 continue
             if entry.value is None:
                 self._claims.pop(entry.key, None)
             else:
-                check_version(entry.key, entry.value)
-                self._claims[entry.key] = _read_claim(entry, entry.value)
+                self._claims[entry.key] = read_claim(entry, entry.value)
 
     def _mine(self) -> Claim:
         claim = self._claims.get(self._key)
@@ -263,23 +240,3 @@ class Lock:
 
 def _moment(ms: int) -> str:
     return moments.to_text(datetime.fromtimestamp(ms / 1000, UTC))
-
-
-def _read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:
-    try:
-        renews = value["renews_until_ms"]
-        order = value["claim_offset"]
-        void = renews is not None and entry.timestamp_ms >= renews
-        return Claim(
-            key=entry.key,
-            holder=value["holder"],
-            since=value["since"],
-            lease_until_ms=renews if void else entry.timestamp_ms + value["lease_ms"],
-            order=entry.offset if order is None else order,
-            written_ms=entry.timestamp_ms,
-        )
-    except (KeyError, TypeError):
-        raise SafetyError(
-            f"the registry record {entry.key} is damaged, so nobody knows who holds the lock; "
-            "make sure that no kgitops runs, then delete the record"
-        ) from None

@@ -1,0 +1,70 @@
+"""Claims on the cluster's lock, as records in the registry's log.
+
+A record says how long its lease is, not when it ends: that follows from the moment the log gave the
+record, so that no contender's own clock matters.
+
+Compaction keeps a claim's newest record only. So a renewal carries what the ones before it decided:
+the place of the first in the log, and when the lease ended that it prolongs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.registry import Record, check_version
+from kgitops.model.errors import SafetyError
+from kgitops.model.registry import SCHEMA_VERSION, Json
+
+LOCK_PREFIX = "lock/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One contender; ``order`` is the offset of its first record, which renewals carry on."""
+
+    key: str
+    holder: str
+    since: str
+    lease_until_ms: int
+    order: int
+    written_ms: int
+
+
+def claim_record(
+    key: str, *, holder: str, since: str, lease_ms: int, renews: Claim | None
+) -> Record:
+    """A first claim, or the renewal of one."""
+    return key, {
+        "schema_version": SCHEMA_VERSION,
+        "holder": holder,
+        "since": since,
+        "lease_ms": lease_ms,
+        "claim_offset": renews.order if renews else None,
+        "renews_until_ms": renews.lease_until_ms if renews else None,
+    }
+
+
+def read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:
+    """The claim as it stands once this record was appended.
+
+    Raises:
+        SafetyError: the record can't be read.
+    """
+    check_version(entry.key, value)
+    try:
+        renews = value["renews_until_ms"]
+        order = value["claim_offset"]
+        void = renews is not None and entry.timestamp_ms >= renews
+        return Claim(
+            key=entry.key,
+            holder=value["holder"],
+            since=value["since"],
+            lease_until_ms=renews if void else entry.timestamp_ms + value["lease_ms"],
+            order=entry.offset if order is None else order,
+            written_ms=entry.timestamp_ms,
+        )
+    except (KeyError, TypeError):
+        raise SafetyError(
+            f"the registry record {entry.key} is damaged, so nobody knows who holds the lock; "
+            "make sure that no kgitops runs, then delete the record"
+        ) from None
