@@ -11,7 +11,8 @@ from kgitops.apply.looking import look
 from kgitops.apply.progress import Progress
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.resume import superseding_records
-from kgitops.apply.run_records import Latest, latest_values, old_nonces, open_run
+from kgitops.apply.run_reading import Latest, latest_values
+from kgitops.apply.run_records import old_nonces, open_run
 from kgitops.apply.runner import Runner
 from kgitops.apply.steps import Step, build_steps
 from kgitops.apply.surroundings import Surroundings

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from kgitops.apply.preconditions import check_preconditions
-from kgitops.apply.run_records import Latest, is_spent
+from kgitops.apply.run_reading import Latest, is_spent
 from kgitops.apply.steps import Step
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState

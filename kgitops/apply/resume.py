@@ -11,13 +11,8 @@ from kgitops.apply.looking import look
 from kgitops.apply.owners import owners_of_completed
 from kgitops.apply.progress import Progress
 from kgitops.apply.result import ApplyResult, conclude
-from kgitops.apply.run_records import (
-    Latest,
-    closing_records,
-    latest_values,
-    read_sealed,
-    unfinished_runs,
-)
+from kgitops.apply.run_reading import Latest, latest_values, read_sealed, unfinished_runs
+from kgitops.apply.run_records import closing_records
 from kgitops.apply.runner import Runner
 from kgitops.apply.runs import Outcome, Run, RunStatus
 from kgitops.apply.settled import look_up

@@ -1,29 +1,15 @@
-"""The journal's records in the registry: written from runs and read back."""
+"""The journal's records in the registry, as runs are written; run_reading.py reads them back."""
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from kgitops.apply.runs import Batch, Outcome, Run, RunStatus, StepRecord
-from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import Record, check_version, project_record
+from kgitops.apply.runs import Batch, Run, RunStatus
+from kgitops.cluster.registry import Record, project_record
 from kgitops.model import clock as moments
 from kgitops.model.canonical_json import canonical_json
-from kgitops.model.errors import SafetyError
-from kgitops.model.json_layout import json_text
 from kgitops.model.registry import SCHEMA_VERSION, Json
-from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.strict_json import (
-    array,
-    choice,
-    integer,
-    mapping,
-    members,
-    text,
-    text_or_none,
-)
-from kgitops.plan.plan_file import SealedPlan, read_plan, sealed_to_json
+from kgitops.plan.plan_file import SealedPlan, sealed_to_json
 
 RUN_PREFIX = "run/"
 NONCE_PREFIX = "nonce/"
@@ -32,73 +18,6 @@ NONCE_PREFIX = "nonce/"
 # take four bytes.
 _PIECE = 120 * 1024
 _NONCE_KEPT = timedelta(days=30)
-
-_HEADER_KEYS = (
-    "schema_version",
-    "status",
-    "project",
-    "plan_digest",
-    "nonce",
-    "pieces",
-    "started",
-    "holder",
-)
-_BATCH_KEYS = ("schema_version", "status", "api", "requests", "results", "lookups")
-_STEP_KEYS = ("outcome", "code", "message", "topic_id")
-
-Latest = Mapping[str, Mapping[str, Json]]
-"""The latest value of every key in the registry."""
-
-
-def latest_values(entries: Iterable[RegistryEntry]) -> Latest:
-    """What the log's entries add up to."""
-    latest: dict[str, Mapping[str, Json]] = {}
-    for entry in entries:
-        if entry.value is None:
-            latest.pop(entry.key, None)
-        else:
-            latest[entry.key] = entry.value
-    return latest
-
-
-def is_spent(latest: Latest, nonce: str) -> bool:
-    """Whether a plan with this nonce was begun before."""
-    return f"{NONCE_PREFIX}{nonce}" in latest
-
-
-def unfinished_runs(latest: Latest, project: str) -> tuple[Run, ...]:
-    """The project's runs that are neither done nor superseded, the oldest first.
-
-    Raises:
-        SafetyError: a record of one can't be read.
-    """
-    runs = [
-        _read_run(key.removeprefix(RUN_PREFIX), latest)
-        for key, value in latest.items()
-        if _is_header(key) and value.get("project", project) == project
-    ]
-    return tuple(sorted((run for run in runs if run.unfinished), key=lambda run: run.started))
-
-
-def read_sealed(run: Run, latest: Latest) -> SealedPlan:
-    """The plan that ``run`` executes, its digests checked.
-
-    Raises:
-        SafetyError: a piece is missing, or it is another plan than the run's.
-        UntrustedPlanError: the pieces are not the plan that was sealed.
-    """
-    keys = [f"{RUN_PREFIX}{run.id}/plan/{piece}" for piece in range(run.pieces)]
-    try:
-        content = "".join(text(latest[key]["text"], key) for key in keys)
-        document = json.loads(content)
-    except (KeyError, ValueError):
-        raise _damaged(run.id) from None
-    sealed = read_plan(json_text(document), f"the plan in the journal of run {run.id}")
-    planned = {request.id for request in sealed.plan.requests}
-    planned |= {change.address for change in sealed.plan.changes if not change.requests}
-    if sealed.plan_digest != run.plan_digest or not planned.issuperset(run.steps):
-        raise _damaged(run.id)
-    return sealed
 
 
 def open_run(
@@ -182,7 +101,7 @@ def closing_records(run: Run, status: RunStatus) -> list[Record]:
     ]
 
 
-def old_nonces(latest: Latest, now: datetime) -> list[Record]:
+def old_nonces(latest: Mapping[str, Mapping[str, Json]], now: datetime) -> list[Record]:
     """Spent nonces of plans that expired long ago: they would be refused for that alone."""
     before = moments.to_text(now - _NONCE_KEPT)
     return [
@@ -190,74 +109,3 @@ def old_nonces(latest: Latest, now: datetime) -> list[Record]:
         for key, value in latest.items()
         if key.startswith(NONCE_PREFIX) and value.get("expires", before) < before
     ]
-
-
-def _is_header(key: str) -> bool:
-    return key.startswith(RUN_PREFIX) and "/" not in key.removeprefix(RUN_PREFIX)
-
-
-def _read_run(run_id: str, latest: Latest) -> Run:
-    key = f"{RUN_PREFIX}{run_id}"
-    header = latest[key]
-    check_version(key, header)
-    try:
-        given = members(dict(header), key, _HEADER_KEYS)
-        return Run(
-            id=run_id,
-            status=choice(RunStatus, given["status"], key),
-            project=text(given["project"], key),
-            plan_digest=text(given["plan_digest"], key),
-            nonce=text(given["nonce"], key),
-            pieces=integer(given["pieces"], key),
-            started=text(given["started"], key),
-            holder=text(given["holder"], key),
-            batches=_read_batches(f"{key}/", latest),
-        )
-    except ValueError:
-        raise _damaged(run_id) from None
-
-
-def _read_batches(prefix: str, latest: Latest) -> tuple[Batch, ...]:
-    batches = []
-    for key, value in latest.items():
-        number = key.removeprefix(prefix)
-        if not key.startswith(prefix) or not number.isdecimal():
-            continue
-        check_version(key, value)
-        given = members(dict(value), key, _BATCH_KEYS)
-        lookups = mapping(given["lookups"], key)
-        batches.append(
-            Batch(
-                number=int(number),
-                api=text(given["api"], key),
-                requests=array(given["requests"], key, text),
-                results={
-                    step: _read_step(known, key, lookups.get(step))
-                    for step, known in mapping(given["results"], key).items()
-                },
-            )
-        )
-    return tuple(sorted(batches, key=lambda batch: batch.number))
-
-
-def _read_step(value: Json, key: str, lookup: Json) -> StepRecord:
-    given = members(value, key, _STEP_KEYS)
-    code = given["code"]
-    return StepRecord(
-        outcome=choice(Outcome, given["outcome"], key),
-        reply=None
-        if code is None
-        else RequestResult(
-            code=ErrorCode(integer(code, key)),
-            message=text_or_none(given["message"], key),
-            topic_id=text_or_none(given["topic_id"], key),
-        ),
-        lookup=text_or_none(lookup, key),
-    )
-
-
-def _damaged(run_id: str) -> SafetyError:
-    return SafetyError(
-        f"the journal of run {run_id} is damaged, so what it did can't be known; compare the "
-        "cluster with a new plan, and delete the run's records once you know"
-    )

@@ -12,7 +12,7 @@ from apply.plans import BEFORE, Apply, comparable, open_cluster, prepare, sealed
 from builders import UID, plan_of
 from used import used
 
-from kgitops.apply.run_records import latest_values
+from kgitops.apply.run_reading import latest_values
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.plan_file import SealedPlan, read_plan, to_text
 

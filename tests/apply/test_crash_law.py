@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from used import used
 
-from kgitops.apply.run_records import latest_values
+from kgitops.apply.run_reading import latest_values
 from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState

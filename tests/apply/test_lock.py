@@ -12,7 +12,7 @@ from builders import UID, a_desired, a_topic, plan_of
 
 from kgitops.apply.events import Event, Waiting, WaitReason
 from kgitops.apply.lock import Lock, acquire
-from kgitops.apply.run_records import latest_values
+from kgitops.apply.run_reading import latest_values
 from kgitops.apply.settings import ApplySettings
 from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster

@@ -12,7 +12,8 @@ from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_o
 from used import used
 
 from kgitops.apply.events import ApplyStarted
-from kgitops.apply.run_records import latest_values, open_run
+from kgitops.apply.run_reading import latest_values
+from kgitops.apply.run_records import open_run
 from kgitops.model.capabilities import Capabilities
 from kgitops.model.errors import SafetyError, UnreachableError, UntrustedPlanError
 from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request

@@ -12,7 +12,7 @@ from builders import UID, a_binding, a_desired, a_topic, a_topic_state, plan_of
 from used import used
 
 from kgitops.apply.events import StepDone, StepFailed, Waiting, WaitReason
-from kgitops.apply.run_records import latest_values
+from kgitops.apply.run_reading import latest_values
 from kgitops.apply.settings import ApplySettings
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError

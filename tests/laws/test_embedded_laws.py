@@ -17,7 +17,7 @@ from strategies import TEAMS
 
 from kgitops.apply import sending
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.run_records import is_spent, latest_values
+from kgitops.apply.run_reading import is_spent, latest_values
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import ClusterState

@@ -17,7 +17,7 @@ from kafka_clusters import StartKafka
 from kafka_wiping import wipe
 
 from kgitops.apply.lock import Lock, acquire
-from kgitops.apply.run_records import latest_values
+from kgitops.apply.run_reading import latest_values
 from kgitops.apply.settings import ApplySettings, SystemClock
 from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
