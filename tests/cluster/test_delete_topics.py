@@ -116,7 +116,7 @@ def test_a_hidden_topic_is_answered_like_one_that_is_not_there(compat: Compat):
     [
         ("User:deleter", ErrorCode.NONE),
         ("User:reader", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
-        ("User:nobody", ErrorCode.UNKNOWN_TOPIC_ID),
+        ("User:nobody", ErrorCode.TOPIC_AUTHORIZATION_FAILED),
     ],
 )
 def test_deleting_by_id_needs_delete(principal: str, code: ErrorCode):

@@ -8,13 +8,16 @@ from cluster.clusters import (
     admin,
     cluster_grant,
     codes,
+    topic_grant,
 )
+from cluster_contract.contract import alteration
 
 from kgitops.cluster.embedded.options import Compat
 from kgitops.cluster.embedded.reassignment_control import OngoingReassignment
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.cluster.embedded.topic_control import NewTopic
 from kgitops.model.acls import Operation
+from kgitops.model.requests import AlterStep
 from kgitops.model.results import ErrorCode
 
 
@@ -137,3 +140,34 @@ def test_moving_needs_alter_on_the_cluster_and_listing_describe():
     with pytest.raises(Refusal) as refusal:
         admin(cluster, "User:nobody").list_partition_reassignments()
     assert refusal.value.result.code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_replicas_that_come_to_a_dead_broker_are_on_the_way_until_it_is_back():
+    """As on a real cluster, where nobody copies for it meanwhile (docs/differences.md)."""
+    cluster = orders()
+    cluster.fence(4)
+    admin(cluster).alter_partition_reassignments({("orders", 0): [4, 1], ("orders", 1): [5, 3]})
+    assert admin(cluster).list_partition_reassignments() == {
+        ("orders", 0): OngoingReassignment(replicas=(1, 2, 4), adding=(4,), removing=(2,))
+    }
+    cluster.fence(3)
+    assert admin(cluster).list_partition_reassignments() == {}
+    assert cluster.read_state().topics["orders"].assignment == ((4, 1), (5, 3))
+
+
+def test_who_moved_may_cancel():
+    """The port's cancellation names nobody: it is asked for by who asked last."""
+    cluster = a_guarded_cluster(
+        Compat.KRAFT,
+        topic_grant(Operation.DESCRIBE, principal="User:mover"),
+        cluster_grant(Operation.ALTER, principal="User:mover"),
+    )
+    cluster.faults.hold_reassignments = True
+    topic = cluster.read_state().topics["orders"]
+    away = tuple((replicas[-1] % 3 + 1,) for replicas in topic.assignment)
+    moving = alteration(topic, AlterStep.REPLICAS, assignment=away)
+    for principal, moves in (("User:nobody", False), ("User:mover", True)):
+        (moved,) = cluster.execute([moving], validate_only=False, principal=principal)
+        assert moved.ok is moves
+    cluster.cancel_moves({"orders": range(len(away))})
+    assert cluster.read_state().topics["orders"].assignment == topic.assignment

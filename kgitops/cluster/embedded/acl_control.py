@@ -12,7 +12,7 @@ from kgitops.cluster.embedded.records import (
     AccessControlEntryRecord,
     RemoveAccessControlEntryRecord,
 )
-from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate, needs
 from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PermissionType, ResourceType
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
@@ -109,7 +109,7 @@ def _check_may(draft: Draft, operation: Operation) -> None:
     # KIP-4 asks for All on the cluster, KRaft for the operation itself (C-11).
     needed = Operation.ALL if draft.options.seed else operation
     if not draft.authorizer.cluster(needed):
-        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        raise needs(needed)
 
 
 def _are_own_allows(draft: Draft, wanted: AclFilter, matching: Sequence[AclBinding]) -> bool:

@@ -33,7 +33,11 @@ def check_assignment(draft: Draft, given: ManualAssignment) -> Assignment:
 
 
 def check_replica_lists(
-    draft: Draft, lists: Sequence[Sequence[int]], *, replication_factor: int | None
+    draft: Draft,
+    lists: Sequence[Sequence[int]],
+    *,
+    replication_factor: int | None,
+    first_partition: int = 0,
 ) -> Assignment:
     """The replica lists, when brokers can hold them and their lengths agree.
 
@@ -41,7 +45,7 @@ def check_replica_lists(
         Refusal: they can't (39).
     """
     brokers = {broker.id: broker for broker in draft.delta.brokers.all()}
-    for partition, replicas in enumerate(lists):
+    for partition, replicas in enumerate(lists, start=first_partition):
         check_replicas(brokers, replicas)
         if replication_factor is None:
             replication_factor = len(replicas)
@@ -66,11 +70,14 @@ def check_replicas(brokers: dict[int, Broker], replicas: Sequence[int]) -> None:
     """
     if not replicas:
         raise _invalid(f"{_MANUAL} an empty replica list.")
-    for index, broker in enumerate(replicas):
+    before = None
+    # Of several that are wrong, Kafka names the one with the lowest id.
+    for broker in sorted(replicas):
         if broker not in brokers:
             raise _invalid(f"{_MANUAL} broker {broker}, but no such broker is registered.")
-        if broker in replicas[:index]:
+        if broker == before:
             raise _invalid(f"{_MANUAL} the broker {broker} more than once.")
+        before = broker
 
 
 def place_replicas(

@@ -1,14 +1,17 @@
 """Why a broker refuses a config's value or a topic's name, in the broker's own words.
 
-What kgitops itself has to say of a manifest names what is legal; this is what Kafka 4.1 answers, as
+What kgitops itself has to say of a manifest names what is legal; this is what Kafka 4.3 answers, as
 its ConfigDef, its validators and org.apache.kafka.common.internals.Topic put it.
 """
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from kgitops.model.config_values import ConfigType, TopicConfig, is_legal, value_parser
 from kgitops.model.names import MAX_TOPIC_NAME, topic_name_problem
 from kgitops.model.topic_configs import topic_configs
+
+_LAGS = "min.compaction.lag.ms", "max.compaction.lag.ms"
 
 
 def config_refusal(key: str, value: str) -> str | None:
@@ -39,6 +42,17 @@ def _refusal(config: TopicConfig, value: str) -> str | None:
         return _list_refusal(config, value)
     why = _unreadable(config) if parsed is None else _out_of_bounds(config, value)
     return f"Invalid value {value} for configuration {config.name}: {why}"
+
+
+def lags_refusal(configs: Mapping[str, str], broker_defaults: Mapping[str, str]) -> str | None:
+    """What LogConfig.validateValues says of legal values that are at odds; None if they are not."""
+    least, most = (
+        int(configs.get(key) or broker_defaults.get(key) or topic_configs()[key].default or 0)
+        for key in _LAGS
+    )
+    if least <= most:
+        return None
+    return f"conflict topic config setting {_LAGS[0]} ({least}) > {_LAGS[1]} ({most})"
 
 
 def name_refusal(name: str) -> str | None:
@@ -94,6 +108,8 @@ def _list_refusal(config: TopicConfig, value: str) -> str:
     parts = [part.strip() for part in value.split(",")]
     if config.valid_values:
         wrong = next(part for part in parts if part not in config.valid_values)
+        if not wrong:
+            return f"Configuration '{config.name}' values must not be empty."
         return f"Invalid value {wrong} for configuration {config.name}: {_choices(config)}"
     return (
         f"Invalid value [{', '.join(parts)}] for configuration {config.name}: {config.name} must "

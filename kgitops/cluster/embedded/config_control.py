@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from kgitops.cluster.embedded.broker_words import config_refusal, rate_refusal
+from kgitops.cluster.embedded.broker_words import config_refusal, lags_refusal, rate_refusal
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.records import TOPIC, ConfigRecord
+from kgitops.cluster.embedded.records import BROKER, TOPIC, ConfigRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
@@ -80,6 +80,9 @@ def alter(draft: Draft, resource: ConfigResource, operations: Sequence[AlterConf
     Raises:
         Refusal: one of the operations, or their result, is not legal.
     """
+    if resource.type == BROKER and not draft.options.seed:
+        # The broker judges values before the controller asks who wants them.
+        _check_broker_configs({o.key: o.value for o in operations if o.value is not None})
     before = _current(draft, resource)
     if len({operation.key for operation in operations}) < len(operations):
         raise Refusal(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
@@ -128,7 +131,11 @@ def check_topic_configs(
         refusal = config_refusal(key, value)
         if refusal:
             raise Refusal(ErrorCode.INVALID_CONFIG, refusal)
-    problems = configs_problems(configs, broker_defaults=broker_defaults(draft), existing=before)
+    defaults = broker_defaults(draft)
+    at_odds = lags_refusal(configs, defaults)
+    if at_odds:
+        raise Refusal(ErrorCode.INVALID_CONFIG, at_odds)
+    problems = configs_problems(configs, broker_defaults=defaults, existing=before)
     for _, problem in problems:
         raise Refusal(ErrorCode.INVALID_CONFIG, problem)
 
@@ -161,7 +168,7 @@ def _current(draft: Draft, resource: ConfigResource) -> Mapping[str, str]:
     match resource.type:
         case "topic":
             if not draft.authorizer.topic(Operation.ALTER_CONFIGS, resource.name):
-                raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
             topic = draft.delta.topics.get(resource.name)
             if topic is None:
                 raise Refusal(
@@ -171,7 +178,9 @@ def _current(draft: Draft, resource: ConfigResource) -> Mapping[str, str]:
             return topic.configs
         case "broker":
             if not draft.authorizer.cluster(Operation.ALTER_CONFIGS):
-                raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+                raise Refusal(
+                    ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed."
+                )
             known = {"", *(str(broker.id) for broker in draft.delta.brokers.all())}
             if resource.name not in known:
                 raise Refusal(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kgitops.cluster.embedded.assignments import check_replica_lists, place_replicas
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.reassignment_control import replicas_on_the_way
 from kgitops.cluster.embedded.records import PartitionsRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.acls import Operation
@@ -54,7 +55,7 @@ def create(draft: Draft, item: NewPartitions) -> None:
             "be an increase.",
         )
     added = item.count - current
-    replication_factor = len(topic.assignment[0])
+    replication_factor = len(replicas_on_the_way(topic, 0))
     if item.assignments is None:
         assignment = place_replicas(
             draft,
@@ -71,6 +72,9 @@ def create(draft: Draft, item: NewPartitions) -> None:
         )
     else:
         assignment = check_replica_lists(
-            draft, item.assignments, replication_factor=replication_factor
+            draft,
+            item.assignments,
+            replication_factor=replication_factor,
+            first_partition=current,
         )
     draft.write(PartitionsRecord(topic_id=topic.topic_id, assignment=assignment))

@@ -25,6 +25,8 @@ from kgitops.model.results import ErrorCode, RequestResult
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
 
+_NOT_A_FRACTION = 1e-6  # that little is taken for an error of rounding
+
 EntityParts = tuple[tuple[str, str | None], ...]
 """(entity type, name) as on the wire, in any order; a None name is the default entity."""
 
@@ -89,7 +91,7 @@ def alter(draft: Draft, alteration: QuotaAlteration) -> None:
         Refusal: the entity, a key or a value is not legal.
     """
     if not draft.authorizer.cluster(Operation.ALTER_CONFIGS):
-        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
     entity = _checked_entity(alteration.entity)
     keys = [key for key, _ in alteration.operations]
     if len(set(keys)) < len(keys):
@@ -183,11 +185,11 @@ def _check_quota(entity: ClientQuotaEntity, key: str, value: float | None) -> No
         raise Refusal(ErrorCode.INVALID_REQUEST, f"Quota {key} must be greater than 0")
     if key not in INTEGRAL_KEYS:
         return
-    if value != math.floor(value):
-        raise Refusal(ErrorCode.INVALID_REQUEST, f"{key} cannot be a fractional value.")
     kind, most = ("INT", 2**31 - 1) if key in IP_KEYS else ("LONG", 2**63 - 1)
-    if value > most:
+    if value > float(most):
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
             f"Proposed value for {key} is too large for a{'n' * (kind == 'INT')} {kind}.",
         )
+    if value % 1 > _NOT_A_FRACTION:
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"{key} cannot be a fractional value.")

@@ -7,7 +7,7 @@ from kgitops.cluster.embedded.assignments import check_replicas
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image import TopicImage
 from kgitops.cluster.embedded.records import PartitionChangeRecord, ReassignmentRecord
-from kgitops.cluster.embedded.refusal import Refusal, attempt
+from kgitops.cluster.embedded.refusal import Refusal, attempt, needs
 from kgitops.model.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
 
@@ -57,7 +57,7 @@ def reassign(
         Refusal: it can't be done.
     """
     if not draft.authorizer.cluster(Operation.ALTER):
-        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        raise needs(Operation.ALTER)
     topic = draft.delta.topics.get(name)
     if topic is None:
         raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
@@ -89,7 +89,7 @@ def list_ongoing(
         Refusal: the principal may not describe the cluster (31).
     """
     if not draft.authorizer.cluster(Operation.DESCRIBE):
-        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        raise needs(Operation.DESCRIBE)
     wanted = None if partitions is None else frozenset(partitions)
     by_name = draft.image.topics.by_name
     return {
@@ -101,12 +101,28 @@ def list_ongoing(
 
 
 def finish_reassignments(draft: Draft) -> None:
-    """Complete every move that was held up."""
+    """Complete every move that was held up, but for those that wait for a dead broker."""
     for topic in draft.image.topics.by_name.values():
         for partition, target in topic.targets.items():
+            if _waits_for_a_dead_broker(draft, topic, partition, target):
+                continue
             draft.write(
                 PartitionChangeRecord(topic_id=topic.topic_id, partition=partition, replicas=target)
             )
+
+
+def replicas_on_the_way(topic: TopicImage, partition: int) -> tuple[int, ...]:
+    """All replicas of a partition: while it moves also those that come, as Kafka counts them."""
+    here = topic.assignment[partition]
+    return _ongoing(here, topic.targets.get(partition, here)).replicas
+
+
+def _waits_for_a_dead_broker(
+    draft: Draft, topic: TopicImage, partition: int, target: tuple[int, ...]
+) -> bool:
+    """Whether a replica is to come to a broker that can't fetch it."""
+    adds = set(target) - set(topic.assignment[partition])
+    return any(broker.fenced and broker.id in adds for broker in draft.delta.brokers.all())
 
 
 def _ongoing(current: tuple[int, ...], target: tuple[int, ...]) -> OngoingReassignment:
@@ -120,7 +136,8 @@ def _move(draft: Draft, topic: TopicImage, partition: int, target: tuple[int, ..
         return
     # Where no replica is added there is nothing to wait for.
     adds = set(target) - set(topic.assignment[partition])
-    if draft.faults.hold_reassignments and adds:
+    held = draft.faults.hold_reassignments and adds
+    if held or _waits_for_a_dead_broker(draft, topic, partition, target):
         draft.write(ReassignmentRecord(topic_id=topic.topic_id, partition=partition, target=target))
     else:
         draft.write(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image import TopicImage
-from kgitops.cluster.embedded.leaders import leader
+from kgitops.cluster.embedded.leaders import NO_LEADER, leader
 from kgitops.cluster.embedded.reassignment_control import TopicPartition
 from kgitops.cluster.embedded.records import OffsetsRecord
 from kgitops.cluster.embedded.refusal import Refusal
@@ -57,7 +57,10 @@ def delete_before(
         raise Refusal(
             ErrorCode.INVALID_TOPIC_EXCEPTION, "Records of an internal topic can not be deleted."
         )
-    if broker is not None and leader(draft.delta.brokers.all(), topic, partition) != broker:
+    leading = leader(draft.delta.brokers.all(), topic, partition)
+    if leading == NO_LEADER:
+        raise Refusal(ErrorCode.LEADER_NOT_AVAILABLE, f"Partition {partition} has no leader.")
+    if broker is not None and leading != broker:
         raise Refusal(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     if topic.configs.get("cleanup.policy", "delete").strip() == "compact":
         raise Refusal(

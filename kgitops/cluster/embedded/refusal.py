@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import ParamSpec
 
+from kgitops.model.acls import Operation
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
 P = ParamSpec("P")
@@ -29,3 +30,14 @@ def attempt(
 def duplicate(message: str) -> RequestResult:
     """The answer to something that stands in one request twice."""
     return RequestResult(code=ErrorCode.INVALID_REQUEST, message=message)
+
+
+def needs(operation: Operation) -> Refusal:
+    """What is told to who lacks a right on the cluster.
+
+    In the words of AuthHelper.authorizeClusterOperation, without its dump of the request.
+    """
+    return Refusal(
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        f"The request needs {operation.value.upper()} permission.",
+    )

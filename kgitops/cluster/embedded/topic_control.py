@@ -22,6 +22,11 @@ from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.topics import Assignment
 
 UNSET = -1
+MAX_PARTITIONS = 10_000
+"""In one CreateTopics request; KRaft counts them before it counts records (A4-03)."""
+_TOO_MANY_PARTITIONS = RequestResult(
+    code=ErrorCode.POLICY_VIOLATION, message="Excessively large number of partitions per request."
+)
 _UNCREATABLE = frozenset({"__cluster_metadata", REGISTRY_TOPIC})
 _log = logging.getLogger(__name__)
 
@@ -40,6 +45,8 @@ class NewTopic:
 def create_topics(draft: Draft, topics: Sequence[NewTopic]) -> dict[str, RequestResult]:
     """One result for each name; a topic sees those created before it (P201-41)."""
     times = Counter(topic.name for topic in topics)
+    if not draft.options.seed and sum(map(_partitions, topics)) > MAX_PARTITIONS:
+        return dict.fromkeys(times, _TOO_MANY_PARTITIONS)
     results: dict[str, RequestResult] = {}
     for topic in topics:
         if times[topic.name] == 1:
@@ -70,12 +77,16 @@ def finish_deletions(draft: Draft) -> None:
 # The checks stand in KRaft's order, so that a request that breaks two rules is told the same one
 # (A4-48).
 def _create(draft: Draft, topic: NewTopic) -> RequestResult:
-    _check_may_create(draft, topic.name)
+    # What nobody can create, KRaft says to those as well who may not create anything.
+    if draft.options.seed:
+        _check_may_create(draft, topic.name)
     if topic.name in _UNCREATABLE:
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
             f"Creation of internal topic {topic.name} is prohibited.",
         )
+    if not draft.options.seed:
+        _check_may_create(draft, topic.name)
     _check_name(draft, topic.name)
     configs = {key: value for key, value in topic.configs.items() if value is not None}
     if len(configs) < len(topic.configs):
@@ -91,6 +102,10 @@ def _create(draft: Draft, topic: NewTopic) -> RequestResult:
         TopicRecord(name=topic.name, topic_id=topic_id, assignment=assignment, configs=configs)
     )
     return RequestResult(topic_id=topic_id)
+
+
+def _partitions(topic: NewTopic) -> int:
+    return len(topic.assignments) or max(topic.num_partitions, 0)
 
 
 def _check_may_create(draft: Draft, name: str) -> None:
@@ -173,8 +188,7 @@ def _each_once(
 
 def _delete_by_name(draft: Draft, name: str) -> None:
     topic = draft.delta.topics.get(name)
-    may_delete = draft.authorizer.topic(Operation.DELETE, name)
-    if not may_delete:
+    if not _may_delete(draft, name):
         hidden = not draft.authorizer.topic(Operation.DESCRIBE, name)
         if hidden and draft.options.seed:
             topic = None
@@ -192,11 +206,17 @@ def _delete_by_name(draft: Draft, name: str) -> None:
 
 def _delete_by_id(draft: Draft, topic_id: str) -> None:
     topic = draft.delta.topics.by_id(topic_id)
-    if topic is None or not draft.authorizer.topic(Operation.DESCRIBE, topic.name):
+    hidden = topic is not None and not draft.authorizer.topic(Operation.DESCRIBE, topic.name)
+    if topic is None or (hidden and draft.options.seed):
         raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
-    if not draft.authorizer.topic(Operation.DELETE, topic.name):
-        raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+    if not _may_delete(draft, topic.name):
+        raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
     _delete(draft, topic)
+
+
+def _may_delete(draft: Draft, name: str) -> bool:
+    everything = not draft.options.seed and draft.authorizer.cluster(Operation.DELETE)
+    return everything or draft.authorizer.topic(Operation.DELETE, name)
 
 
 def _delete(draft: Draft, topic: TopicImage) -> None:

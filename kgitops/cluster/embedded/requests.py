@@ -1,0 +1,165 @@
+"""What becomes of each of the port's requests: which of Kafka's it is, and who decides it."""
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never
+
+from kgitops.cluster.embedded import (
+    acl_control,
+    config_control,
+    partition_control,
+    quota_control,
+    reassignment_control,
+    records_control,
+    topic_control,
+)
+from kgitops.cluster.embedded.acl_filter import exactly
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image import TopicImage
+from kgitops.cluster.embedded.records import BROKER, TOPIC
+from kgitops.cluster.embedded.refusal import Refusal, attempt
+from kgitops.model.acls import Operation
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.results import OK, ErrorCode, RequestResult
+
+
+def is_held(draft: Draft, request: Request) -> bool:
+    """Whether a simulated fault keeps the request from being finished in time (A4-42, A4-65)."""
+    match request:
+        case CreateTopicRequest():
+            return request.topic in draft.faults.leaderless_topics
+        case DeleteTopicRequest():
+            return draft.delta.topics.by_id(request.topic_id) is not None
+        case _:
+            return False
+
+
+def decide_request(draft: Draft, request: Request) -> RequestResult | None:
+    """What the brokers answer; None for success.
+
+    Raises:
+        Refusal: they refuse it.
+    """
+    match request:
+        case CreateTopicRequest():
+            return _create_topic(draft, request)
+        case AlterTopicRequest():
+            return _alter_topic(draft, request, _known(draft, request.topic_id))
+        case DeleteTopicRequest():
+            return topic_control.delete_topic_ids(draft, [request.topic_id])[request.topic_id]
+        case DeleteRecordsRequest():
+            return _delete_records(draft, request, _known(draft, request.topic_id))
+        case CreateAclRequest():
+            return acl_control.create_acls(draft, [request.binding])[0]
+        case DeleteAclRequest():
+            return acl_control.delete_acls(draft, [exactly(request.binding)])[0].result
+        case AlterClientQuotaRequest():
+            alteration = quota_control.QuotaAlteration(
+                entity=request.entity, operations=tuple(request.quotas.items())
+            )
+            return attempt(quota_control.alter, draft, alteration)
+        case AlterBrokerRequest():
+            return _alter_broker(draft, request)
+        case _:
+            assert_never(request)
+
+
+def _known(draft: Draft, topic_id: str) -> TopicImage:
+    topic = draft.delta.topics.by_id(topic_id)
+    if topic is None:
+        raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
+    if not draft.options.seed and not draft.authorizer.topic(Operation.DESCRIBE, topic.name):
+        # On a real cluster it is by Metadata that the id is looked at.
+        raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return topic
+
+
+def _create_topic(draft: Draft, request: CreateTopicRequest) -> RequestResult:
+    # Also where kgitops placed the replicas it is this placement that was reviewed (P201-34).
+    state = request.requested_state
+    topic = topic_control.NewTopic(
+        name=request.topic, assignments=tuple(enumerate(state.assignment)), configs=state.configs
+    )
+    return topic_control.create_topics(draft, [topic])[request.topic]
+
+
+def _alter_topic(
+    draft: Draft, request: AlterTopicRequest, topic: TopicImage
+) -> RequestResult | None:
+    state = request.requested_state
+    match request.step:
+        case AlterStep.CONFIGS:
+            resource = config_control.ConfigResource(type=TOPIC, name=topic.name)
+            operations = _operations(state.requested_configs)
+            return attempt(config_control.alter, draft, resource, operations)
+        case AlterStep.PARTITIONS:
+            item = partition_control.NewPartitions(
+                topic=topic.name,
+                count=len(state.assignment),
+                assignments=state.assignment[len(topic.assignment) :],
+            )
+            return attempt(partition_control.create, draft, item)
+        case AlterStep.REPLICAS:
+            return _reassign(draft, request, topic)
+        case _:
+            assert_never(request.step)
+
+
+def _alter_broker(draft: Draft, request: AlterBrokerRequest) -> RequestResult:
+    alive = [broker.id for broker in draft.delta.brokers.all() if not broker.fenced]
+    if request.broker not in alive:
+        # A broker takes such a change only itself: nobody else can answer.
+        raise Refusal(
+            ErrorCode.NETWORK_EXCEPTION,
+            f"broker {request.broker} is not alive; the cluster has "
+            f"{', '.join(map(str, alive))}; start it or leave it out",
+        )
+    resource = config_control.ConfigResource(type=BROKER, name=str(request.broker))
+    return attempt(config_control.alter, draft, resource, _operations(request.configs))
+
+
+def _operations(requested: Mapping[str, str | None]) -> list[config_control.AlterConfig]:
+    ops = config_control.ConfigOp
+    return [
+        config_control.AlterConfig(
+            key=key, value=value, op=ops.DELETE if value is None else ops.SET
+        )
+        for key, value in requested.items()
+    ]
+
+
+def _reassign(draft: Draft, request: AlterTopicRequest, topic: TopicImage) -> RequestResult:
+    wanted = request.requested_state.assignment
+    changed = {
+        (topic.name, partition): replicas
+        for partition, replicas in enumerate(wanted)
+        if topic.target_assignment[partition : partition + 1] != (replicas,)
+    }
+    rows = reassignment_control.alter_partition_reassignments(draft, changed)
+    return _first_failure(rows.values())
+
+
+def _delete_records(
+    draft: Draft, request: DeleteRecordsRequest, topic: TopicImage
+) -> RequestResult:
+    offsets = {
+        (topic.name, partition): offset
+        for partition, offset in request.deleted_message_offsets.items()
+    }
+    rows = records_control.delete_records(draft, offsets)
+    return _first_failure(row.result for row in rows.values())
+
+
+def _first_failure(results: Iterable[RequestResult]) -> RequestResult:
+    """Kafka answers for each partition; a logical request is done when all of them are."""
+    return next((result for result in results if not result.ok), OK)
