@@ -1,5 +1,6 @@
 """Brokers' answers as results: the code, its name, and the broker's own words."""
 
+import re
 from dataclasses import replace
 
 from kafka.errors import for_code
@@ -26,6 +27,11 @@ UNKNOWN_ID = RequestResult(
 """What a topic is told that is gone, whatever stands under its name now."""
 
 
+# AuthHelper.authorizeClusterOperation tells with which request a right is missing, in Java's words
+# for its objects.
+_DUMPED_REQUEST = re.compile(r"Request Request\(.*\) needs", re.DOTALL)
+
+
 def answer(row: Message | None, response: Message) -> RequestResult:
     """What one row of a response says; None where there is none."""
     if row is None:
@@ -45,7 +51,8 @@ def result_of(code: int, message: str | None) -> RequestResult:
     if code == ErrorCode.NONE:
         return OK
     try:
-        return RequestResult(code=ErrorCode(code), message=message or None)
+        words = _DUMPED_REQUEST.sub("The request needs", message or "")
+        return RequestResult(code=ErrorCode(code), message=words or None)
     except ValueError:
         name = getattr(for_code(code), "message", "unknown")
         words = f"error {code} ({name})" + (f": {message}" if message else "")
