@@ -1,23 +1,32 @@
 """The page ``docs/differences.md``: what two clusters answered, case by case."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
-from kgitops.model.results import RequestResult
+from cluster.kafka.explained_differences import Reason
+
+from kgitops.sandbox.jars import KAFKA
 
 PAGE = Path(__file__).parents[3] / "docs" / "differences.md"
 WRITE = "KGITOPS_WRITE_DIFFERENCES"
 _HEAD = f"""\
 # Embedded and real
 
-What the embedded cluster with `compat=kraft` and a real Apache Kafka answer: every request that
-kgitops sends, in every way that we know it can go wrong. Where they differ, the row says why, and
-`tests/cluster/kafka/test_differences.py` fails for a difference that nobody explained. Most cases
-are asked twice, with `validate_only` and without; an answer to a dry run is shown where it is
-another one. This page is written by
+What the embedded cluster with `compat=kraft` and a real Apache Kafka {KAFKA} answer: every request
+that kgitops sends, in every way that we know it can go wrong. Both have three brokers and an
+authorizer; where a case speaks of a dead broker, one of the three was killed.
+
+Where answers differ, the last column says why. The reason cites a rule of kgitops'
+specification (`A4-31`) or Kafka's source: a path in its repository at {KAFKA}, and a method.
+Most cases are asked twice, with `validate_only` and without; an answer to a dry run is shown where
+it is another one.
+
+`tests/cluster/kafka/test_differences.py` asks both clusters anew, fails for a difference that
+nobody explained and for an explanation that nothing needs, and looks the cited methods up in the
+jars of that Kafka. It also writes this page:
 `{WRITE}=1 uv run pytest -n0 tests/cluster/kafka/test_differences.py`.
 """
 _MOST_SHOWN = 3
@@ -49,36 +58,60 @@ class Row:
         return self.embedded != self.real
 
 
-def spelt(results: Iterable[RequestResult]) -> tuple[str, ...]:
-    """Answers as text; a long batch that is answered alike is told once."""
-    texts = tuple(str(result) for result in results)
+def shortened(answers: Iterable[str]) -> tuple[str, ...]:
+    """A long batch that is answered alike is told once."""
+    texts = tuple(answers)
     alike = len(texts) > _MOST_SHOWN and len(set(texts)) == 1
     return (f"{texts[0]} (each of {len(texts):,})",) if alike else texts
 
 
-def render_page(rows: Sequence[Row], explained: Mapping[str, str]) -> str:
-    """The differences first, then everything."""
-    different = [row for row in rows if row.differs]
-    lines = [
-        _HEAD,
-        f"{len(rows)} cases, {len(different)} of them answered differently.",
-        "",
-        "## Where they differ",
-        "",
-        "| request | case | embedded `kraft` | real Kafka | why |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    lines += [
-        f"| {row.rpc} | {row.case} | {_cell(row.embedded)} | {_cell(row.real)} | "
-        f"{explained.get(row.label, '**nobody knows**')} |"
-        for row in different
-    ]
-    lines += ["", "## Where they agree"]
-    alike = [row for row in rows if not row.differs]
-    for rpc, group in groupby(alike, key=lambda row: row.rpc):
-        lines += ["", f"### {rpc}", "", "| case | answer |", "| --- | --- |"]
-        lines += [f"| {row.case} | {_cell(row.real)} |" for row in group]
+def render_page(rows: Sequence[Row], explained: Mapping[str, Reason]) -> str:
+    """A summary, then all cases of one request after the other."""
+    by_rpc: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_rpc[row.rpc].append(row)
+    lines = [_HEAD, "## Summary", "", *_summary(by_rpc)]
+    for rpc, group in by_rpc.items():
+        lines += ["", f"## {rpc}", "", *_table(group, explained)]
     return "\n".join(lines) + "\n"
+
+
+def _summary(by_rpc: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    yield "| request | cases | same | explained | which differ |"
+    yield "| --- | ---: | ---: | ---: | --- |"
+    total = differing = 0
+    for rpc, group in by_rpc.items():
+        names = [row.case for row in group if row.differs]
+        total, differing = total + len(group), differing + len(names)
+        yield f"| {_link(rpc)} | {_counts(len(group), len(names))} | {'; '.join(names)} |"
+    yield f"| **all** | {_counts(total, differing)} | |"
+
+
+def _counts(cases: int, differing: int) -> str:
+    return f"{cases} | {cases - differing} | {differing}"
+
+
+def _link(rpc: str) -> str:
+    return f"[{rpc}](#{rpc.lower().replace(' ', '-')})"
+
+
+def _table(group: Sequence[Row], explained: Mapping[str, Reason]) -> Iterator[str]:
+    if not any(row.differs for row in group):
+        yield "Both answer the same."
+        yield ""
+        yield "| case | real Kafka and embedded `kraft` |"
+        yield "| --- | --- |"
+        yield from (f"| {row.case} | {_cell(row.real)} |" for row in group)
+        return
+    yield "| case | real Kafka | embedded `kraft` | same, or why not |"
+    yield "| --- | --- | --- | --- |"
+    for row in group:
+        real, embedded = _cell(row.real), "the same"
+        why = "same"
+        if row.differs:
+            embedded = _cell(row.embedded)
+            why = f"explained: {explained.get(row.label, '**nobody knows why**')}"
+        yield f"| {row.case} | {real} | {embedded} | {why} |"
 
 
 def _cell(answers: Answers) -> str:

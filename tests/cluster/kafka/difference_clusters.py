@@ -1,0 +1,87 @@
+"""The two clusters that are compared: three brokers each, and Alice, who has no rights at first."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from cluster.kafka.difference_world import ALICE, PATIENCE_S, Clusters
+from kafka.protocol.admin import DescribeAclsRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.kafka.adapter import KafkaCluster
+from kgitops.model.acls import AclBinding
+from kgitops.sandbox.sandbox import Sandbox
+
+_ANY = 1  # of ACLs' types
+_EMBEDDED = "embedded:?brokers=3&compat=kraft&authorizer=acls&superUsers=User:admin"
+
+
+class RealClusters(Clusters):
+    """A sandbox with SASL, whose users need rights."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._alive = set(sandbox.broker_ids)
+        address = f"kafka://{sandbox.servers}"
+        alice = {"sasl.username": "alice", "sasl.password": "alice-secret"}
+        self.admin = connect(address, configs=sandbox.configs, base=Path())
+        self.alice = connect(address, configs={**sandbox.configs, **alice}, base=Path())
+        assert isinstance(self.admin, KafkaCluster)
+        self._wire = self.admin.wire
+
+    def kill(self, broker: int) -> None:
+        self._sandbox.kill(broker)
+        self._alive.remove(broker)
+        _await(lambda: all(self._seen_by(id_) == self._alive for id_ in self._alive))
+
+    def await_acls(self, acls: frozenset[AclBinding]) -> None:
+        _await(lambda: all(self._acls_on(id_) == len(acls) for id_ in self._alive))
+
+    def close(self) -> None:
+        self.admin.close()
+        self.alice.close()
+
+    def _seen_by(self, broker: int) -> set[int]:
+        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+        return {item.node_id for item in self._wire.send(request, to=broker).brokers}
+
+    def _acls_on(self, broker: int) -> int:
+        request = DescribeAclsRequest(
+            resource_type_filter=_ANY,
+            resource_name_filter=None,
+            pattern_type_filter=_ANY,
+            principal_filter=ALICE,
+            host_filter=None,
+            operation=_ANY,
+            permission_type=_ANY,
+            min_version=3,
+        )
+        answer = self._wire.send(request, to=broker)
+        return sum(len(resource.acls) for resource in answer.resources)
+
+
+class EmbeddedClusters(Clusters):
+    """The embedded cluster, which knows principals from the requests."""
+
+    def __init__(self) -> None:
+        cluster = connect(_EMBEDDED, base=Path())
+        assert isinstance(cluster, EmbeddedCluster)
+        self.admin = self.alice = self._cluster = cluster
+
+    def kill(self, broker: int) -> None:
+        self._cluster.fence(broker)
+
+    def await_acls(self, acls: frozenset[AclBinding]) -> None:
+        """They hold at once."""
+
+    def close(self) -> None:
+        self._cluster.close()
+
+
+def _await(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline, "the cluster does not show it"
+        time.sleep(0.02)

@@ -1,0 +1,185 @@
+"""What cases of the differences are made of, and the two clusters that they are asked of."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from cluster_contract.contract import alteration, creation
+
+from kgitops.cluster.port import Cluster
+from kgitops.model.acls import AclBinding
+from kgitops.model.errors import KgitopsError
+from kgitops.model.requests import (
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.results import RequestResult
+from kgitops.model.topics import Assignment, TopicState
+
+ADMIN, ALICE = "User:admin", "User:alice"
+TWO: Assignment = ((1, 2), (2, 3))
+NO_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+CONFIGS, PARTITIONS, REPLICAS = AlterStep.CONFIGS, AlterStep.PARTITIONS, AlterStep.REPLICAS
+PATIENCE_S = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancellation:
+    """Not a request of a plan: what an operator who interrupts an apply may ask for."""
+
+    moves: Mapping[str, Sequence[int]]
+
+
+Ask = Request | Cancellation
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is asked of an RPC. ``prepare`` makes what must be there and gives what is asked.
+
+    ``only_judged`` is for what would keep brokers busy for half a minute. ``dead`` is asked when
+    broker 3 has been killed, which is still alive when it is prepared. ``rights`` makes it one
+    that Alice asks for; they are those that she has, given the name that ``prepare`` gets.
+    ``apart`` asks for one thing after the other, not for all of them in a batch.
+    """
+
+    rpc: str
+    name: str
+    prepare: Callable[["World", str], Sequence[Ask]]
+    only_judged: bool = False
+    dead: bool = False
+    apart: bool = False
+    rights: Callable[[str], Sequence[AclBinding]] | None = None
+
+    @property
+    def label(self) -> str:
+        """How the list of explanations calls it."""
+        return f"{self.rpc}: {self.name}"
+
+
+class Clusters(Protocol):
+    """One kind of cluster: its administrator's connection, another's, and ways to treat it."""
+
+    admin: Cluster
+    alice: Cluster
+
+    def kill(self, broker: int) -> None:
+        """Kill a broker; return when nobody believes that it is alive."""
+        ...
+
+    def await_acls(self, acls: frozenset[AclBinding]) -> None:
+        """Return when every broker has just these."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class World:
+    """One of the two clusters, and what cases have made on it."""
+
+    clusters: Clusters
+    internal: dict[str, TopicState] = field(default_factory=dict)
+
+    def send(
+        self, *requests: Request, validate_only: bool = False, as_alice: bool = False
+    ) -> Sequence[RequestResult]:
+        cluster, principal = (
+            (self.clusters.alice, ALICE) if as_alice else (self.clusters.admin, ADMIN)
+        )
+        return cluster.execute(requests, validate_only=validate_only, principal=principal)
+
+    def ask(
+        self, case: Case, asked: Sequence[Ask], *, validate_only: bool = False
+    ) -> Sequence[str]:
+        """What is answered, as text: to all at once, or to each before the next is asked."""
+        requests = [item for item in asked if not isinstance(item, Cancellation)]
+        if case.apart or len(requests) < len(asked):
+            return [self._one(item) for item in asked]
+        results = self.send(
+            *requests, validate_only=validate_only, as_alice=case.rights is not None
+        )
+        return [str(result) for result in results]
+
+    def _one(self, item: Ask) -> str:
+        if not isinstance(item, Cancellation):
+            return str(self.send(item)[0])
+        try:
+            self.clusters.admin.cancel_moves(item.moves)
+        except KgitopsError as error:
+            return str(error)
+        return "ok"
+
+    def done(self, *requests: Request) -> None:
+        """Carry out what a case builds on."""
+        results = self.send(*requests)
+        assert all(result.ok for result in results), results
+
+    def topic(
+        self, name: str, assignment: Assignment = TWO, configs: Mapping[str, str] | None = None
+    ) -> TopicState:
+        """A topic that is there, also for the broker that answers what comes next."""
+        (made,) = self.send(creation(name, assignment, configs))
+        assert made.ok, made
+        topic = TopicState(
+            name=name, topic_id=made.topic_id, assignment=assignment, configs=configs or {}
+        )
+        deadline = time.monotonic() + PATIENCE_S
+        probe = alteration(topic, CONFIGS, configs={"retention.ms": "1"})
+        while not self.send(probe, validate_only=True)[0].ok:
+            assert time.monotonic() < deadline, f"{name} does not appear"
+            time.sleep(0.02)
+        return topic
+
+    def internal_topic(self, name: str) -> TopicState:
+        """A topic of Kafka's own, anew."""
+        if name in self.internal:
+            self.send(delete(self.internal[name]))
+        self.internal[name] = self.topic(name)
+        return self.internal[name]
+
+    @contextmanager
+    def granted(self, acls: Sequence[AclBinding]) -> Iterator[None]:
+        """While Alice has these rights."""
+        if acls:
+            self.done(*(CreateAclRequest(binding=acl) for acl in acls))
+            self.clusters.await_acls(frozenset(acls))
+        yield
+        if acls:
+            self.done(*(DeleteAclRequest(binding=acl) for acl in acls))
+            self.clusters.await_acls(frozenset())
+
+
+def can_be_validated(asked: Ask) -> bool:
+    """Whether Kafka's request has the flag."""
+    match asked:
+        case AlterTopicRequest(step=AlterStep.REPLICAS) | Cancellation():
+            return False
+        case (
+            DeleteTopicRequest() | DeleteRecordsRequest() | CreateAclRequest() | DeleteAclRequest()
+        ):
+            return False
+        case _:
+            return True
+
+
+def move(topic: TopicState, wanted: Assignment) -> AlterTopicRequest:
+    """Replicas where they are wanted."""
+    return alteration(topic, REPLICAS, assignment=wanted)
+
+
+def delete(topic: TopicState) -> DeleteTopicRequest:
+    """A topic's deletion."""
+    return DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id or "")
+
+
+def cut(topic: TopicState, offsets: Mapping[int, int]) -> DeleteRecordsRequest:
+    """A deletion of what is before some offsets."""
+    return DeleteRecordsRequest(
+        topic=topic.name, topic_id=topic.topic_id or "", deleted_message_offsets=offsets
+    )
