@@ -6,10 +6,11 @@ import zipfile
 from collections.abc import Sequence
 
 import pytest
-from cluster.kafka.difference_cases import LIVING
+from cluster.kafka.difference_access import ACCESS
 from cluster.kafka.difference_clusters import EmbeddedClusters, RealClusters
 from cluster.kafka.difference_dead import DEAD, DEAD_BROKER
 from cluster.kafka.difference_rights import RIGHTS
+from cluster.kafka.difference_topics import TOPICS
 from cluster.kafka.difference_world import Ask, Case, World, can_be_validated
 from cluster.kafka.differences_page import PAGE, WRITE, Answers, Row, render_page, shortened
 from cluster.kafka.explained_differences import EXPLAINED, Source
@@ -18,7 +19,7 @@ from test_cited_rules import rules as known_rules
 
 from kgitops.sandbox.jars import libs_folder
 
-CASES: Sequence[Case] = (*LIVING, *RIGHTS, *DEAD)
+CASES: Sequence[Case] = (*TOPICS, *ACCESS, *RIGHTS, *DEAD)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,190 @@
+"""ACLs, quotas and brokers' rates, in every way that they can go wrong."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from cluster.kafka.difference_world import Case
+from cluster_contract.contract import binding
+
+from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PatternType, ResourceType
+from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    CreateAclRequest,
+    DeleteAclRequest,
+)
+from kgitops.model.throttles import FOLLOWER_RATE, LEADER_RATE
+
+_BINDINGS: Mapping[str, AclBinding] = {
+    "as asked": binding(),
+    "every topic": replace(binding(), resource_name="*"),
+    "a prefix": replace(binding(), pattern_type=PatternType.PREFIXED),
+    "the prefix that is a star": replace(
+        binding(), pattern_type=PatternType.PREFIXED, resource_name="*"
+    ),
+    "no resource name": replace(binding(), resource_name=""),
+    "a topic name that can not be": replace(binding(), resource_name="a b"),
+    "the cluster": replace(
+        binding(operation=Operation.ALTER),
+        resource_type=ResourceType.CLUSTER,
+        resource_name=CLUSTER_NAME,
+    ),
+    "a cluster of another name": replace(
+        binding(operation=Operation.ALTER), resource_type=ResourceType.CLUSTER, resource_name="x"
+    ),
+    "the cluster as a prefix": replace(
+        binding(operation=Operation.ALTER),
+        resource_type=ResourceType.CLUSTER,
+        resource_name=CLUSTER_NAME,
+        pattern_type=PatternType.PREFIXED,
+    ),
+    "a transactional id": replace(
+        binding(operation=Operation.WRITE), resource_type=ResourceType.TRANSACTIONAL_ID
+    ),
+    "a delegation token": replace(
+        binding(operation=Operation.DESCRIBE), resource_type=ResourceType.DELEGATION_TOKEN
+    ),
+    "a user": replace(
+        binding("User:billing", Operation.CREATE_TOKENS), resource_type=ResourceType.USER
+    ),
+    "a user that is none": replace(
+        binding("billing", Operation.CREATE_TOKENS), resource_type=ResourceType.USER
+    ),
+    "two-phase commit": replace(
+        binding(operation=Operation.TWO_PHASE_COMMIT), resource_type=ResourceType.TRANSACTIONAL_ID
+    ),
+    "an operation that groups do not know": replace(
+        binding(operation=Operation.WRITE), resource_type=ResourceType.GROUP
+    ),
+    "a principal without a type": replace(binding(), principal="billing"),
+    "no principal": replace(binding(), principal=""),
+    "a principal without a name": replace(binding(), principal="User:"),
+    "a principal without a type's name": replace(binding(), principal=":billing"),
+    "everyone": replace(binding(), principal="User:*"),
+    "no host": replace(binding(), host=""),
+    "a host that is no address": replace(binding(), host="example.com"),
+}
+
+CREATE_ACL = (
+    *(
+        Case("CreateAcl", name, lambda _, __, acl=acl: [CreateAclRequest(binding=acl)])  # type: ignore[misc]
+        for name, acl in _BINDINGS.items()
+    ),
+    Case("CreateAcl", "again", lambda _, __: [CreateAclRequest(binding=binding("again"))] * 2),
+    Case(
+        "CreateAcl",
+        "one wrong among three",
+        lambda _, n: [
+            CreateAclRequest(binding=acl)
+            for acl in (binding(n), replace(binding(n), principal="x"), binding(f"{n}-2"))
+        ],
+    ),
+)
+
+DELETE_ACL = (
+    *(
+        Case("DeleteAcl", name, lambda _, __, acl=acl: [DeleteAclRequest(binding=acl)])  # type: ignore[misc]
+        for name, acl in _BINDINGS.items()
+    ),
+    Case("DeleteAcl", "again", lambda _, __: [DeleteAclRequest(binding=binding("again"))] * 2),
+)
+
+
+def _quota(name: str, entity: ClientQuotaEntity, **quotas: float | None) -> Case:
+    return Case(
+        "AlterClientQuota",
+        name,
+        lambda _, __: [AlterClientQuotaRequest(entity=entity, quotas=quotas)],
+    )
+
+
+_USER: ClientQuotaEntity = (("user", "billing"),)
+_IP: ClientQuotaEntity = (("ip", "10.0.0.1"),)
+
+ALTER_CLIENT_QUOTA = (
+    _quota("as asked", _USER, producer_byte_rate=1024.0, request_percentage=12.5),
+    _quota("the default user", (("user", None),), controller_mutation_rate=1000.5),
+    _quota("a user's client", (("user", "a"), ("client-id", None)), consumer_byte_rate=1.0),
+    _quota("an address", _IP, connection_creation_rate=5.0),
+    _quota("every address", (("ip", None),), connection_creation_rate=5.0),
+    _quota("an address of IPv6", (("ip", "::1"),), connection_creation_rate=5.0),
+    _quota("an address by name", (("ip", "localhost"),), connection_creation_rate=5.0),
+    _quota("no address", (("ip", "999.1.1.1"),), connection_creation_rate=5.0),
+    _quota("no entity", (), producer_byte_rate=1.0),
+    _quota("an unknown type of entity", (("group", "a"),), producer_byte_rate=1.0),
+    _quota("an empty user", (("user", ""),), producer_byte_rate=1.0),
+    _quota("an empty client", (("client-id", ""),), producer_byte_rate=1.0),
+    _quota("an empty address", (("ip", ""),), connection_creation_rate=1.0),
+    _quota("a user at an address", (("user", "a"), *_IP), connection_creation_rate=1.0),
+    _quota("no keys", _USER),
+    _quota("an unknown key", _USER, no_such_rate=1.0),
+    _quota("removes an unknown key", _USER, no_such_rate=None),
+    _quota("a key of addresses", _USER, connection_creation_rate=1.0),
+    _quota("a key of users", _IP, consumer_byte_rate=1.0),
+    _quota("zero", _USER, consumer_byte_rate=0.0),
+    _quota("negative", _USER, consumer_byte_rate=-1.0),
+    _quota("a fraction of a byte", _USER, consumer_byte_rate=1.5),
+    _quota("a fraction of a percent", _USER, request_percentage=0.001),
+    _quota("a fraction of a mutation", _USER, controller_mutation_rate=0.1),
+    _quota("a fraction of a connection", _IP, connection_creation_rate=1.5),
+    _quota("not a number", _USER, request_percentage=float("nan")),
+    _quota("infinite", _USER, request_percentage=float("inf")),
+    _quota("more than a long", _USER, consumer_byte_rate=1e19),
+    _quota("more connections than an int", _IP, connection_creation_rate=1e10),
+    _quota("removes a key that is not set", (("user", "none"),), consumer_byte_rate=None),
+    _quota("as good as no fraction", _USER, consumer_byte_rate=0.0000001),
+    _quota("a fraction and too large", _IP, connection_creation_rate=3e9 + 0.5),
+    _quota("exactly 2 to the 63", _USER, consumer_byte_rate=2.0**63),
+    _quota("one wrong of two keys", _USER, producer_byte_rate=1.0, consumer_byte_rate=0.0),
+    Case(
+        "AlterClientQuota",
+        "one wrong, then one right of the same entity",
+        lambda _, __: [
+            AlterClientQuotaRequest(entity=_USER, quotas={"consumer_byte_rate": value})
+            for value in (0.0, 7.0)
+        ],
+    ),
+)
+
+
+def _broker(name: str, broker: int, key: str, value: str | None) -> Case:
+    return Case(
+        "AlterBroker",
+        name,
+        lambda _, __: [AlterBrokerRequest(broker=broker, configs={key: value})],
+    )
+
+
+ALTER_BROKER = (
+    _broker("as asked", 1, LEADER_RATE, "1000"),
+    _broker("removes a rate", 1, LEADER_RATE, None),
+    _broker("removes a rate that is not set", 2, FOLLOWER_RATE, None),
+    _broker("a rate that is no number", 1, LEADER_RATE, "slow"),
+    _broker("a negative rate", 1, LEADER_RATE, "-1"),
+    _broker("zero", 1, LEADER_RATE, "0"),
+    _broker("a fraction of a rate", 1, FOLLOWER_RATE, "1.5"),
+    _broker("a rate past 64 bits", 1, FOLLOWER_RATE, "9223372036854775808"),
+    _broker("an empty rate", 1, FOLLOWER_RATE, ""),
+    _broker("an unknown key", 1, "no.such.config", "1"),
+    _broker("removes an unknown key", 1, "no.such.config", None),
+    _broker("a key that needs a restart", 1, "log.dirs", "data"),
+    Case(
+        "AlterBroker",
+        "one of two rates is wrong",
+        lambda _, __: [
+            AlterBrokerRequest(broker=1, configs={LEADER_RATE: "1", FOLLOWER_RATE: "slow"})
+        ],
+    ),
+    Case(
+        "AlterBroker",
+        "one of two brokers is unknown",
+        lambda _, __: [
+            AlterBrokerRequest(broker=broker, configs={LEADER_RATE: "1"}) for broker in (99, 1)
+        ],
+    ),
+    _broker("an unknown broker", 99, LEADER_RATE, "1000"),
+    _broker("a broker of no number", -1, LEADER_RATE, "1000"),
+)
+
+ACCESS: Sequence[Case] = (*CREATE_ACL, *DELETE_ACL, *ALTER_CLIENT_QUOTA, *ALTER_BROKER)
