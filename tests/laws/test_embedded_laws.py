@@ -15,7 +15,7 @@ from laws.model import Model
 from laws.test_plan_laws import everything
 from strategies import TEAMS
 
-from kgitops.apply import attempts
+from kgitops.apply import settled
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run_reading import is_spent, latest_values
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -170,5 +170,5 @@ def test_a_crash_then_a_resume_ends_like_an_undisturbed_run(data: st.DataObject)
 
 
 def test_a_resume_that_does_not_look_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "is_visible", lambda *_: False)
+    monkeypatch.setattr(settled, "is_visible", lambda *_: False)
     assert_caught(a_crash_then_a_resume_ends_like_an_undisturbed_run)
