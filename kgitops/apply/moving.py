@@ -152,6 +152,6 @@ class Moves:
 
 
 def _request(step: Step) -> AlterTopicRequest:
-    if step.planned is None or not isinstance(step.planned.request, AlterTopicRequest):
+    if not isinstance(step.request, AlterTopicRequest):
         raise TypeError(f"{step.id} is no alteration of a topic")
-    return step.planned.request
+    return step.request

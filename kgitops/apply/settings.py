@@ -45,8 +45,8 @@ class ApplySettings:
     """Sizes and patience.
 
     ``timeout_ms`` bounds one wire request with its retries, and then how long nothing new may
-    become visible of what was confirmed. The lease outlasts it, so that a lock can't run out under
-    a request on its way.
+    become visible of what was confirmed; what a quota puts off has it anew. The lease outlasts it,
+    so that a lock can't run out under a request on its way.
     ``batch_records`` is what a controller takes in one go: KRaft limits a request to 10,000.
     """
 

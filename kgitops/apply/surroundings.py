@@ -1,4 +1,4 @@
-"""What a run has at hand: the cluster, its patience, the time, and who listens."""
+"""What a run has at hand: the cluster, its settings, the time, and who listens."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -15,6 +15,7 @@ from kgitops.model.results import RequestResult
 _PROBED = 20
 
 Confirmed = tuple[Step, RequestResult]
+"""A step and the success that was answered."""
 
 
 def await_visible(
@@ -58,12 +59,10 @@ def await_visible(
                 )
             )
             patience.pause(next(pauses))
-    waited = f"after {around.settings.timeout_ms / 1000:g} s"
+    waited = f"{around.settings.timeout_ms / 1000:g} s"
+    problem = f"the broker confirmed, but nothing is to be seen of it after {waited}"
     for step, _ in left:
-        yield (
-            step,
-            left_open(step, f"the broker confirmed, but nothing is to be seen of it {waited}"),
-        )
+        yield step, left_open(step, problem)
 
 
 def _is_worth_it(left: Sequence[Confirmed], around: Surroundings, deadline: float) -> bool:
