@@ -72,7 +72,7 @@ class ConfigReader:
                 document,
                 path,
                 f"{key} is set and removed by whoever moves replicas, so it can't be declared",
-                "remove it; kgitops throttles its own moves (spec.safety.replicationThrottle)",
+                "remove it, as kgitops throttles its own moves (spec.safety.replicationThrottle)",
                 key=True,
             )
             return None

@@ -30,10 +30,16 @@ class Removal:
 
     @property
     def owner_after(self) -> Owner | None:
-        """What the registry keeps: the mark of a spent Tombstone, else nothing."""
-        if self.tombstone is None:
+        """What the registry keeps: the marks of spent Tombstones, else nothing.
+
+        Those of earlier ones too, however this removal came about: their documents may still be
+        there, and mean nothing.
+        """
+        buried = list(self.owner.last_applied.get(BURIED, ()))
+        if self.tombstone:
+            buried.append(self.tombstone.name)
+        if not buried:
             return None
-        buried = [*self.owner.last_applied.get(BURIED, ()), self.tombstone.name]
         return replace(
             self.owner, spent=True, last_applied={**self.owner.last_applied, BURIED: buried}
         )

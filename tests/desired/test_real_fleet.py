@@ -18,10 +18,11 @@ REFUSED = {
     "message.format.version": 2,
     "message.downconversion.enable": 2,
 }
+THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 
 if FLEET.is_dir():
 
-    def test_only_configs_that_kafka_4_removed_are_refused() -> None:
+    def test_only_configs_that_kafka_4_removed_and_throttles_are_refused() -> None:
         loaded = load(FLEET)
         assert len(loaded.manifests) == 1565
         with pytest.raises(FindingsError) as caught:
@@ -29,7 +30,11 @@ if FLEET.is_dir():
         findings = caught.value.findings
         reasons = Counter(finding.problem for finding in findings)
         assert reasons == {
-            f"Kafka 4 has no topic config {key} any more": count for key, count in REFUSED.items()
+            **{f"Kafka 4 has no topic config {key} any more": n for key, n in REFUSED.items()},
+            **{
+                f"{key} is set and removed by whoever moves replicas, so it can't be declared": 2
+                for key in THROTTLES
+            },
         }
         assert all(finding.severity is Severity.ERROR for finding in findings)
 
@@ -52,4 +57,8 @@ if FLEET.is_dir():
         assert not state.warnings
 
     def test_a_project_for_an_older_kafka_may_let_them_through() -> None:
-        assert len(build(load(FLEET), allow_configs=("message.*",)).topics) == 1114
+        """But for throttles, which two of them declare."""
+        with pytest.raises(FindingsError) as caught:
+            build(load(FLEET), allow_configs=("message.*",))
+        assert {finding.problem.split()[0] for finding in caught.value.findings} == {*THROTTLES}
+        assert len(caught.value.findings) == 4

@@ -27,10 +27,11 @@ from builders import (
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.desired.state import DeletionPolicy, DesiredObject, Tombstone
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterClientQuotaRequest, DeleteAclRequest, DeleteTopicRequest
 from kgitops.model.verdict import ExitCode
 from kgitops.plan import risks
-from kgitops.plan.plan import Action, Kept, Plan
+from kgitops.plan.plan import Action, Change, Kept, Plan
 
 OTHER = a_topic("keeps-the-project-from-being-empty")
 EVERY_KIND = [a_topic(), an_acl(), a_quota()]
@@ -291,6 +292,27 @@ def executed_then_declared_again(tombstone: Tombstone) -> ClusterState:
         a_topic_state(topic_id="second"),
         owners={OTHER.address: an_owner(OTHER), a_topic().address: owner},
     )
+
+
+def test_an_old_tombstone_stays_spent_after_the_object_went_without_it() -> None:
+    """Declared since with Delete, its document removed: the deletion is by absence."""
+    quota, tombstone = a_quota(), a_tombstone(a_quota())
+    first = only_change(buried(tombstone, applied(OTHER, quota)))
+    gone = {OTHER.address: an_owner(OTHER), quota.address: owner_after(first)}
+    again = only_change(plan_of(a_desired(OTHER, quota), a_cluster(on_cluster(OTHER), owners=gone)))
+    there = {**gone, quota.address: owner_after(again)}
+    current = a_cluster(on_cluster(OTHER), on_cluster(quota), owners=there)
+    second = only_change(buried(tombstone, current))
+    assert second.actions == (Action.DELETE,)
+    gone = {**gone, quota.address: owner_after(second)}
+    plan = buried(tombstone, a_cluster(on_cluster(OTHER), owners=gone))
+    assert (plan.changes, plan.verdict.exit) == ((), ExitCode.SUCCESS)
+    assert "spent" in plan.warnings[0].problem
+
+
+def owner_after(change: Change) -> Owner:
+    assert change.owner_after is not None
+    return change.owner_after
 
 
 def test_an_old_tombstone_does_not_delete_the_topic_that_was_declared_since() -> None:
