@@ -16,8 +16,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from kgitops.sandbox.sandbox import start
 from processes import Run, run
+
+from kgitops.sandbox.sandbox import start
 
 PROJECT = """\
 apiVersion: kgitops/v1
@@ -50,6 +51,7 @@ spec:
 """
 
 # The floors use no part of kgitops: one socket, kio's compiled decoder, librdkafka's batches.
+# They run with -P: this file is no package of that name.
 PLAN_FLOOR = Path(__file__).with_name("floor_plan.py")
 APPLY_FLOOR = Path(__file__).with_name("floor_apply.py")
 COUNT = Path(__file__).with_name("count_requests.py")
@@ -76,7 +78,7 @@ def measure(home: Path, topics: int, partitions: int, rounds: int) -> list[tuple
     project = home / "project"
     # The floor has a broker of its own: a deletion of the same topics would still be going on.
     with sandbox(home / "floor") as servers:
-        floor = run([str(APPLY_FLOOR), servers, str(topics), str(partitions)])
+        floor = run(["-P", str(APPLY_FLOOR), servers, str(topics), str(partitions)])
     with sandbox(home / "kafka") as servers:
         write(project, servers, topics, partitions)
         apply = run(["-m", "kgitops", "apply", str(project), "--auto-approve", "--format", "json"])
@@ -84,7 +86,7 @@ def measure(home: Path, topics: int, partitions: int, rounds: int) -> list[tuple
         assert "No changes" in "".join(line for _, line in again.lines)
         plans = [plan_row(project, servers, topics, partitions) for _ in range(rounds)]
         write(project, servers, topics, partitions)
-        sent = json.loads(run([str(COUNT), str(project)]).lines[-1][1])
+        sent = json.loads(run(["-P", str(COUNT), str(project)]).lines[-1][1])
     return [
         plan_text(topics, partitions, plans, sent),
         apply_text(topics, partitions, floor, apply),
@@ -109,7 +111,7 @@ class sandbox:  # noqa: N801 - reads as a statement: with sandbox(home) as serve
 def plan_row(project: Path, servers: str, topics: int, partitions: int) -> tuple[Run, Run, Run]:
     """Floor, no-op and 1 % drift, one after the other."""
     write(project, servers, topics, partitions)
-    floor = run([str(PLAN_FLOOR), servers, str(project / "manifests")])
+    floor = run(["-P", str(PLAN_FLOOR), servers, str(project / "manifests")])
     no_op = run(["-m", "kgitops", "plan", str(project)])
     write(project, servers, topics, partitions, changed=max(1, topics // 100))
     drift = run(["-m", "kgitops", "plan", str(project)])
@@ -139,11 +141,11 @@ def plan_text(
 def apply_text(topics: int, partitions: int, floor: Run, apply: Run) -> tuple[str, str, str]:
     acknowledged, visible = (float(word) for word in floor.lines[-1][1].split())
     told = [(second, json.loads(line)) for second, line in apply.lines]
-    first = next(second for second, event in told if event["event"] == "StepStarted")
+    first = next(second for second, event in told if event["type"] == "step_started")
     answered = next(
         second
         for second, event in told
-        if event["event"] == "StepDone" or event.get("reason") == "visible"
+        if event["type"] == "step_done" or event.get("reason") == "visible"
     )
     return (
         "| topics | bare create s | acknowledged s | ratio | bare until visible s "
