@@ -13,6 +13,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.results import RequestResult
 
 _PROBED = 20
+_LONGEST_PAUSE_S = 0.5
 
 Confirmed = tuple[Step, RequestResult]
 """A step and the success that was answered."""
@@ -31,7 +32,7 @@ def await_visible(
     """
     left = list(confirmed)
     deadline = patience.moment().deadline
-    pauses = growing(around.settings.poll_ms)
+    pauses = growing(around.settings.poll_ms, _LONGEST_PAUSE_S)
     while left:
         late = patience.moment().now >= deadline
         later = left

@@ -61,7 +61,7 @@ for _name, _command in COMMANDS.items():
 app.add_typer(sandbox.sandbox, name="sandbox")
 
 _STDOUT, _STDERR = 1, 2
-_GARBAGE_AFTER = 200_000
+_GARBAGE_AFTER = 1_000_000
 
 
 def _version(value: bool) -> None:
