@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import ModuleType
 
 from actions.conftest import MERGED, Repository
@@ -18,16 +17,20 @@ SCRIPTS = ACTIONS / "scripts"
 
 @contextmanager
 def module(name: str) -> Iterator[ModuleType]:
-    """A module of the scripts, imported as they import each other, and forgotten after."""
-    before = set(sys.modules)
+    """A module of the scripts, imported as they import each other, and forgotten after.
+
+    Tests have packages of the same names: what is loaded of them is put aside meanwhile.
+    """
+    scripts = {path.stem for path in SCRIPTS.glob("*.py")}
+    aside = {name: sys.modules.pop(name) for name in scripts & set(sys.modules)}
     sys.path.insert(0, str(SCRIPTS))
     try:
         yield importlib.import_module(name)
     finally:
         sys.path.remove(str(SCRIPTS))
-        for added in set(sys.modules) - before:
-            if Path(getattr(sys.modules[added], "__file__", None) or "/").parent == SCRIPTS:
-                del sys.modules[added]
+        for script in scripts & set(sys.modules):
+            del sys.modules[script]
+        sys.modules.update(aside)
 
 
 def script(
