@@ -1,8 +1,9 @@
 """Plans and applies against a real Apache Kafka, beside the cheapest way to do the same work.
 
 The broker is a sandbox of one node, started and removed by this script. For each size, in turn on
-the same cluster: a bare batched create (floor) and an apply; then, round by round, a bare parse and
-read (floor), a plan with nothing to change, and a plan with one topic in a hundred changed.
+fresh brokers: a bare batched create (floor) and an apply; then, round by round on one cluster, a
+bare parse and read (floor), a plan with nothing to change, and one with one topic in a hundred
+changed. All figures are medians.
 
     uv run python benchmarks/kafka.py                      # 1, 100, 1,000, 10,000 x 1 and 5,000 x 3
     uv run python benchmarks/kafka.py --sizes 1000x3
@@ -77,22 +78,26 @@ def main() -> None:
 
 
 def measure(home: Path, topics: int, partitions: int, rounds: int) -> list[tuple[str, str, str]]:
-    """The table rows of one size, each with its head, on a broker of their own."""
+    """The table rows of one size, each with its head; every apply has a broker of its own."""
     project = home / "project"
-    # The floor has a broker of its own: a deletion of the same topics would still be going on.
-    with sandbox(home / "floor") as servers:
-        floor = run(["-P", str(APPLY_FLOOR), servers, str(topics), str(partitions)])
-    with sandbox(home / "kafka") as servers:
-        write(project, servers, topics, partitions)
-        apply = run(["-m", "kgitops", "apply", str(project), "--auto-approve", "--format", "json"])
-        again = run(["-m", "kgitops", "plan", str(project), "--detailed-exitcode"])
-        assert "No changes" in "".join(line for _, line in again.lines)
-        plans = [plan_row(project, servers, topics, partitions) for _ in range(rounds)]
-        write(project, servers, topics, partitions)
-        sent = json.loads(run(["-P", str(COUNT), str(project)]).lines[-1][1])
+    applies = []
+    for number in range(rounds):
+        with sandbox(home / f"floor-{number}") as servers:
+            floor = run(["-P", str(APPLY_FLOOR), servers, str(topics), str(partitions)])
+        with sandbox(home / f"kafka-{number}") as servers:
+            write(project, servers, topics, partitions)
+            done = run(["-m", "kgitops", "apply", str(project), "--auto-approve", "--format=json"])
+            again = run(["-m", "kgitops", "plan", str(project), "--detailed-exitcode"])
+            assert "No changes" in "".join(line for _, line in again.lines)
+            applies.append((floor, done))
+            if number < rounds - 1:
+                continue
+            plans = [plan_row(project, servers, topics, partitions) for _ in range(rounds)]
+            write(project, servers, topics, partitions)
+            sent = json.loads(run(["-P", str(COUNT), str(project)]).lines[-1][1])
     return [
         plan_text(topics, partitions, plans, sent),
-        apply_text(topics, partitions, floor, apply),
+        apply_text(topics, partitions, applies),
     ]
 
 
@@ -141,10 +146,31 @@ def plan_text(
     )
 
 
-def apply_text(topics: int, partitions: int, floor: Run, apply: Run) -> tuple[str, str, str]:
-    """An apply's own work begins when its first request goes out; the plan comes before it."""
-    acknowledged, visible = (float(word) for word in floor.lines[-1][1].split())
-    told = [(second, json.loads(line)) for second, line in apply.lines]
+def apply_text(
+    topics: int, partitions: int, applies: list[tuple[Run, Run]]
+) -> tuple[str, str, str]:
+    figures = [(*bare_seconds(floor), *own_seconds(done)) for floor, done in applies]
+    bare, visible, answered, verified = map(statistics.median, zip(*figures, strict=True))
+    wall = statistics.median(done.wall for _, done in applies)
+    peak = max(done.megabytes for _, done in applies)
+    return (
+        "| topics | bare create s | acknowledged s | ratio | bare until visible s | verified s "
+        "| ratio | whole process s | MB |",
+        "| ---: |" + " ---: |" * 8,
+        f"| {topics:,} x {partitions} | {bare:.2f} | {answered:.2f} | {answered / bare:.2f} "
+        f"| {visible:.2f} | {verified:.2f} | {verified / visible:.2f} | {wall:.2f} | {peak:.0f} |",
+    )
+
+
+def bare_seconds(floor: Run) -> tuple[float, float]:
+    """Until all was acknowledged, and until the broker showed it."""
+    acknowledged, visible = floor.lines[-1][1].split()
+    return float(acknowledged), float(visible)
+
+
+def own_seconds(done: Run) -> tuple[float, float]:
+    """The same of an apply, from when its first request goes out: the plan comes before it."""
+    told = [(second, json.loads(line)) for second, line in done.lines]
     first = next(second for second, event in told if event["type"] == "step_started")
     answered = next(
         second
@@ -152,14 +178,7 @@ def apply_text(topics: int, partitions: int, floor: Run, apply: Run) -> tuple[st
         if event["type"] == "step_done" or event.get("reason") == "visible"
     )
     finished = next(second for second, event in told if event["type"] == "apply_finished")
-    return (
-        "| topics | bare create s | acknowledged s | ratio | bare until visible s | verified s "
-        "| ratio | whole process s | MB |",
-        "| ---: |" + " ---: |" * 8,
-        f"| {topics:,} x {partitions} | {acknowledged:.2f} | {answered - first:.2f} "
-        f"| {(answered - first) / acknowledged:.2f} | {visible:.2f} | {finished - first:.2f} "
-        f"| {(finished - first) / visible:.2f} | {apply.wall:.2f} | {apply.megabytes:.0f} |",
-    )
+    return answered - first, finished - first
 
 
 def write(project: Path, servers: str, topics: int, partitions: int, *, changed: int = 0) -> None:
