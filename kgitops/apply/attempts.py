@@ -24,12 +24,10 @@ from kgitops.apply.steps import Step
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import DeleteTopicRequest
-from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
+from kgitops.model.results import NO_SUCH_TOPIC, OK, RETRIABLE, ErrorCode, RequestResult
 
 # After these nobody knows whether the request took effect (A4-42, A4-102).
 _UNKNOWN = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION})
-# What a deletion answers when there is nothing left to delete.
-_GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
 _SHORTEST_PUT_OFF_S = 1.0
 
 Answer = RequestResult | KgitopsError
@@ -111,7 +109,9 @@ def after_answer(attempt: Attempt, answer: Answer, moment: Moment) -> Attempt | 
     late = moment.now >= attempt.deadline
     if answer.code in RETRIABLE and not late and not moment.stopped:
         return replace(attempt, problem=problem)
-    nothing_left = isinstance(attempt.step.request, DeleteTopicRequest) and answer.code in _GONE
+    nothing_left = (
+        isinstance(attempt.step.request, DeleteTopicRequest) and answer.code in NO_SUCH_TOPIC
+    )
     # An authorizer that failed may have done its work (A4-90).
     if attempt.doubtful or nothing_left or answer.code is ErrorCode.UNKNOWN_SERVER_ERROR:
         return replace(attempt, refusal=answer)

@@ -67,6 +67,10 @@ RETRIABLE = frozenset(
 first (A4-102); 3 and 100 mean that a deletion is already done."""
 
 
+NO_SUCH_TOPIC = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+"""What is answered of a topic that is not there, or no longer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestResult:
     """The outcome of one logical request; ``message`` is the broker's own words, if it had any.

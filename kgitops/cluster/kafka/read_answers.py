@@ -1,10 +1,15 @@
 """What a refusal of a read means for whoever plans."""
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.kafka.write_answers import result_of
 from kgitops.model.errors import UnreachableError
 from kgitops.model.results import RETRIABLE, ErrorCode
 
+T = TypeVar("T")
 REFUSED = frozenset(
     {
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -14,6 +19,13 @@ REFUSED = frozenset(
 )
 _AGAIN = RETRIABLE | {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.BROKER_NOT_AVAILABLE}
 _TRIES = 5
+_MOST_CONNECTIONS = 8
+
+
+def ask_each(whom: Sequence[int], ask: Callable[[int], T]) -> list[T]:
+    """What ``ask`` makes of each, in order; a few of them are asked at a time."""
+    with ThreadPoolExecutor(max_workers=max(1, min(len(whom), _MOST_CONNECTIONS))) as pool:
+        return list(pool.map(ask, whom))
 
 
 def is_passing(code: int) -> bool:
@@ -28,6 +40,18 @@ def settled(wire: Wire, request: Message, answer: Message) -> Message:
             break
         answer = wire.send(request)
     return answer
+
+
+def readable(wire: Wire, request: Message, answer: Message, *, what: str, right: str) -> Message:
+    """The settled answer.
+
+    Raises:
+        UnreachableError: it is a refusal, or stays a failure.
+    """
+    response = settled(wire, request, answer)
+    if response.error_code:
+        raise unreadable(response.error_code, what, right, response.error_message)
+    return response
 
 
 def unreadable(code: int, what: str, right: str, message: str | None = None) -> UnreachableError:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kafka.protocol.admin import DescribeClusterRequest
 
-from kgitops.cluster.kafka.read_answers import settled, unreadable
+from kgitops.cluster.kafka.read_answers import readable
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.model.cluster_state import Broker
 from kgitops.model.throttles import RATES
@@ -62,14 +62,9 @@ def brokers_of(wire: Wire, request: Message, answer: Message) -> tuple[Broker, .
     Raises:
         UnreachableError: the cluster does not say.
     """
-    response = settled(wire, request, answer)
-    if response.error_code:
-        raise unreadable(
-            response.error_code,
-            "which brokers it has",
-            "Describe on the cluster",
-            response.error_message,
-        )
+    response = readable(
+        wire, request, answer, what="which brokers it has", right="Describe on the cluster"
+    )
     found = (
         Broker(id=row.broker_id, rack=row.rack, fenced=bool(row.is_fenced), throttles=None)
         for row in response.brokers

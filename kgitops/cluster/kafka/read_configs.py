@@ -6,13 +6,14 @@ answers are read by kio's compiled reader, which is ten times as quick as kafka-
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from kafka.protocol.admin import DescribeConfigsRequest
 from kio.schema.describe_configs.v4.response import DescribeConfigsResponse
 
+from kgitops.cluster.kafka.config_resources import BROKER, TOPIC
 from kgitops.cluster.kafka.decoded import DecodedRequest, kept, reader, with_body
+from kgitops.cluster.kafka.read_answers import ask_each
 from kgitops.cluster.kafka.read_brokers import Setting, Settings, broker_keys
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.model.errors import UnreachableError
@@ -21,9 +22,7 @@ WINDOW = 250
 """Topics a request: as quick as 100, with fewer round trips; more only take more memory."""
 
 _IN_FLIGHT = 4
-_MOST_CONNECTIONS = 8
 _PATIENCE_MS = 10_000
-_TOPIC, _BROKER = 2, 4  # org.apache.kafka.common.config.ConfigResource.Type
 _OWN = 1  # org.apache.kafka.clients.admin.ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG
 _VERSION = 4
 
@@ -68,8 +67,7 @@ def describe(wire: Wire, topics: Sequence[str], brokers: Sequence[int]) -> Descr
         except UnreachableError:
             return []
 
-    with ThreadPoolExecutor(max_workers=min(len(brokers), _MOST_CONNECTIONS)) as pool:
-        parts = list(pool.map(ask, range(len(brokers))))
+    parts = ask_each(range(len(brokers)), ask)
     return _merged([found for part in parts for found in part])
 
 
@@ -93,13 +91,13 @@ def _ask(
 def _request(topics: Sequence[str], broker: int | None) -> Message:
     resource = DescribeConfigsRequest.DescribeConfigsResource
     resources = [
-        resource(resource_type=_TOPIC, resource_name=name, configuration_keys=None)
+        resource(resource_type=TOPIC, resource_name=name, configuration_keys=None)
         for name in topics
     ]
     if broker is not None:
         resources.append(
             resource(
-                resource_type=_BROKER,
+                resource_type=BROKER,
                 resource_name=str(broker),
                 configuration_keys=list(broker_keys()),
             )
@@ -118,7 +116,7 @@ def _decoder() -> Callable[[bytes], Described]:
         found = Described()
         for result in read(data).results:
             refused = Refused(result.error_code, result.error_message)
-            if result.resource_type == _BROKER:
+            if result.resource_type == BROKER:
                 found.brokers[int(result.resource_name)] = (
                     refused if result.error_code else _settings(result.configs)
                 )

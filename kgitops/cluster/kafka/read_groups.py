@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kafka.protocol.admin import ListGroupsRequest
@@ -10,6 +9,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolType
 
 from kgitops.cluster.kafka.decoded import Decoded
 from kgitops.cluster.kafka.group_kinds import CLASSIC, GROUP_KINDS
+from kgitops.cluster.kafka.read_answers import ask_each
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.kafka.write_answers import result_of
 from kgitops.model.cluster_state import NotChecked
@@ -17,7 +17,6 @@ from kgitops.model.errors import UnreachableError
 
 _IDLE = frozenset({"empty", "dead"})
 _GONE = 69  # GROUP_ID_NOT_FOUND: it ended meanwhile
-_MOST_CONNECTIONS = 8
 _PATIENCE_MS = 10_000
 
 
@@ -40,11 +39,10 @@ def read_active_groups(wire: Wire, brokers: Sequence[int], topics: Collection[st
     """
     found: dict[str, set[str]] = {name: set() for name in topics}
     try:
-        with ThreadPoolExecutor(max_workers=max(1, min(len(brokers), _MOST_CONNECTIONS))) as pool:
-            for read in pool.map(lambda broker: _of_broker(wire, broker), brokers):
-                for group, names in read.items():
-                    for name in names & found.keys():
-                        found[name].add(group)
+        for read in ask_each(brokers, lambda broker: _of_broker(wire, broker)):
+            for group, names in read.items():
+                for name in names & found.keys():
+                    found[name].add(group)
     except (_UntoldError, UnreachableError) as error:
         return ActiveGroups(
             not_checked=(

@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import ListOffsetsRequest
 
+from kgitops.cluster.kafka.read_answers import ask_each
 from kgitops.cluster.kafka.read_topics import Listing
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.kafka.write_answers import result_of
@@ -19,7 +19,6 @@ _NO_LEADER = -1
 _NO_EPOCH = -1
 _READ_UNCOMMITTED = 0  # then the latest offset is the high watermark
 _TELLS_REFUSALS = 3  # before, DescribeLogDirs answers with nothing where it refuses
-_MOST_CONNECTIONS = 8
 _PATIENCE_MS = 10_000
 
 ByPartition = dict[tuple[str, int], int]
@@ -64,11 +63,8 @@ def read_partitions(wire: Wire, listing: Listing, *, offsets_only: bool) -> Told
             told.lacks(f"what broker {leader} holds", error)
             return []
 
-    if led:
-        with ThreadPoolExecutor(max_workers=min(len(led), _MOST_CONNECTIONS)) as pool:
-            answers = list(pool.map(ask, sorted(led)))
-        for answer in answers:
-            _take(told, answer)
+    for answer in ask_each(sorted(led), ask):
+        _take(told, answer)
     return told
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from kafka.protocol.admin import DescribeClientQuotasRequest
 
-from kgitops.cluster.kafka.read_answers import settled, unreadable
+from kgitops.cluster.kafka.read_answers import readable
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.model.cluster_state import NotChecked
 from kgitops.model.quotas import (
@@ -39,14 +39,9 @@ def quotas_of(wire: Wire, request: Message, answer: Message) -> Quotas:
     Raises:
         UnreachableError: the principal may not read them.
     """
-    response = settled(wire, request, answer)
-    if response.error_code:
-        raise unreadable(
-            response.error_code,
-            "the client quotas",
-            "DescribeConfigs on the cluster",
-            response.error_message,
-        )
+    response = readable(
+        wire, request, answer, what="the client quotas", right="DescribeConfigs on the cluster"
+    )
     states: list[ClientQuotaState] = []
     unknown: set[str] = set()
     for entry in response.entries or ():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kafka.protocol.admin import ListPartitionReassignmentsRequest
 
-from kgitops.cluster.kafka.read_answers import settled, unreadable
+from kgitops.cluster.kafka.read_answers import readable
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.kafka.write_answers import TIMEOUT_MS
 
@@ -49,14 +49,13 @@ def reassignments_of(wire: Wire, request: Message, answer: Message) -> Reassignm
     Raises:
         UnreachableError: the cluster does not say.
     """
-    response = settled(wire, request, answer)
-    if response.error_code:
-        raise unreadable(
-            response.error_code,
-            "which replicas are being reassigned",
-            "Describe on the cluster",
-            response.error_message,
-        )
+    response = readable(
+        wire,
+        request,
+        answer,
+        what="which replicas are being reassigned",
+        right="Describe on the cluster",
+    )
     return {
         topic.name: {
             row.partition_index: Reassignment(

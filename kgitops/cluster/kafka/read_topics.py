@@ -10,17 +10,11 @@ from kgitops.cluster.kafka.read_answers import unreadable
 from kgitops.cluster.kafka.uuids import to_text
 from kgitops.cluster.kafka.wire import Message
 from kgitops.model.names import is_internal
-from kgitops.model.results import ErrorCode
+from kgitops.model.results import NO_SUCH_TOPIC, ErrorCode
 from kgitops.model.topics import Assignment
 
 _VERSION = 12
-GONE = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.INVALID_TOPIC_EXCEPTION,
-    }
-)
+GONE = NO_SUCH_TOPIC | {ErrorCode.INVALID_TOPIC_EXCEPTION}
 _LEADERLESS = ErrorCode.LEADER_NOT_AVAILABLE
 _CONTROLLER_BYTES = 4
 

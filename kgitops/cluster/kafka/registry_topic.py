@@ -13,10 +13,11 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
+from kgitops.cluster.kafka.config_resources import TOPIC
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.names import REGISTRY_TOPIC
-from kgitops.model.results import ErrorCode
+from kgitops.model.results import NO_SUCH_TOPIC, ErrorCode
 
 PATIENCE_S = 40.0
 """How long to wait for a leader, or for the end of what a dead writer left unfinished.
@@ -26,7 +27,6 @@ coordinator's ``transaction.abort.timed.out.transaction.cleanup.interval.ms`` (1
 """
 
 POLL_S = 0.05
-_TOPIC = 2  # the type of resource in DescribeConfigs
 _REQUIRED = {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}
 _CONFIGS = {
     **_REQUIRED,
@@ -42,7 +42,6 @@ _CONFIGS = {
     "delete.retention.ms": str(7 * 24 * 3600 * 1000),
 }
 _NOT_YET = frozenset({ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.REPLICA_NOT_AVAILABLE})
-_UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 _DENIED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
 
 
@@ -67,7 +66,7 @@ def find_topic(wire: Wire, patience_s: float = PATIENCE_S) -> RegistryTopic | No
         # By name and without auto-creation: the list of all topics omits what may not be seen.
         named = MetadataRequest.MetadataRequestTopic(name=REGISTRY_TOPIC, topic_id=None)
         asked = DescribeConfigsRequest.DescribeConfigsResource(
-            resource_type=_TOPIC,
+            resource_type=TOPIC,
             resource_name=REGISTRY_TOPIC,
             configuration_keys=list(_REQUIRED),
         )
@@ -185,7 +184,7 @@ def _leader(topic: Message) -> RegistryTopic | None:
 
 def _checked(answer: Message) -> bool:
     """Whether its configs are right; False where this broker does not know them yet."""
-    if answer.error_code in _UNKNOWN:
+    if answer.error_code in NO_SUCH_TOPIC:
         return False
     refuse(answer.error_code, "DescribeConfigs")
     if answer.error_code:

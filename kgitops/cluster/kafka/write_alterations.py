@@ -1,20 +1,16 @@
 """IncrementalAlterConfigs and CreatePartitions, for topics that still have the plan's ids."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from kafka.protocol.admin import CreatePartitionsRequest, IncrementalAlterConfigsRequest
 
+from kgitops.cluster.kafka.config_resources import TOPIC, alteration
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.kafka.write_answers import SEND_MS, TIMEOUT_MS, answer
-from kgitops.cluster.kafka.write_batches import MOST_RECORDS, TOO_LARGE, cut
-from kgitops.cluster.kafka.write_topic_ids import Found, find_topics
+from kgitops.cluster.kafka.write_batches import MOST_RECORDS, TOO_LARGE
+from kgitops.cluster.kafka.write_topic_ids import Found, each_same
 from kgitops.model.requests import AlterTopicRequest
 from kgitops.model.results import RequestResult
-
-_TOPIC = 2  # org.apache.kafka.common.config.ConfigResource.Type
-_SET, _DELETE = 0, 1  # org.apache.kafka.clients.admin.AlterConfigOp.OpType
-
-_Send = Callable[[Sequence[AlterTopicRequest], Sequence[Found]], Sequence[RequestResult]]
 
 
 def alter_configs(
@@ -26,7 +22,11 @@ def alter_configs(
         del found
         response = wire.send(
             IncrementalAlterConfigsRequest(
-                resources=[_resource(request) for request in batch], validate_only=validate_only
+                resources=[
+                    alteration(TOPIC, request.topic, request.requested_state.requested_configs)
+                    for request in batch
+                ],
+                validate_only=validate_only,
             ),
             timeout_ms=SEND_MS,
             again=validate_only,
@@ -34,7 +34,7 @@ def alter_configs(
         rows = {row.resource_name: row for row in response.responses}
         return [answer(rows.get(request.topic), response) for request in batch]
 
-    return _each_same(wire, requests, _config_records, send)
+    return each_same(wire, requests, _config_records, send)
 
 
 def create_partitions(
@@ -65,34 +65,7 @@ def create_partitions(
             for request in batch
         ]
 
-    return _each_same(wire, requests, _partition_records, send)
-
-
-def _each_same(
-    wire: Wire,
-    requests: Sequence[AlterTopicRequest],
-    weight: Callable[[AlterTopicRequest], int],
-    send: _Send,
-) -> list[RequestResult]:
-    """What ``send`` makes of each topic that is still the planned one; the others are told so.
-
-    Both of Kafka's requests go by name. The id is looked at right before, which leaves a window of
-    milliseconds in which a topic could be deleted and made anew.
-    """
-    results: list[RequestResult] = []
-    for batch in cut(requests, weight=weight, key=lambda request: request.topic):
-        topics = find_topics(wire, [(request.topic, request.topic_id) for request in batch])
-        same = [
-            (request, topic)
-            for request, topic in zip(batch, topics, strict=True)
-            if isinstance(topic, Found)
-        ]
-        if not same:
-            results += [topic for topic in topics if isinstance(topic, RequestResult)]
-            continue
-        sent = iter(send([request for request, _ in same], [topic for _, topic in same]))
-        results += [next(sent) if isinstance(topic, Found) else topic for topic in topics]
-    return results
+    return each_same(wire, requests, _partition_records, send)
 
 
 def _config_records(request: AlterTopicRequest) -> int:
@@ -101,20 +74,6 @@ def _config_records(request: AlterTopicRequest) -> int:
 
 def _partition_records(request: AlterTopicRequest) -> int:
     return request.requested_state.num_partitions
-
-
-def _resource(request: AlterTopicRequest) -> Message:
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-    return resource(
-        resource_type=_TOPIC,
-        resource_name=request.topic,
-        configs=[
-            resource.AlterableConfig(
-                name=key, config_operation=_DELETE if value is None else _SET, value=value
-            )
-            for key, value in request.requested_state.requested_configs.items()
-        ],
-    )
 
 
 def _partitions(request: AlterTopicRequest, existing: int) -> Message:

@@ -5,17 +5,15 @@ from collections.abc import Mapping, Sequence
 
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest, IncrementalAlterConfigsRequest
 
+from kgitops.cluster.kafka.config_resources import BROKER, alteration
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.kafka.write_answers import NOT_ANSWERED, SEND_MS, TIMEOUT_MS, answer, result_of
-from kgitops.cluster.kafka.write_batches import cut
-from kgitops.cluster.kafka.write_topic_ids import Found, find_topics
+from kgitops.cluster.kafka.write_topic_ids import Found, each_same
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
 from kgitops.model.results import OK, ErrorCode, RequestResult
 from kgitops.model.topics import Assignment
 
-_BROKER = 4  # org.apache.kafka.common.config.ConfigResource.Type
-_SET, _DELETE = 0, 1  # org.apache.kafka.clients.admin.AlterConfigOp.OpType
 _LEAST_MS = 1_000
 
 _Target = tuple[str, Mapping[int, Sequence[int] | None]]
@@ -29,25 +27,10 @@ def reassign(wire: Wire, requests: Sequence[AlterTopicRequest]) -> list[RequestR
     again, which changes nothing.
     """
 
-    def targets(request: AlterTopicRequest, topic: Found) -> _Target:
-        wanted = enumerate(request.requested_state.assignment)
-        return request.topic, {
-            partition: replicas
-            for partition, replicas in wanted
-            if topic.replicas.get(partition) != replicas
-        }
+    def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
+        return _ask(wire, [_target(*pair) for pair in zip(batch, found, strict=True)])
 
-    results: list[RequestResult] = []
-    for batch in cut(requests, weight=_partitions, key=lambda request: request.topic):
-        topics = find_topics(wire, [(request.topic, request.topic_id) for request in batch])
-        asked = [
-            targets(request, topic)
-            for request, topic in zip(batch, topics, strict=True)
-            if isinstance(topic, Found)
-        ]
-        answers = iter(_ask(wire, asked))
-        results += [next(answers) if isinstance(topic, Found) else topic for topic in topics]
-    return results
+    return each_same(wire, requests, _partitions, send)
 
 
 def cancel(wire: Wire, moves: Mapping[str, Sequence[int]]) -> list[RequestResult]:
@@ -76,14 +59,7 @@ def alter_brokers(
 def _alter_broker(
     wire: Wire, request: AlterBrokerRequest, deadline: float, *, validate_only: bool
 ) -> RequestResult:
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-    configs = [
-        resource.AlterableConfig(
-            name=key, config_operation=_DELETE if value is None else _SET, value=value
-        )
-        for key, value in request.configs.items()
-    ]
-    item = resource(resource_type=_BROKER, resource_name=str(request.broker), configs=configs)
+    item = alteration(BROKER, str(request.broker), request.configs)
     try:
         response = wire.send(
             IncrementalAlterConfigsRequest(resources=[item], validate_only=validate_only),
@@ -94,6 +70,15 @@ def _alter_broker(
     except UnreachableError as error:
         return RequestResult(code=ErrorCode.NETWORK_EXCEPTION, message=str(error))
     return answer(next(iter(response.responses), None), response)
+
+
+def _target(request: AlterTopicRequest, topic: Found) -> _Target:
+    wanted = enumerate(request.requested_state.assignment)
+    return request.topic, {
+        partition: replicas
+        for partition, replicas in wanted
+        if topic.replicas.get(partition) != replicas
+    }
 
 
 def _ask(wire: Wire, targets: Sequence[_Target]) -> list[RequestResult]:

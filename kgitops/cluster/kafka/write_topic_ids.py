@@ -1,6 +1,6 @@
-"""Whether a topic is still the planned one, and who leads its partitions."""
+"""Whether topics are still the planned ones, and what is sent to those that are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka.protocol.metadata import MetadataRequest
@@ -8,10 +8,11 @@ from kafka.protocol.metadata import MetadataRequest
 from kgitops.cluster.kafka.uuids import to_text
 from kgitops.cluster.kafka.wire import Wire
 from kgitops.cluster.kafka.write_answers import LOOK_MS, UNKNOWN_ID, result_of
-from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.cluster.kafka.write_batches import cut
+from kgitops.model.requests import AlterTopicRequest
+from kgitops.model.results import NO_SUCH_TOPIC, RequestResult
 
 _WITH_IDS = 10
-_GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,10 @@ class Found:
     def partitions(self) -> int:
         """How many there are."""
         return len(self.leaders)
+
+
+Send = Callable[[Sequence[AlterTopicRequest], Sequence[Found]], Sequence[RequestResult]]
+"""Sends requests for topics that were found, and gives one result each."""
 
 
 def find_topics(wire: Wire, wanted: Sequence[tuple[str, str]]) -> Sequence[Found | RequestResult]:
@@ -49,7 +54,7 @@ def find_topics(wire: Wire, wanted: Sequence[tuple[str, str]]) -> Sequence[Found
     found: list[Found | RequestResult] = []
     for name, topic_id in wanted:
         row = rows.get(name)
-        if row is None or row.error_code in _GONE:
+        if row is None or row.error_code in NO_SUCH_TOPIC:
             found.append(UNKNOWN_ID)
         elif row.error_code:
             found.append(result_of(row.error_code, None))
@@ -60,3 +65,30 @@ def find_topics(wire: Wire, wanted: Sequence[tuple[str, str]]) -> Sequence[Found
             replicas = {item.partition_index: tuple(item.replica_nodes) for item in row.partitions}
             found.append(Found(leaders=leaders, replicas=replicas))
     return found
+
+
+def each_same(
+    wire: Wire,
+    requests: Sequence[AlterTopicRequest],
+    weight: Callable[[AlterTopicRequest], int],
+    send: Send,
+) -> list[RequestResult]:
+    """What ``send`` makes of each topic that is still the planned one; the others are told so.
+
+    Kafka's requests go by name. The id is looked at right before, which leaves a window of
+    milliseconds in which a topic could be deleted and made anew.
+    """
+    results: list[RequestResult] = []
+    for batch in cut(requests, weight=weight, key=lambda request: request.topic):
+        topics = find_topics(wire, [(request.topic, request.topic_id) for request in batch])
+        same = [
+            (request, topic)
+            for request, topic in zip(batch, topics, strict=True)
+            if isinstance(topic, Found)
+        ]
+        if not same:
+            results += [topic for topic in topics if isinstance(topic, RequestResult)]
+            continue
+        sent = iter(send([request for request, _ in same], [topic for _, topic in same]))
+        results += [next(sent) if isinstance(topic, Found) else topic for topic in topics]
+    return results
