@@ -16,8 +16,8 @@ from kgitops.apply.run_records import old_nonces, open_run
 from kgitops.apply.runner import Runner
 from kgitops.apply.steps import Step, build_steps
 from kgitops.apply.surroundings import Surroundings
+from kgitops.approval.approve import ApprovedPlan
 from kgitops.plan.plan_file import SealedPlan
-from kgitops.policy.approval import ApprovedPlan
 
 
 def apply_plan(

@@ -6,6 +6,7 @@ from datetime import datetime
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.apply.run_reading import Latest, is_spent
 from kgitops.apply.steps import Step
+from kgitops.approval.approve import refusal
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UntrustedPlanError
@@ -13,7 +14,6 @@ from kgitops.model.requests import DeleteAclRequest, DeleteTopicRequest
 from kgitops.model.verdict import Reason, decide
 from kgitops.plan.plan import Change, Plan
 from kgitops.plan.plan_file import SealedPlan, check_usable
-from kgitops.policy.approval import refusal
 
 Recheck = Callable[[Plan, ClusterState], tuple[Reason, ...]]
 """Judges a plan anew on the cluster as it is; of the topics only the plan's own are read."""

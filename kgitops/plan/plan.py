@@ -10,6 +10,8 @@ from kgitops.model.requests import Request
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.risks import Level, Risk
+from kgitops.policy.judgement import Outcome
+from kgitops.policy.rules import Level as PolicyLevel
 
 
 class Action(StrEnum):
@@ -78,6 +80,56 @@ class PlannedRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedPolicy:
+    """A policy that judged the plan, at the level it has on the plan's cluster.
+
+    ``digest`` covers what it decides; the rest is what reports tell about it.
+    """
+
+    name: str
+    level: PolicyLevel
+    digest: str
+    description: str = ""
+    remediation: str = ""
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaiverUse:
+    """The waiver that lifted a denial; ``expires`` is its last UTC day, as ``2026-12-31``."""
+
+    name: str
+    owner: str
+    reason: str
+    ticket: str
+    expires: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyResult:
+    """What a policy says of a change: one row where it passed, one for each violation otherwise.
+
+    ``request`` is the id of the judged request, ``field`` the part of the object that is wrong and
+    ``source`` where that is written; all three are None where the policy passed.
+    """
+
+    policy: str
+    level: PolicyLevel
+    outcome: Outcome
+    message: str = ""
+    request: str | None = None
+    field: str | None = None
+    source: Source | None = None
+    fingerprint: str | None = None
+    waiver: WaiverUse | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether the plan may not be applied because of this."""
+        return self.outcome is Outcome.DENIED and self.level.denies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """What is going to happen to one object.
 
@@ -100,6 +152,12 @@ class Change:
     owner_before: Owner | None = None
     owner_after: Owner | None = None
     impact: Mapping[str, Json] = field(default_factory=dict)
+    policies: tuple[PolicyResult, ...] = ()
+
+    @property
+    def denied(self) -> bool:
+        """Whether a policy stops this change."""
+        return any(result.stops for result in self.policies)
 
     @property
     def risk(self) -> Risk:
@@ -190,6 +248,7 @@ class Plan:
     desired: Desired
     base: Base
     principal: str
+    policies_loaded: tuple[LoadedPolicy, ...] = ()
     changes: tuple[Change, ...] = ()
     drift: tuple[Drift, ...] = ()
     kept: tuple[Kept, ...] = ()
@@ -205,7 +264,13 @@ class Plan:
     def verdict(self) -> Verdict:
         """The sentence, the exit code and the JSON verdict all come from here."""
         reasons = [Reason(exit=ExitCode.ERROR, sentence=str(finding)) for finding in self.findings]
-        return decide([*reasons, *self.refusals], changes=bool(self.changes))
+        denials = [
+            Reason(exit=ExitCode.DENIED, sentence=denial_sentence(change, result))
+            for change in self.changes
+            for result in change.policies
+            if result.stops
+        ]
+        return decide([*reasons, *denials, *self.refusals], changes=bool(self.changes))
 
     @property
     def requests(self) -> tuple[PlannedRequest, ...]:
@@ -215,3 +280,14 @@ class Plan:
     def count(self, action: Action) -> int:
         """How many changes include this action."""
         return sum(action in change.actions for change in self.changes)
+
+
+def denial_sentence(change: Change, result: PolicyResult) -> str:
+    """Where, which policy, what is wrong, and what to do next."""
+    place = result.source or change.source
+    why = f": {result.message}" if result.message else ""
+    return (
+        f"{f'{place}: ' if place else ''}the {result.level} policy {result.policy} denies "
+        f"{change.address}{why}; change the document, or see "
+        f"`kgitops policy explain {result.policy}`"
+    )

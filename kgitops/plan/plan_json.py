@@ -16,10 +16,14 @@ from kgitops.plan.plan import (
     Action,
     Base,
     Change,
+    LoadedPolicy,
     Plan,
     PlannedRequest,
+    PolicyResult,
     Precondition,
+    WaiverUse,
 )
+from kgitops.policy.judgement import Outcome
 
 FORMAT_VERSION = "1.0"
 PLAN_KIND = "kgitops.plan"
@@ -69,7 +73,7 @@ def plan_to_json(plan: Plan) -> dict[str, Json]:
         },
         "base": {"digest": plan.base.digest, "registry": _registry_to_json(plan.base)},
         "principal": plan.principal,
-        "policies_loaded": [],
+        "policies_loaded": [_loaded_to_json(policy) for policy in plan.policies_loaded],
         "changes": [_change_to_json(change) for change in plan.changes],
         "access_losses": [
             {
@@ -110,7 +114,7 @@ def summary(plan: Plan) -> dict[str, int]:
         **{str(action): plan.count(action) for action in Action},
         "kept": len(plan.kept),
         "drift": len(plan.drift),
-        "denied": 0,
+        "denied": sum(change.denied for change in plan.changes),
     }
 
 
@@ -161,7 +165,50 @@ def _change_to_json(change: Change) -> dict[str, Json]:
         },
         "preconditions": [_precondition_to_json(item) for item in change.preconditions],
         "requests": [_planned_request_to_json(request) for request in change.requests],
-        "policies": [],
+        "policies": [_result_to_json(result) for result in change.policies],
+    }
+
+
+def _loaded_to_json(policy: LoadedPolicy) -> dict[str, Json]:
+    return {
+        "name": policy.name,
+        "level": str(policy.level),
+        "digest": policy.digest,
+        "description": policy.description,
+        "remediation": policy.remediation,
+        "source": _source_to_json(policy.source),
+    }
+
+
+def _result_to_json(result: PolicyResult) -> dict[str, Json]:
+    row: dict[str, Json] = {
+        "policy": result.policy,
+        "level": str(result.level),
+        "outcome": str(result.outcome),
+        "message": result.message,
+    }
+    # Nearly all rows are of policies that passed: they say no more than the contract asks for.
+    if result.outcome is Outcome.PASSED:
+        return row
+    return {
+        **row,
+        "request": result.request,
+        "field": result.field,
+        "source": _source_to_json(result.source),
+        "fingerprint": result.fingerprint,
+        "waiver": _waiver_to_json(result.waiver),
+    }
+
+
+def _waiver_to_json(waiver: WaiverUse | None) -> dict[str, Json] | None:
+    if waiver is None:
+        return None
+    return {
+        "name": waiver.name,
+        "owner": waiver.owner,
+        "reason": waiver.reason,
+        "ticket": waiver.ticket,
+        "expires": waiver.expires,
     }
 
 

@@ -19,6 +19,8 @@ from kgitops.model.verdict import ExitCode
 from kgitops.plan.plan import Action, Kind
 from kgitops.plan.plan_json import PLAN_KIND
 from kgitops.plan.risks import Level
+from kgitops.policy.judgement import Outcome
+from kgitops.policy.rules import Level as PolicyLevel
 
 _TEXT: Json = {"type": "string"}
 _MAYBE: Json = {"type": ["string", "null"]}
@@ -57,7 +59,18 @@ def plan_schema() -> dict[str, Json]:
             }
         ),
         "principal": _TEXT,
-        "policies_loaded": _array({"type": "object"}),
+        "policies_loaded": _array(
+            _object(
+                {
+                    "name": _TEXT,
+                    "level": _enum(PolicyLevel),
+                    "digest": _TEXT,
+                    "description": _TEXT,
+                    "remediation": _TEXT,
+                    "source": _maybe({"$ref": "#/$defs/source"}),
+                }
+            )
+        ),
         "changes": _array({"$ref": "#/$defs/change"}),
         "access_losses": _array(
             _object({"principal": _TEXT, "operation": _TEXT, "resource": _TEXT, "requester": _FLAG})
@@ -103,6 +116,7 @@ def plan_schema() -> dict[str, Json]:
         **_object(body, optional={"envelope": envelope}),
         "$defs": {
             "change": _change(),
+            "policy_result": _policy_result(),
             "planned_request": _planned_request(),
             "precondition": _precondition(),
             "owner": _owner(),
@@ -148,9 +162,34 @@ def _change() -> Json:
             "ownership": _object({"before": owner, "after": owner}),
             "preconditions": _array({"$ref": "#/$defs/precondition"}),
             "requests": _array({"$ref": "#/$defs/planned_request"}),
-            "policies": _array({"type": "object"}),
+            "policies": _array({"$ref": "#/$defs/policy_result"}),
         }
     )
+
+
+def _policy_result() -> Json:
+    waiver = _object(
+        {"name": _TEXT, "owner": _TEXT, "reason": _TEXT, "ticket": _TEXT, "expires": _TEXT}
+    )
+    row = {
+        "policy": _TEXT,
+        "level": _enum(PolicyLevel),
+        "outcome": _enum(Outcome),
+        "message": _TEXT,
+    }
+    said = {
+        "request": _MAYBE,
+        "field": _MAYBE,
+        "source": _maybe({"$ref": "#/$defs/source"}),
+        "fingerprint": _MAYBE,
+        "waiver": _maybe(waiver),
+    }
+    # A row of a policy that passed says no more.
+    return {
+        **_object(row, optional=said),
+        "if": {"properties": {"outcome": {"const": str(Outcome.PASSED)}}},
+        "else": {"required": list(said)},
+    }
 
 
 def _planned_request() -> Json:

@@ -11,12 +11,12 @@ from kgitops.apply.checks import Recheck
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.resume import resume
 from kgitops.apply.surroundings import Surroundings
+from kgitops.approval.approve import approve
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.verdict import Reason
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.safety import deletion_limits, managed_counts
-from kgitops.policy.approval import approve
 from kgitops.workflow.selection import Workspace
 
 

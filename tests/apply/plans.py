@@ -15,6 +15,7 @@ from kgitops.apply.result import ApplyResult
 from kgitops.apply.resume import resume
 from kgitops.apply.settings import ApplySettings
 from kgitops.apply.surroundings import Surroundings
+from kgitops.approval.approve import approve
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Surroundings as EmbeddedSurroundings
@@ -28,7 +29,6 @@ from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request
 from kgitops.model.topics import RequestedTopicState
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, seal
-from kgitops.policy.approval import approve
 
 HOLDER = "User:tester@here"
 DELETE = DeletionPolicy.DELETE

@@ -160,7 +160,7 @@ RESEALED = {
     "no risk": (_set("changes", 0, "risks", value=[]), "has no risk or no action"),
     "an unknown code": (_set("changes", 0, "risks", value=["KG999"]), "unknown risk code 'KG999'"),
     "a wrong type": (_set("changes", 0, "address", value=7), "changes[0].address is not text"),
-    "a policy": (_set("policies_loaded", value=[{"name": "x"}]), "policies_loaded holds what"),
+    "half a policy": (_set("policies_loaded", value=[{"name": "x"}]), "policies_loaded[0]"),
     "a big number": (_set("changes", 0, "impact", "partitions", value=2**60), "write it as text"),
     "no moment": (_set("envelope", "expires", value="tomorrow"), "a form that is no moment"),
 }

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from builders import a_cluster, a_desired, a_topic, plan_of
 
+from kgitops.approval.approve import ApprovedPlan, approve
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, seal
-from kgitops.policy.approval import ApprovedPlan, approve
 
 NOW = datetime(2026, 11, 21, 9, 12, 7, tzinfo=UTC)
 

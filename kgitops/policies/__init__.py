@@ -1,0 +1,1 @@
+"""The pack: policies that most teams want; a project file names them ``kgitops.policies:Class``."""

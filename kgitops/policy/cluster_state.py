@@ -1,0 +1,93 @@
+"""KIP-201's ``ClusterState``: what a policy may know of the cluster before the request."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kgitops.model.acls import AclBinding
+from kgitops.model.cluster_state import Broker
+from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.model.topic_configs import topic_configs
+from kgitops.model.topics import TopicState
+from kgitops.policy.states import BrokerState
+from kgitops.policy.world import World, read_only
+
+
+class ClusterState:
+    """The cluster before the request takes effect (P201-35); reading it changes nothing.
+
+    The first four methods are KIP-201's. The others save a policy from walking over all topics.
+    """
+
+    __slots__ = ("_broker", "_names", "_read", "_version", "_world")
+
+    def __init__(self, world: World, broker_configs: Mapping[str, str] | None = None) -> None:
+        self._world = world
+        self._broker = BrokerState(configs=MappingProxyType(dict(broker_configs or {})))
+        self._read: dict[str, tuple[TopicState, TopicState]] = {}
+        self._names: dict[tuple[bool, bool], frozenset[str]] = {}
+        self._version = world.version
+
+    def topic_state(self, name: str) -> TopicState | None:
+        """The topic as it is; None where there is none (P201-36)."""
+        topic = self._world.topics.get(name)
+        if topic is None:
+            return None
+        known = self._read.get(name)
+        if known is None or known[0] is not topic:
+            known = self._read[name] = (topic, read_only(topic))
+        return known[1]
+
+    def topics(
+        self, *, include_internal: bool = False, include_marked_for_deletion: bool = False
+    ) -> frozenset[str]:
+        """The names of the topics; each flag widens the set on its own (P201-37)."""
+        if self._version != self._world.version:
+            self._names.clear()
+            self._version = self._world.version
+        key = include_internal, include_marked_for_deletion
+        if key not in self._names:
+            self._names[key] = frozenset(
+                name
+                for name, topic in self._world.topics.items()
+                if (include_internal or not topic.internal)
+                and (include_marked_for_deletion or not topic.marked_for_deletion)
+            )
+        return self._names[key]
+
+    def cluster_size(self) -> int:
+        """How many brokers are registered, fenced ones included (P201-39)."""
+        return len(self._world.brokers)
+
+    def broker_state(self) -> BrokerState:
+        """The node that evaluates the policy (P201-40); no configs where that is not known."""
+        return self._broker
+
+    def brokers(self) -> tuple[Broker, ...]:
+        """The registered brokers, with their racks."""
+        return self._world.brokers
+
+    def partitions(self, prefix: str = "") -> int:
+        """The partitions of all topics whose name begins with ``prefix``, internal ones left out.
+
+        It is kept up to date and costs nothing to ask again.
+        """
+        return self._world.partitions(prefix)
+
+    def default_configs(self) -> Mapping[str, str]:
+        """What a topic gets where it sets nothing: Kafka's defaults, overlaid by the brokers'."""
+        return MappingProxyType({**kafka_defaults(), **self._world.broker_defaults})
+
+    def acls(self) -> frozenset[AclBinding]:
+        """All ACL bindings."""
+        return frozenset(self._world.acls)
+
+    def quotas(self, entity: ClientQuotaEntity) -> Mapping[str, float]:
+        """The quotas set on exactly this entity, by key."""
+        return MappingProxyType(dict(self._world.quotas.get(entity, {})))
+
+
+def kafka_defaults() -> Mapping[str, str]:
+    """Kafka's own defaults of topic configs, by key; those without one are left out."""
+    return {
+        key: config.default for key, config in topic_configs().items() if config.default is not None
+    }

@@ -1,0 +1,69 @@
+"""A policy in Python as a rule: each request goes to the method of its interface."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kgitops.policy.asked import Asked
+from kgitops.policy.cluster_state import ClusterState
+from kgitops.policy.interfaces import (
+    AclManagementPolicy,
+    BrokerManagementPolicy,
+    ClientQuotaManagementPolicy,
+    Configurable,
+    TopicManagementPolicy,
+)
+from kgitops.policy.rules import Level
+from kgitops.policy.violation import PolicyViolation, Violation
+
+Validate = Callable[[Any, ClusterState], None]
+
+# The api to the interface and its method; one class may implement several interfaces.
+METHODS: Mapping[str, tuple[type[Configurable], str]] = {
+    "CreateTopic": (TopicManagementPolicy, "validate_create_topic"),
+    "AlterTopic": (TopicManagementPolicy, "validate_alter_topic"),
+    "DeleteTopic": (TopicManagementPolicy, "validate_delete_topic"),
+    "DeleteRecords": (TopicManagementPolicy, "validate_delete_records"),
+    "AlterBroker": (BrokerManagementPolicy, "validate_alter_broker"),
+    "CreateAcl": (AclManagementPolicy, "validate_create_acl"),
+    "DeleteAcl": (AclManagementPolicy, "validate_delete_acl"),
+    "AlterClientQuota": (ClientQuotaManagementPolicy, "validate_alter_client_quota"),
+}
+
+
+class PythonRule:
+    """One configured policy object and the methods that judge."""
+
+    def __init__(self, name: str, level: Level, policy: Configurable) -> None:
+        self.name = name
+        self.level = level
+        self._policy = policy
+        self._methods: dict[str, Validate] = {
+            api: getattr(policy, method)
+            for api, (interface, method) in METHODS.items()
+            if isinstance(policy, interface)
+        }
+
+    def judges(self, asked: Asked) -> bool:
+        """Whether the class implements the interface for it."""
+        return asked.api in self._methods
+
+    def check(self, asked: Asked, cluster: ClusterState) -> Sequence[Violation]:
+        """What the policy's method says.
+
+        Raises:
+            TypeError: it returned something, where a policy returns nothing or raises.
+        """
+        try:
+            answer: object = self._methods[asked.api](asked.request, cluster)
+        except PolicyViolation as violation:
+            return (Violation(message=str(violation.message or ""), field=violation.field),)
+        if answer is not None:
+            raise TypeError(
+                f"it returned {type(answer).__name__} where a policy returns nothing, or raises "
+                "PolicyViolation"
+            )
+        return ()
+
+    def close(self) -> None:
+        """Close the policy object."""
+        self._policy.close()

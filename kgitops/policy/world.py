@@ -1,0 +1,116 @@
+"""The cluster as it would be after the requests accepted so far; only the judge writes to it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeVar
+
+from kgitops.model.acls import AclBinding
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.topics import RequestedTopicState, TopicState
+
+T = TypeVar("T", bound=TopicState)
+
+
+class World:
+    """Topics, ACLs and quotas by their keys, and the sums that policies ask for again and again."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self.brokers = state.brokers
+        self.broker_defaults = state.broker_defaults
+        self.topics: dict[str, TopicState] = dict(state.topics)
+        self.acls: set[AclBinding] = set(state.acls)
+        self.quotas: dict[ClientQuotaEntity, Mapping[str, float]] = {
+            entity: held.quotas for entity, held in state.quotas.items()
+        }
+        # Partitions by prefix of a topic's name, for the prefixes that were asked for.
+        self._partitions: dict[str, int] = {}
+        self.version = 0
+
+    def partitions(self, prefix: str) -> int:
+        """The partitions of all topics, internal ones left out, whose name begins so."""
+        if prefix not in self._partitions:
+            self._partitions[prefix] = sum(
+                topic.num_partitions
+                for name, topic in self.topics.items()
+                if name.startswith(prefix) and not topic.internal
+            )
+        return self._partitions[prefix]
+
+    def accept(self, request: Request) -> None:
+        """What the request leaves behind."""
+        self.version += 1
+        match request:
+            case CreateTopicRequest() | AlterTopicRequest():
+                self._put(as_current(request.requested_state))
+            case DeleteTopicRequest():
+                self._remove(request.topic)
+            case CreateAclRequest():
+                self.acls.add(request.binding)
+            case DeleteAclRequest():
+                self.acls.discard(request.binding)
+            case AlterClientQuotaRequest():
+                after = after_quotas(self.quotas.get(request.entity, {}), request.quotas)
+                if after:
+                    self.quotas[request.entity] = after
+                else:
+                    self.quotas.pop(request.entity, None)
+            case DeleteRecordsRequest() | AlterBrokerRequest():
+                pass  # neither is part of what policies see of a cluster
+
+    def _put(self, topic: TopicState) -> None:
+        self._remove(topic.name)
+        self.topics[topic.name] = topic
+        self._count(topic, 1)
+
+    def _remove(self, name: str) -> None:
+        before = self.topics.pop(name, None)
+        if before is not None:
+            self._count(before, -1)
+
+    def _count(self, topic: TopicState, sign: int) -> None:
+        if topic.internal:
+            return
+        for prefix in self._partitions:
+            if topic.name.startswith(prefix):
+                self._partitions[prefix] += sign * topic.num_partitions
+
+
+def as_current(requested: RequestedTopicState) -> TopicState:
+    """The topic as it is once the request was carried out."""
+    return TopicState(
+        name=requested.name,
+        topic_id=requested.topic_id,
+        assignment=requested.assignment,
+        configs=requested.configs,
+        marked_for_deletion=requested.marked_for_deletion,
+    )
+
+
+def after_quotas(
+    before: Mapping[str, float], requested: Mapping[str, float | None]
+) -> dict[str, float]:
+    """Quotas overlaid by what is requested; None removes a key."""
+    merged = {**before, **requested}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def read_only(topic: T) -> T:
+    """The topic such that nobody can change what it holds (P201-21)."""
+    configs = MappingProxyType(dict(topic.configs))
+    if isinstance(topic, RequestedTopicState):
+        requested = MappingProxyType(dict(topic.requested_configs))
+        return replace(topic, configs=configs, requested_configs=requested)
+    return replace(topic, configs=configs)
