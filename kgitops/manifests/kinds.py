@@ -28,6 +28,7 @@ KINDS: Mapping[str, str] = {
     "VirtualClusterBinding": "virtual_clusters",
     "Policy": "policy",
     "Waiver": "policy",
+    "PolicyTest": "policy_test",
 }
 
 LATER: Mapping[str, str] = {
