@@ -21,11 +21,12 @@ _EFFECTIVE = re.compile(r"(.*) (will apply|applied before) \((.*)\)", re.DOTALL)
 _GROUP = re.compile(r"^(?:configs|quotas|throttles)\.")
 _MOVES_SHOWN = 3
 _MOST_WORDS = 400
-_CHECKED = {
+CHECKED = {
     Validation.BROKER: "checked by the broker",
     Validation.CLIENT: "checked by kgitops",
     Validation.NOT_SUPPORTED: "can't be checked ahead",
 }
+"""Who judged a request before it is sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,19 +100,52 @@ def impact_text(change: Change) -> str:
     return ", ".join(parts)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldSides:
+    """A field's two sides as people read them, None where it is not set; ``note`` on both."""
+
+    before: str | None
+    after: str | None
+    note: str | None
+
+
 def field_detail(field: FieldChange, *, full: bool) -> Detail:
     """``retention.ms  604800000 (7 d) -> 86400000 (1 d)``."""
-    label = _GROUP.sub("", field.path)
-    before, after, note = _effective(field)
-    mark = "+" if field.before is None else "-" if field.after is None else "~"
-    if field.path == "assignments" and not full and (moves := _moves(before, after)):
+    label = field_label(field.path)
+    mark = field_mark(field)
+    if field.path == "assignments" and not full and (moves := field_moves(field)):
         return Detail(symbol=mark, label=label, value=moves, risk=field.risk)
-    sides = (before or "", after or "") if full else shortened_pair(before or "", after or "")
-    old = None if before is None else _side(field.path, sides[0], before, note.get("before"))
-    new = None if after is None else _side(field.path, sides[1], after, note.get("after"))
-    value = f"{old or '(not set)'} -> {new or '(not set)'}"
-    more = f" ({note['other']})" if "other" in note else ""
+    sides = field_sides(field, full=full)
+    value = f"{sides.before or '(not set)'} -> {sides.after or '(not set)'}"
+    more = f" ({sides.note})" if sides.note is not None else ""
     return Detail(symbol=mark, label=label, value=f"{value}{more}", risk=field.risk)
+
+
+def field_label(path: str) -> str:
+    """What a field is called below its object: ``retention.ms`` for ``configs.retention.ms``."""
+    return _GROUP.sub("", path)
+
+
+def field_mark(field: FieldChange) -> str:
+    """``+`` set anew, ``-`` no longer set, ``~`` changed."""
+    return "+" if field.before is None else "-" if field.after is None else "~"
+
+
+def field_sides(field: FieldChange, *, full: bool) -> FieldSides:
+    """Both sides with their units, and with the value that applies where none is set."""
+    before, after, note = _effective(field)
+    sides = (before or "", after or "") if full else shortened_pair(before or "", after or "")
+    return FieldSides(
+        before=None if before is None else _side(field.path, sides[0], before, note.get("before")),
+        after=None if after is None else _side(field.path, sides[1], after, note.get("after")),
+        note=note.get("other"),
+    )
+
+
+def field_moves(field: FieldChange) -> str | None:
+    """``2 of 12 partitions move: …`` for assignments; None where they can't be compared."""
+    before, after, _ = _effective(field)
+    return _moves(before, after)
 
 
 def _because(change: Change, *, full: bool) -> Iterable[Detail]:
@@ -163,7 +197,7 @@ def _requests(change: Change) -> Iterable[Detail]:
         after = f" after {', '.join(planned.depends_on)}" if planned.depends_on else ""
         yield Detail(
             value=f"request {planned.id}: {api_name(planned.request)}{after}, "
-            f"{_CHECKED[planned.validated]}"
+            f"{CHECKED[planned.validated]}"
         )
         body = request_to_json(planned.request)
         yield Detail(value=f"  {json.dumps(body, ensure_ascii=False)}")
