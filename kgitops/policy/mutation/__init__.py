@@ -1,0 +1,1 @@
+"""Mutants: policies with one small mistake each, to see whether their tests notice."""
