@@ -1,12 +1,13 @@
 """KIP-201's ``ClusterState``: what a policy may know of the cluster before the request."""
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import Broker
 from kgitops.model.quotas import ClientQuotaEntity
-from kgitops.model.topic_configs import topic_configs
+from kgitops.model.topic_configs import normal_value, topic_configs
 from kgitops.model.topics import TopicState
 from kgitops.policy.states import BrokerState
 from kgitops.policy.world import World, read_only
@@ -18,7 +19,7 @@ class ClusterState:
     The first four methods are KIP-201's. The others save a policy from walking over all topics.
     """
 
-    __slots__ = ("_broker", "_names", "_read", "_version", "_world")
+    __slots__ = ("_broker", "_defaults", "_names", "_read", "_version", "_world")
 
     def __init__(self, world: World, broker_configs: Mapping[str, str] | None = None) -> None:
         self._world = world
@@ -26,6 +27,7 @@ class ClusterState:
         self._read: dict[str, tuple[TopicState, TopicState]] = {}
         self._names: dict[tuple[bool, bool], frozenset[str]] = {}
         self._version = world.version
+        self._defaults: Mapping[str, str] | None = None
 
     def topic_state(self, name: str) -> TopicState | None:
         """The topic as it is; None where there is none (P201-36)."""
@@ -75,7 +77,19 @@ class ClusterState:
 
     def default_configs(self) -> Mapping[str, str]:
         """What a topic gets where it sets nothing: Kafka's defaults, overlaid by the brokers'."""
-        return MappingProxyType({**kafka_defaults(), **self._world.broker_defaults})
+        if self._defaults is None:
+            self._defaults = MappingProxyType({**kafka_defaults(), **self._world.broker_defaults})
+        return self._defaults
+
+    def effective_config(self, topic: TopicState, key: str) -> str | None:
+        """What holds for a topic: its own value, else the default, as Kafka writes it.
+
+        None for a key that the topic doesn't set and that has no default.
+        """
+        value = topic.configs.get(key)
+        if value is None:
+            value = self.default_configs().get(key)
+        return None if value is None else normal_value(key, value)
 
     def acls(self) -> frozenset[AclBinding]:
         """All ACL bindings."""
@@ -86,8 +100,13 @@ class ClusterState:
         return MappingProxyType(dict(self._world.quotas.get(entity, {})))
 
 
+@cache
 def kafka_defaults() -> Mapping[str, str]:
     """Kafka's own defaults of topic configs, by key; those without one are left out."""
-    return {
-        key: config.default for key, config in topic_configs().items() if config.default is not None
-    }
+    return MappingProxyType(
+        {
+            key: config.default
+            for key, config in topic_configs().items()
+            if config.default is not None
+        }
+    )

@@ -37,7 +37,7 @@ def duration_ms(text: str) -> int:
     value = _total(text, _MS, several=True)
     if value is None:
         raise ValueError(
-            f"{text!r} is no duration; write a number with ms, s, m, h, d or w, for example 7d"
+            f"{text!r} is no duration (write a number with ms, s, m, h, d or w, for example 7d)"
         )
     return value
 
@@ -51,8 +51,8 @@ def byte_size(text: str) -> int:
     value = _total(text, _BYTES, several=False)
     if value is None:
         raise ValueError(
-            f"{text!r} is no byte size; write a number with B, KiB, MiB, GiB, TiB, kB, MB, GB or "
-            "TB, for example 10GiB"
+            f"{text!r} is no byte size (write a number with B, KiB, MiB, GiB, TiB, kB, MB, GB or "
+            "TB, for example 10GiB)"
         )
     return value
 

@@ -1,0 +1,134 @@
+"""The configs of a policy, declared once: read, checked and documented from one line each.
+
+::
+
+    class PartitionRange(Configured, BaseTopicPolicy):
+        max = Setting(whole, "the most partitions of a topic")
+
+A setting is an attribute; its config is the attribute's name in camelCase.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar, overload
+
+from kgitops.policy.interfaces import Configurable
+
+T = TypeVar("T")
+
+
+class Setting(Generic[T]):
+    """One config: ``read`` makes its value of the text, ``meaning`` is for the documentation.
+
+    Without a ``default`` it must be given.
+    """
+
+    def __init__(
+        self, read: Callable[[str], T], meaning: str, default: str | None = None, *, key: str = ""
+    ) -> None:
+        self.read = read
+        self.meaning = meaning
+        self.default = default
+        self.key = key
+
+    @property
+    def required(self) -> bool:
+        """Whether nothing stands in for it."""
+        return self.default is None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.attribute = name
+        first, *others = name.split("_")
+        self.key = self.key or first + "".join(other.capitalize() for other in others)
+
+    @overload
+    def __get__(self, policy: None, owner: type) -> "Setting[T]": ...
+
+    @overload
+    def __get__(self, policy: object, owner: type) -> T: ...
+
+    def __get__(self, policy: object | None, owner: type) -> "Setting[T] | T":
+        # Only until configure has put the value into the policy's own attributes.
+        return self if policy is None else self.value({})
+
+    def value(self, configs: Mapping[str, str]) -> T:
+        """What ``configs`` says, else the default.
+
+        Raises:
+            ValueError: it is missing, or nonsense.
+        """
+        text = configs.get(self.key, self.default)
+        if text is None:
+            raise ValueError(f"{self.key} is missing (write {self.meaning})")
+        try:
+            return self.read(text)
+        except ValueError as error:
+            raise ValueError(f"{self.key}: {error}") from None
+
+
+class _Optional(Setting[T | None]):
+    required = False
+
+    def value(self, configs: Mapping[str, str]) -> T | None:
+        return super().value(configs) if self.key in configs else None
+
+
+def optional(read: Callable[[str], T], meaning: str, *, key: str = "") -> Setting[T | None]:
+    """A setting that is None where nothing is given."""
+    return _Optional(read, meaning, key=key)
+
+
+class Configured(Configurable):
+    """A policy whose configs are its settings; any other config is an error.
+
+    In Python the configs may be given when it is made: ``PartitionRange({"max": "12"})``. What
+    ``configure`` gets is then meant for somebody else, say for the other policies of a broker.
+    """
+
+    def __init__(self, configs: Mapping[str, str] | None = None) -> None:
+        self._own = configs
+        if configs is not None:
+            self.configure(configs)
+
+    @classmethod
+    def settings(cls) -> Sequence[Setting[Any]]:
+        """The class's settings, by key."""
+        found = {name: getattr(cls, name) for name in dir(cls)}
+        settings = [item for item in found.values() if isinstance(item, Setting)]
+        return sorted(settings, key=lambda setting: setting.key)
+
+    def configure(self, configs: Mapping[str, str]) -> None:
+        """Read the settings.
+
+        Raises:
+            ValueError: a config is unknown, missing or nonsense; all of them, in one sentence.
+        """
+        given = configs if self._own is None else self._own
+        settings = self.settings()
+        problems = [
+            problem for key in sorted(given) if (problem := self.unknown(key, settings)) is not None
+        ]
+        for setting in settings:
+            try:
+                setattr(self, setting.attribute, setting.value(given))
+            except ValueError as error:
+                problems.append(str(error))
+        if problems:
+            raise ValueError(", and ".join(problems))
+        self.settle(given)
+
+    def unknown(self, key: str, settings: Sequence[Setting[Any]]) -> str | None:
+        """What is wrong with a config, None for one of the settings."""
+        known = [setting.key for setting in settings]
+        if key in known:
+            return None
+        near = difflib.get_close_matches(key, known, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(known) or 'none'}"
+        return f"{key} is no config of {type(self).__name__} ({advice})"
+
+    def settle(self, configs: Mapping[str, str]) -> None:
+        """Check the settings against each other.
+
+        Raises:
+            ValueError: together they can't be meant.
+        """
