@@ -70,5 +70,5 @@ def _check(
     check_envelope(sealed, latest, now=around.clock.now())
     check_steps(steps, around.cluster)
     state = look(around.cluster, steps.values())
-    check_plan(sealed.plan, sealed.plan.changes, state, recheck)
+    check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck)
     return latest

@@ -1,6 +1,6 @@
 """What must be true of a plan, the cluster and the registry before anything changes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 from kgitops.apply.preconditions import check_preconditions
@@ -15,8 +15,11 @@ from kgitops.model.verdict import Reason, decide
 from kgitops.plan.plan import Change, Plan
 from kgitops.plan.plan_file import SealedPlan, check_usable
 
-Recheck = Callable[[Plan, ClusterState], tuple[Reason, ...]]
-"""Judges a plan anew on the cluster as it is; of the topics only the plan's own are read."""
+Recheck = Callable[[Plan, Collection[str], ClusterState], tuple[Reason, ...]]
+"""Judges what is still to be sent of a plan (the ids of its steps) anew, on the cluster as it is.
+
+Of the topics only the plan's own are read.
+"""
 
 
 def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None:
@@ -55,9 +58,15 @@ def check_steps(steps: Mapping[str, Step], cluster: Cluster) -> None:
 
 
 def check_plan(
-    plan: Plan, changes: Sequence[Change], state: ClusterState, recheck: Recheck | None
+    plan: Plan,
+    changes: Sequence[Change],
+    pending: Collection[str],
+    state: ClusterState,
+    recheck: Recheck | None,
 ) -> None:
     """The cluster is the plan's, what ``changes`` are about is as planned, nothing else objects.
+
+    ``pending`` are the steps that may still be sent: ``recheck`` is asked about them.
 
     Raises:
         UntrustedPlanError: it is another cluster.
@@ -80,6 +89,6 @@ def check_plan(
     if mismatches:
         others = f" (and {len(mismatches) - 1} more differ)" if len(mismatches) > 1 else ""
         raise StaleError(f"{mismatches[0]}{others}; make a new plan")
-    verdict = decide(recheck(plan, state) if recheck else (), changes=True)
+    verdict = decide(recheck(plan, pending, state) if recheck else (), changes=True)
     if verdict.stops:
         raise refusal(verdict)

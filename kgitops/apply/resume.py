@@ -118,7 +118,8 @@ def _go_on(
     state = look(around.cluster, steps.values())
     try:
         check_steps(steps, around.cluster)
-        check_plan(plan, ledger.progress.not_begun, state, recheck)
+        progress = ledger.progress
+        check_plan(plan, progress.not_begun, progress.not_attempted, state, recheck)
     except KgitopsError as error:
         # The run did begin, so this is no refusal of the whole: it is partly applied.
         ledger.refuse(error.reasons)

@@ -9,6 +9,7 @@ from kgitops.apply.settings import ApplySettings
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest, Request, api_name
 from kgitops.plan.plan import Change, Plan, PlannedRequest, Precondition
+from kgitops.plan.waves import WireKind, by_wire_kind, wire_kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +82,8 @@ def batches(steps: Iterable[Step], settings: ApplySettings) -> Iterator[tuple[St
 
     What deletes comes last, so that what is made stands before what is broken goes.
     """
-    groups: dict[tuple[str, ...], list[Step]] = {}
-    for step in steps:
-        groups.setdefault(_wire_kind(step), []).append(step)
-    for kind in sorted(groups, key=lambda kind: kind[0].startswith("Delete")):
-        yield from _cut(groups[kind], settings)
+    for group in by_wire_kind(steps, _wire_kind):
+        yield from _cut(group, settings)
 
 
 def topics_of(steps: Iterable[Step]) -> frozenset[str]:
@@ -125,10 +123,8 @@ def _check_no_circle(steps: Mapping[str, Step]) -> None:
         left = later
 
 
-def _wire_kind(step: Step) -> tuple[str, ...]:
-    if isinstance(step.request, AlterTopicRequest):
-        return step.api, step.request.step.value
-    return (step.api,)
+def _wire_kind(step: Step) -> WireKind:
+    return wire_kind(step.request) if step.request else (step.api,)
 
 
 def _cut(steps: Sequence[Step], settings: ApplySettings) -> Iterator[tuple[Step, ...]]:

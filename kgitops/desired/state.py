@@ -144,3 +144,8 @@ class DesiredState:
     tombstones: tuple[Tombstone, ...] = ()
     warnings: tuple[Finding, ...] = ()
     digest: str = ""
+
+    @property
+    def objects(self) -> tuple[DesiredObject, ...]:
+        """Everything that is declared to be there."""
+        return (*self.topics, *self.acls, *self.quotas)

@@ -1,6 +1,6 @@
 """A plan: every change with its reason, its preconditions and the exact requests it takes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -264,13 +264,8 @@ class Plan:
     def verdict(self) -> Verdict:
         """The sentence, the exit code and the JSON verdict all come from here."""
         reasons = [Reason(exit=ExitCode.ERROR, sentence=str(finding)) for finding in self.findings]
-        denials = [
-            Reason(exit=ExitCode.DENIED, sentence=denial_sentence(change, result))
-            for change in self.changes
-            for result in change.policies
-            if result.stops
-        ]
-        return decide([*reasons, *denials, *self.refusals], changes=bool(self.changes))
+        denied = denials(self.changes, self.policies_loaded)
+        return decide([*reasons, *denied, *self.refusals], changes=bool(self.changes))
 
     @property
     def requests(self) -> tuple[PlannedRequest, ...]:
@@ -282,12 +277,34 @@ class Plan:
         return sum(action in change.actions for change in self.changes)
 
 
-def denial_sentence(change: Change, result: PolicyResult) -> str:
-    """Where, which policy, what is wrong, and what to do next."""
+def denials(changes: Iterable[Change], policies: Iterable[LoadedPolicy]) -> Iterator[Reason]:
+    """A reason for each violation that stops a change."""
+    remediations = {policy.name: policy.remediation for policy in policies}
+    for change in changes:
+        for result in change.policies:
+            if result.stops:
+                sentence = denial_sentence(change, result, remediations.get(result.policy, ""))
+                yield Reason(exit=ExitCode.DENIED, sentence=sentence)
+
+
+def denial_sentence(change: Change, result: PolicyResult, remediation: str = "") -> str:
+    """Where, which policy, what is wrong, and what to do next, on one line."""
     place = result.source or change.source
-    why = f": {result.message}" if result.message else ""
+    why = f": {_on_one_line(result.message)}" if result.message else ""
     return (
         f"{f'{place}: ' if place else ''}the {result.level} policy {result.policy} denies "
-        f"{change.address}{why}; change the document, or see "
-        f"`kgitops policy explain {result.policy}`"
+        f"{change.address}{why}; {_way_on(result, remediation)}"
     )
+
+
+def _way_on(result: PolicyResult, remediation: str) -> str:
+    if result.fingerprint is None:
+        return "correct the policy, for what it can't judge it denies"
+    way = _on_one_line(remediation) or "change the document"
+    if result.level is PolicyLevel.SOFT:
+        return f"{way}, or waive it: `kgitops policy explain {result.policy}` shows how"
+    return way if remediation else f"{way}, or see `kgitops policy explain {result.policy}`"
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split()).rstrip(".")

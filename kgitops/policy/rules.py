@@ -9,7 +9,7 @@ from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
-from kgitops.model.source import Source
+from kgitops.model.source import Finding, Source
 
 
 class Level(StrEnum):
@@ -130,12 +130,14 @@ class Waiver:
 class Bundle:
     """All that judges requests on one cluster: policies at their levels there, waivers, the day.
 
-    ``today`` is the UTC day on which waivers are looked at.
+    ``today`` is the UTC day on which waivers are looked at; ``waivers`` holds those that hold on
+    it, and ``warnings`` says why others don't.
     """
 
     policies: tuple[Policy, ...] = ()
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
+    warnings: tuple[Finding, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.policies)

@@ -234,17 +234,19 @@ def test_another_registry_than_the_one_planned_from_is_refused(world: World) -> 
 
 def test_what_the_recheck_finds_is_refused_with_its_own_code(world: World) -> None:
     reason = Reason(exit=ExitCode.REFUSED, sentence="too many deletions")
-    world.apply.recheck = lambda plan, state: (reason,)
+    world.apply.recheck = lambda plan, pending, state: (reason,)
     error = world.refusal()
     assert (error.exit, str(error)) == (ExitCode.REFUSED, "too many deletions")
 
 
-def test_the_recheck_sees_the_plan_and_the_cluster(world: World) -> None:
+def test_the_recheck_sees_the_plan_its_steps_and_the_cluster(world: World) -> None:
     seen = []
-    world.apply.recheck = lambda plan, state: seen.append((plan, state)) or ()
+    world.apply.recheck = lambda *words: seen.append(words) or ()
     world.apply.plan(world.plan)
-    assert [plan for plan, _ in seen] == [world.plan, world.plan]
-    assert "old" in seen[0][1].topics
+    assert [plan for plan, _, _ in seen] == [world.plan, world.plan]
+    _, pending, state = seen[0]
+    assert {planned.id for planned in world.plan.requests} <= set(pending)
+    assert "old" in state.topics
 
 
 def test_a_cluster_that_cannot_do_a_request_is_sent_none(

@@ -147,7 +147,9 @@ def test_what_the_recheck_finds_stops_a_resume(world: World) -> None:
     world.begin_and_die()
     before = len(world.cluster.sent)
     denied = Reason(exit=ExitCode.DENIED, sentence="no longer allowed")
-    world.apply.recheck = lambda plan, state: (denied,) if plan == world.plan else ()
+    world.apply.recheck = lambda plan, pending, state: (
+        (denied,) if plan == world.plan and pending else ()
+    )
     result = world.apply.resume(UID)
     assert result is not None
     assert result.verdict.exit is ExitCode.PARTIAL

@@ -1,0 +1,109 @@
+"""A plan judged by the policies: when it is made, and once more when it is applied."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from datetime import date
+
+from kgitops.approval.places import Places
+from kgitops.approval.results import loaded_policies, with_results
+from kgitops.approval.rulings import judge_changes
+from kgitops.approval.waivers import use_of_waivers
+from kgitops.desired.state import DesiredState
+from kgitops.model.addresses import broker_address
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.plan import Change, Plan, PolicyResult, denials
+from kgitops.policy.judging import Judging
+from kgitops.policy.rules import Bundle, Level
+
+
+def judge_plan(
+    plan: Plan, judging: Judging, state: ClusterState, desired: DesiredState, bundle: Bundle
+) -> Plan:
+    """The plan with what the policies say of each change, and what is to be said of waivers.
+
+    ``state`` is the whole cluster that the plan was made from.
+    """
+    judged = judge_changes(
+        plan.changes, judging, state, principal=plan.principal, today=bundle.today
+    )
+    return replace(
+        plan,
+        policies_loaded=loaded_policies(bundle),
+        changes=with_results(plan.changes, judged, Places(desired.objects)),
+        warnings=(
+            *plan.warnings,
+            *bundle.warnings,
+            *use_of_waivers(bundle, judged, known=_addresses(desired, state)),
+        ),
+    )
+
+
+def judge_again(
+    plan: Plan,
+    pending: Collection[str],
+    judging: Judging,
+    state: ClusterState,
+    bundle: Bundle,
+    *,
+    today: date,
+) -> tuple[Reason, ...]:
+    """Why a plan may no longer be applied, by the policies and the whole cluster as they are now.
+
+    ``pending`` are the ids of the requests that may still be sent.
+    """
+    changes = [
+        replace(change, requests=requests)
+        for change in plan.changes
+        if (requests := tuple(planned for planned in change.requests if planned.id in pending))
+    ]
+    judged = judge_changes(changes, judging, state, principal=plan.principal, today=today)
+    again = with_results(changes, judged, Places(()))
+    return tuple(
+        denials(
+            [
+                replace(now, policies=tuple(_as_reviewed(row, before) for row in now.policies))
+                for now, before in zip(again, changes, strict=True)
+            ],
+            loaded_policies(bundle),
+        )
+    )
+
+
+def _as_reviewed(result: PolicyResult, before: Change) -> PolicyResult:
+    """The result with the place that the reviewed plan gives it, and the waiver that it had."""
+    for row in before.policies:
+        if (row.policy, row.fingerprint) != (result.policy, result.fingerprint):
+            continue
+        message = result.message
+        if row.waiver is not None and result.stops:
+            message = f"{message} (the waiver {row.waiver.name} no longer lifts it)"
+        return replace(result, source=row.source, message=message)
+    return result
+
+
+def missing_policies(plan: Plan, bundle: Bundle) -> Iterator[Reason]:
+    """The policies that judged the plan and are not loaded any more, or bind less (contract §6)."""
+    levels = {policy.name: policy.level for policy in bundle.policies}
+    for recorded in plan.policies_loaded:
+        level = levels.get(recorded.name, Level.OFF)
+        if not level.weaker_than(recorded.level):
+            continue
+        now = f"is {level} now" if recorded.name in levels else "is not loaded any more"
+        yield Reason(
+            exit=ExitCode.DENIED,
+            sentence=f"the policy {recorded.name}, which was {recorded.level} when the plan was "
+            f"made, {now}; restore it, or make a new plan and have it reviewed",
+        )
+
+
+def _addresses(desired: DesiredState, state: ClusterState) -> frozenset[str] | None:
+    """What a waiver may be about; None where only a part of the project was loaded."""
+    scope = desired.scope
+    if not scope.whole:
+        return None
+    declared = {item.address for item in desired.objects}
+    declared |= {stone.address for stone in desired.tombstones}
+    owned = state.registry.owners if state.registry else {}
+    brokers = {broker_address(broker.id) for broker in state.brokers}
+    return frozenset(declared | scope.other_clusters | set(owned) | brokers)

@@ -1,0 +1,47 @@
+"""The order in which requests are carried out: policies judge in it, and an apply keeps it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from kgitops.model.requests import AlterTopicRequest, Request, api_name
+from kgitops.plan.plan import PlannedRequest
+
+T = TypeVar("T")
+WireKind = tuple[str, ...]
+
+
+def in_waves(requests: Sequence[PlannedRequest]) -> list[PlannedRequest]:
+    """The requests as they are carried out: each after all that it depends on.
+
+    What a request depends on that is not among them counts as done.
+    """
+    ids = {planned.id for planned in requests}
+    done: set[str] = set()
+    ordered: list[PlannedRequest] = []
+    left = list(requests)
+    while left:
+        ready = [p for p in left if all(name in done or name not in ids for name in p.depends_on)]
+        ready = ready or left  # a circle: an apply refuses it, and nothing goes unjudged
+        for group in by_wire_kind(ready, lambda planned: wire_kind(planned.request)):
+            ordered += group
+        done |= {planned.id for planned in ready}
+        left = [planned for planned in left if planned.id not in done]
+    return ordered
+
+
+def by_wire_kind(items: Iterable[T], kind_of: Callable[[T], WireKind]) -> list[list[T]]:
+    """The items of one wave by what can go into one wire request.
+
+    What deletes comes last, so that what is made stands before what is broken goes.
+    """
+    groups: dict[WireKind, list[T]] = {}
+    for item in items:
+        groups.setdefault(kind_of(item), []).append(item)
+    return [groups[kind] for kind in sorted(groups, key=lambda kind: kind[0].startswith("Delete"))]
+
+
+def wire_kind(request: Request) -> WireKind:
+    """The api, and of an alteration its step: different steps are different wire requests."""
+    if isinstance(request, AlterTopicRequest):
+        return api_name(request), request.step.value
+    return (api_name(request),)
