@@ -1,53 +1,102 @@
 """Runs every policy over every request; collects, never raises."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.policy.asked import Asked, ask
 from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.importing import line_of
+from kgitops.policy.interrupts import is_interrupt
 from kgitops.policy.judgement import Judgement, Outcome, Ruling, fingerprint
 from kgitops.policy.principal import Principal
 from kgitops.policy.rule import Rule
 from kgitops.policy.rules import Waiver
+from kgitops.policy.violation import Violation
 from kgitops.policy.waiving import waived
 from kgitops.policy.world import World
 
+MOST_CHARACTERS = 4_000
+"""A longer message is cut."""
+MOST_VIOLATIONS = 100
+"""Of one policy about one request; the last one says how many more there are."""
+
+_NONE: Mapping[int, str] = {}
 _log = logging.getLogger(__name__)
 
 
 class Judge:
     """Implements ``judging.Judging`` in this process, with no limit on time or memory."""
 
-    def __init__(self, rules: Sequence[Rule], waivers: Sequence[Waiver] = ()) -> None:
-        """Take rules that are loaded, and the waivers that hold today."""
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        waivers: Sequence[Waiver] = (),
+        *,
+        at_work: MutableSequence[int] | None = None,
+    ) -> None:
+        """Take rules that are loaded, and the waivers that hold today.
+
+        Whoever watches finds in ``at_work[0]`` the index of the rule that is at work.
+        """
         self._rules = tuple(rules)
         self._waivers = tuple(waivers)
-        self._passed = {
-            rule.name: Ruling(policy=rule.name, level=rule.level, outcome=Outcome.PASSED)
+        self._at_work = [0] if at_work is None else at_work
+        self._passed = [
+            Ruling(policy=rule.name, level=rule.level, outcome=Outcome.PASSED)
             for rule in self._rules
-        }
+        ]
+        # By the rules that passed, as bits: most requests share their judgement with many others.
+        self._all_passed: dict[int, Judgement] = {}
         self._closed = False
 
     def begin(self, state: ClusterState, *, principal: str) -> None:
         """Judge from now on for ``principal``, on ``state``."""
-        self._world = World(state)
-        self._cluster = PolicyClusterState(self._world)
         self._principal = Principal.parse(principal)
+        self._world = World(state)
+        self._cluster = self._unknown = PolicyClusterState(self._world)
+        self._broker_configs: Mapping[str, str] | None = None
 
     def judge(
-        self, request: Request, *, broker_configs: Mapping[str, str] | None = None
+        self,
+        request: Request,
+        *,
+        broker_configs: Mapping[str, str] | None = None,
+        failed: Mapping[int, str] = _NONE,
     ) -> Judgement:
-        """What the policies say of ``request``."""
+        """What the policies say of ``request``; those in ``failed``, by index, failed already."""
         asked = ask(request, self._principal, self._world, broker_configs)
-        cluster = self._cluster
-        if broker_configs is not None:
-            cluster = PolicyClusterState(self._world, broker_configs)
+        cluster = self._as_seen_with(broker_configs)
+        bits, denied = 0, False
         rulings: list[Ruling] = []
-        for rule in self._rules:
-            rulings += self._rulings(rule, asked, cluster)
-        return Judgement(waived(rulings, asked.address, self._waivers))
+        for index, rule in enumerate(self._rules):
+            self._at_work[0] = index
+            if index in failed:
+                denied = True
+                rulings.append(crash(rule, failed[index]))
+                continue
+            try:
+                if not rule.judges(asked):
+                    continue
+                violations = rule.check(asked, cluster)
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
+                denied = True
+                rulings.append(self._failure(rule, asked, error))
+                continue
+            if violations:
+                denied = True
+                rulings += _denials(rule, asked.address, violations)
+            else:
+                bits |= 1 << index
+                rulings.append(self._passed[index])
+        if denied:
+            return Judgement(waived(rulings, asked.address, self._waivers))
+        if bits not in self._all_passed:
+            self._all_passed[bits] = Judgement(tuple(rulings))
+        return self._all_passed[bits]
 
     def accept(self, request: Request) -> None:
         """``request`` is going to be carried out."""
@@ -55,47 +104,45 @@ class Judge:
 
     def judge_all(self, requests: Sequence[Request]) -> Sequence[Judgement]:
         """Judge one after another, and accept each that nothing stops."""
-        return list(self._judge_all(requests))
+        judgements = []
+        for request in requests:
+            judgement = self.judge(request)
+            if not judgement.stops:
+                self.accept(request)
+            judgements.append(judgement)
+        return judgements
 
     def close(self) -> None:
         """Close the policies, once; a failure of one is logged and hides no other."""
         if self._closed:
             return
         self._closed = True
-        for rule in self._rules:
+        for index, rule in enumerate(self._rules):
+            self._at_work[0] = index
             try:
                 rule.close()
-            except Exception:  # noqa: BLE001 (a policy may raise anything)
-                _log.exception("the policy %s could not be closed", rule.name)
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
+                _log.warning("the policy %s could not be closed: %s", rule.name, told(error))
 
-    def _judge_all(self, requests: Sequence[Request]) -> Iterator[Judgement]:
-        for request in requests:
-            judgement = self.judge(request)
-            if not judgement.stops:
-                self.accept(request)
-            yield judgement
+    def _as_seen_with(self, broker_configs: Mapping[str, str] | None) -> PolicyClusterState:
+        """The cluster, and the configs of the node that evaluates; made anew for another node."""
+        if broker_configs is None:
+            return self._unknown
+        if broker_configs != self._broker_configs:
+            self._broker_configs = broker_configs
+            self._cluster = PolicyClusterState(self._world, broker_configs)
+        return self._cluster
 
-    def _rulings(self, rule: Rule, asked: Asked, cluster: PolicyClusterState) -> Sequence[Ruling]:
-        try:
-            if not rule.judges(asked):
-                return ()
-            violations = rule.check(asked, cluster)
-        except Exception as error:  # noqa: BLE001 (a policy may raise anything, and then it denies)
-            _log.warning("the policy %s failed on %s", rule.name, asked.address, exc_info=True)
-            return (crash(rule, f"the policy failed: {type(error).__name__}: {error}"),)
-        if not violations:
-            return (self._passed[rule.name],)
-        return [
-            Ruling(
-                policy=rule.name,
-                level=rule.level,
-                outcome=Outcome.DENIED,
-                message=violation.message,
-                field=violation.field,
-                fingerprint=fingerprint(rule.name, asked.address, violation.message),
-            )
-            for violation in violations
-        ]
+    def _failure(self, rule: Rule, asked: Asked, error: BaseException) -> Ruling:
+        """A policy may raise anything, and then it denies (P201-67)."""
+        _log.info("the policy %s failed on %s", rule.name, asked.address, exc_info=error)
+        return crash(
+            rule,
+            f"the policy {rule.name} failed on {asked.address}{where(error)} with {told(error)}, "
+            "so it denies; correct the policy",
+        )
 
 
 def crash(rule: Rule, message: str) -> Ruling:
@@ -104,6 +151,6 @@ def crash(rule: Rule, message: str) -> Ruling:
         policy=rule.name,
         level=rule.level,
         outcome=Outcome.DENIED,
-        message=message,
+        message=cut(message),
         crashed=True,
     )

@@ -21,7 +21,8 @@ class Ruling:
     """What one policy said of one request; a policy that found two things wrong has two rulings.
 
     ``crashed``: the policy itself failed or took too long, so nothing is known: it denies, and
-    can't be waived. ``fingerprint`` names the violation, None where there is none.
+    can't be waived. ``fingerprint`` names the violation, None where there is none. ``rule`` is the
+    number of the validation that denies, for those who count which of them do.
     """
 
     policy: str
@@ -32,6 +33,7 @@ class Ruling:
     fingerprint: str | None = None
     waiver: Waiver | None = None
     crashed: bool = False
+    rule: int | None = None
 
     @property
     def stops(self) -> bool:
