@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-# What the project's folder brought into this process. A process judges for one project at a
+# What each project's folder brought into this process. A process judges for one project at a
 # time: modules of the same name from another project's folder must not be mistaken for its own.
 _brought: dict[str, set[str]] = {}
 
@@ -36,24 +36,27 @@ def import_from(folder: Path | None, module: str) -> ModuleType:
         _brought.setdefault(place, set()).update(name for name in new if _stands_in(place, name))
 
 
-def line_of(error: BaseException, folder: Path | None) -> str | None:
-    """``policies/naming.py line 7``: where the user's code raised it, None if not in ``folder``."""
-    frames = traceback.extract_tb(error.__traceback__)
+def line_of(error: BaseException) -> str | None:
+    """``policies/naming.py line 7``: the last of the project's lines that led to the error.
+
+    None where none of them did.
+    """
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{_short(error.filename, folder)} line {error.lineno or 1}"
-    if folder is None:
-        return None
-    for frame in reversed(frames):
-        if Path(frame.filename).is_relative_to(folder.resolve()):
-            return f"{_short(frame.filename, folder)} line {frame.lineno}"
+        return f"{_short(error.filename) or error.filename} line {error.lineno or 1}"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        short = _short(frame.filename)
+        if short:
+            return f"{short} line {frame.lineno}"
     return None
 
 
-def _short(file: str, folder: Path | None) -> str:
-    path = Path(file)
-    if folder is not None and path.is_relative_to(folder.resolve()):
-        return str(path.relative_to(folder.resolve()))
-    return file
+def _short(file: str) -> str | None:
+    """The file as seen from the project's folder; None outside, and among installed packages."""
+    for place in _brought:
+        path = Path(file)
+        if path.is_relative_to(place) and "site-packages" not in path.parts:
+            return str(path.relative_to(place))
+    return None
 
 
 def _forget(place: str) -> None:

@@ -7,20 +7,18 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.policy.asked import Asked, ask
 from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.importing import line_of
 from kgitops.policy.interrupts import is_interrupt
 from kgitops.policy.judgement import Judgement, Outcome, Ruling, fingerprint
 from kgitops.policy.principal import Principal
 from kgitops.policy.rule import Rule
 from kgitops.policy.rules import Waiver
+from kgitops.policy.telling import cut, told
 from kgitops.policy.violation import Violation
 from kgitops.policy.waiving import waived
 from kgitops.policy.world import World
 
-MOST_CHARACTERS = 4_000
-"""A longer message is cut."""
 MOST_VIOLATIONS = 100
-"""Of one policy about one request; the last one says how many more there are."""
+"""One policy's about one request; what comes after them is left out, and the request denied."""
 
 _NONE: Mapping[int, str] = {}
 _log = logging.getLogger(__name__)
@@ -140,8 +138,8 @@ class Judge:
         _log.info("the policy %s failed on %s", rule.name, asked.address, exc_info=error)
         return crash(
             rule,
-            f"the policy {rule.name} failed on {asked.address}{where(error)} with {told(error)}, "
-            "so it denies; correct the policy",
+            f"the policy {rule.name} failed on {asked.address} with {told(error)}, so it denies; "
+            "correct the policy",
         )
 
 
@@ -154,3 +152,20 @@ def crash(rule: Rule, message: str) -> Ruling:
         message=cut(message),
         crashed=True,
     )
+
+
+def _denials(rule: Rule, address: str, violations: Sequence[Violation]) -> list[Ruling]:
+    rulings = []
+    for violation in violations[:MOST_VIOLATIONS]:
+        message = cut(violation.message)
+        rulings.append(
+            Ruling(
+                policy=rule.name,
+                level=rule.level,
+                outcome=Outcome.DENIED,
+                message=message,
+                field=None if violation.field is None else cut(violation.field),
+                fingerprint=fingerprint(rule.name, address, message),
+            )
+        )
+    return rulings

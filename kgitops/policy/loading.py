@@ -20,6 +20,7 @@ from kgitops.policy.interrupts import is_interrupt
 from kgitops.policy.python_rule import PythonRule
 from kgitops.policy.rule import Rule
 from kgitops.policy.rules import CelPolicy, Level, Policy, PythonPolicy
+from kgitops.policy.telling import told
 
 INTERFACES: tuple[type[Configurable], ...] = (
     TopicManagementPolicy,
@@ -129,7 +130,7 @@ def _module(policy: PythonPolicy, name: str) -> ModuleType:
                 f"there is no module {error.name}{where} among the installed packages",
                 "correct the name, or install what brings it beside kgitops",
             ) from error
-        at = line_of(error, policy.folder) or name
+        at = line_of(error) or name
         raise _finding(
             policy,
             f"{at} imports {error.name or 'a module'}, which is not there",
@@ -168,11 +169,7 @@ def _meant(module: ModuleType, name: str) -> str:
 def _failed(policy: PythonPolicy, what: str, error: BaseException, advice: str) -> FindingsError:
     if is_interrupt(error):
         raise error
-    at = line_of(error, policy.folder)
-    place = f" at {at}" if at else ""
-    words = error.msg if isinstance(error, SyntaxError) else str(error)
-    told = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    return _finding(policy, f"{what} failed{place} with {told}", advice)
+    return _finding(policy, f"{what} failed with {told(error)}", advice)
 
 
 def _finding(policy: PythonPolicy, problem: str, advice: str) -> FindingsError:

@@ -12,4 +12,5 @@ def open_judging(bundle: Bundle) -> Judging:
     Raises:
         FindingsError: a policy can't be loaded.
     """
-    return Judge(load_rules(bundle.policies), bundle.waivers)
+    waivers = [waiver for waiver in bundle.waivers if waiver.expires >= bundle.today]
+    return Judge(load_rules(bundle.policies), waivers)

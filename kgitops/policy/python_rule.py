@@ -51,12 +51,13 @@ class PythonRule:
         """What the policy's method says.
 
         Raises:
-            TypeError: it returned something, where a policy returns nothing or raises.
+            TypeError: it returned something, where a policy returns nothing or raises; or a field
+                is no text. Whatever the policy itself raises comes out, too.
         """
         try:
             answer: object = self._methods[asked.api](asked.request, cluster)
         except PolicyViolation as violation:
-            return (Violation(message=str(violation.message or ""), field=violation.field),)
+            return (_as_value(violation),)
         if answer is not None:
             raise TypeError(
                 f"it returned {type(answer).__name__} where a policy returns nothing, or raises "
@@ -67,3 +68,14 @@ class PythonRule:
     def close(self) -> None:
         """Close the policy object."""
         self._policy.close()
+
+
+def _as_value(violation: PolicyViolation) -> Violation:
+    message: object = violation.message  # a policy may give anything
+    field: object = violation.field
+    if field is not None and not isinstance(field, str):
+        raise TypeError(
+            f"the field of its PolicyViolation is {type(field).__name__} where it is a path, for "
+            "example configs.retention.ms"
+        )
+    return Violation(message="" if message is None else str(message), field=field)
