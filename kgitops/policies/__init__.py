@@ -1,1 +1,46 @@
 """The pack: policies that most teams want; a project file names them ``kgitops.policies:Class``."""
+
+from kgitops.policies.acls import NoAllOnCluster, NoWildcardHosts, NoWildcardPrincipals
+from kgitops.policies.brokers import BrokerConfigBounds
+from kgitops.policies.configs import FrozenConfigs, ImmutableConfigs
+from kgitops.policies.create_policy import NeverLeaveCreatePolicy
+from kgitops.policies.deletion import MassDeleteGuard, ProtectFromDeletion, RecordDeletionLimit
+from kgitops.policies.naming import NamingByPrincipal, TopicNaming
+from kgitops.policies.partitions import (
+    NoPartitionGrowthOfKeyedTopics,
+    PartitionBudget,
+    PartitionRange,
+)
+from kgitops.policies.placement import NoManualAssignment, RackSpread, ReservedBrokers
+from kgitops.policies.quotas import QuotaCeilings
+from kgitops.policies.register import DeleteOnlyIfUnused
+from kgitops.policies.replicas import MinInsyncReplicasRange, ReplicationFactorRange
+from kgitops.policies.retention import RetentionRange, ShortRetentionOfBigTopics, TopicSizeCap
+
+__all__ = [
+    "BrokerConfigBounds",
+    "DeleteOnlyIfUnused",
+    "FrozenConfigs",
+    "ImmutableConfigs",
+    "MassDeleteGuard",
+    "MinInsyncReplicasRange",
+    "NamingByPrincipal",
+    "NeverLeaveCreatePolicy",
+    "NoAllOnCluster",
+    "NoManualAssignment",
+    "NoPartitionGrowthOfKeyedTopics",
+    "NoWildcardHosts",
+    "NoWildcardPrincipals",
+    "PartitionBudget",
+    "PartitionRange",
+    "ProtectFromDeletion",
+    "QuotaCeilings",
+    "RackSpread",
+    "RecordDeletionLimit",
+    "ReplicationFactorRange",
+    "ReservedBrokers",
+    "RetentionRange",
+    "ShortRetentionOfBigTopics",
+    "TopicNaming",
+    "TopicSizeCap",
+]

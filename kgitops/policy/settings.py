@@ -87,6 +87,7 @@ class Configured(Configurable):
 
     def __init__(self, configs: Mapping[str, str] | None = None) -> None:
         self._own = configs
+        self.configs: Mapping[str, str] = {}
         if configs is not None:
             self.configure(configs)
 
@@ -103,31 +104,30 @@ class Configured(Configurable):
         Raises:
             ValueError: a config is unknown, missing or nonsense; all of them, in one sentence.
         """
-        given = configs if self._own is None else self._own
-        settings = self.settings()
+        self.configs = configs if self._own is None else self._own
         problems = [
-            problem for key in sorted(given) if (problem := self.unknown(key, settings)) is not None
+            problem for key in sorted(self.configs) if (problem := self.unknown(key)) is not None
         ]
-        for setting in settings:
+        for setting in self.settings():
             try:
-                setattr(self, setting.attribute, setting.value(given))
+                setattr(self, setting.attribute, setting.value(self.configs))
             except ValueError as error:
                 problems.append(str(error))
         if problems:
             raise ValueError(", and ".join(problems))
-        self.settle(given)
+        self.settle()
 
-    def unknown(self, key: str, settings: Sequence[Setting[Any]]) -> str | None:
-        """What is wrong with a config, None for one of the settings."""
-        known = [setting.key for setting in settings]
+    def unknown(self, key: str) -> str | None:
+        """What is wrong with a config, None for one that the policy knows."""
+        known = [setting.key for setting in self.settings()]
         if key in known:
             return None
         near = difflib.get_close_matches(key, known, n=1)
         advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(known) or 'none'}"
         return f"{key} is no config of {type(self).__name__} ({advice})"
 
-    def settle(self, configs: Mapping[str, str]) -> None:
-        """Check the settings against each other.
+    def settle(self) -> None:
+        """Check the settings against each other; ``configs`` holds their texts.
 
         Raises:
             ValueError: together they can't be meant.

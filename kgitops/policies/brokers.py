@@ -1,0 +1,77 @@
+"""Bounds of brokers' configs."""
+
+import math
+
+from kgitops.policies.ranges import require_order
+from kgitops.policy import (
+    AlterBrokerRequest,
+    BrokerManagementPolicy,
+    ClusterState,
+    PolicyViolation,
+)
+from kgitops.policy.readers import number
+from kgitops.policy.settings import Configured
+from kgitops.policy.units import byte_size, duration_ms
+
+
+class BrokerConfigBounds(Configured, BrokerManagementPolicy):
+    """Brokers start, and are altered, only with configs inside their bounds.
+
+    Its configs are ``min.KEY`` and ``max.KEY`` for any config of a broker, such as
+    ``max.log.retention.ms: 30d``. A config that isn't set is not judged.
+    """
+
+    remediation = "Set the broker's config within the bounds."
+
+    def unknown(self, key: str) -> str | None:
+        """Any config that begins with min. or max. is known."""
+        if key.startswith(("min.", "max.")) and key[4:]:
+            return None
+        return f"{key} is no config of BrokerConfigBounds (write min.KEY or max.KEY)"
+
+    def settle(self) -> None:
+        """Read the bounds."""
+        self._bounds = {key: _bound(key[4:], text) for key, text in self.configs.items()}
+        if not self._bounds:
+            raise ValueError("there is no bound (write one, such as max.log.retention.ms: 30d)")
+        for key, bound in self._bounds.items():
+            if key.startswith("min."):
+                names = key, f"max.{key[4:]}"
+                require_order(bound, self._bounds.get(names[1]), names=names)
+
+    def validate_alter_broker(
+        self, request: AlterBrokerRequest, cluster_state: ClusterState
+    ) -> None:
+        """Look at what the request sets; when a broker starts, that is all it has."""
+        state = request.requested_state
+        for bound_key, bound in sorted(self._bounds.items()):
+            side, _, key = bound_key.partition(".")
+            text = state.configs.get(key)
+            if key not in state.requested_configs or text is None:
+                continue
+            value = _value(key, text)
+            if (side == "min" and value < bound) or (side == "max" and value > bound):
+                limit = "least" if side == "min" else "most"
+                raise PolicyViolation(
+                    f"{key} of broker {request.broker_id} is {text}; at {limit} {bound:g} is "
+                    "allowed",
+                    field=f"configs.{key}",
+                )
+
+
+def _bound(key: str, text: str) -> float:
+    read = duration_ms if key.endswith(".ms") else byte_size if _is_size(key) else number
+    try:
+        return read(text)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
+
+
+def _value(key: str, text: str) -> float:
+    value = float(text)
+    # Kafka's way to say that a time or a size has no limit.
+    return math.inf if value == -1 and (key.endswith(".ms") or _is_size(key)) else value
+
+
+def _is_size(key: str) -> bool:
+    return key.endswith((".bytes", ".rate"))

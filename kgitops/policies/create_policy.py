@@ -1,0 +1,98 @@
+"""A rule on creation that holds for ever."""
+
+from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.policies.topic_rule import check_change
+from kgitops.policy import (
+    AlterTopicRequest,
+    ClusterState,
+    CreateTopicRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    TopicManagementPolicy,
+)
+from kgitops.policy.importing import import_from
+from kgitops.policy.settings import Configured, Setting
+
+
+def topic_policy(text: str) -> type[TopicManagementPolicy]:
+    """The class of a topic policy, by ``module:Class``."""
+    module, colon, name = text.partition(":")
+    try:
+        found = getattr(import_from(None, module), name, None) if module and colon else None
+    except ImportError as error:
+        raise ValueError(f"{text!r} can't be loaded: {error}") from None
+    if not (isinstance(found, type) and issubclass(found, TopicManagementPolicy)):
+        raise ValueError(f"{text!r} is no topic policy (write module:Class)")  # noqa: TRY004
+    return found
+
+
+class NeverLeaveCreatePolicy(Configured, TopicManagementPolicy):
+    """A topic stays as another policy demands of new topics, whatever is changed later.
+
+    The other policy may judge creation only, as those that were written for KIP-108 do. All
+    configs but ``policy`` are its own.
+    """
+
+    remediation = "Change the topic only into what could be created."
+
+    policy = Setting(topic_policy, "the other policy, as module:Class")
+
+    def unknown(self, key: str) -> str | None:
+        """Leave the other configs to the other policy."""
+        return None
+
+    def settle(self) -> None:
+        """Make the other policy and configure it."""
+        self._other = self.policy()
+        self._other.configure({key: text for key, text in self.configs.items() if key != "policy"})
+
+    def validate_create_topic(
+        self, request: CreateTopicRequest, cluster_state: ClusterState
+    ) -> None:
+        """What the other policy says."""
+        self._other.validate_create_topic(request, cluster_state)
+
+    def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
+        """What the other policy would say of the topic, were it created as it is to be."""
+        requested = request.requested_state
+        before = cluster_state.topic_state(request.topic)
+        moved = before is None or before.assignment != requested.assignment
+        by_hand = moved and not requested.generated_replica_assignments
+
+        def check(topic: TopicState) -> None:
+            created = CreateTopicRequest(
+                topic=request.topic,
+                principal=request.principal,
+                requested_state=_created(topic, generated=not by_hand),
+            )
+            self._other.validate_create_topic(created, cluster_state)
+
+        check_change(check, before, requested)
+
+    def validate_delete_topic(
+        self, request: DeleteTopicRequest, cluster_state: ClusterState
+    ) -> None:
+        """What the other policy says."""
+        self._other.validate_delete_topic(request, cluster_state)
+
+    def validate_delete_records(
+        self, request: DeleteRecordsRequest, cluster_state: ClusterState
+    ) -> None:
+        """What the other policy says."""
+        self._other.validate_delete_records(request, cluster_state)
+
+    def close(self) -> None:
+        """Close the other policy."""
+        self._other.close()
+
+
+def _created(topic: TopicState, *, generated: bool) -> RequestedTopicState:
+    """The topic as a request to create it would ask for it."""
+    return RequestedTopicState(
+        name=topic.name,
+        topic_id=None,
+        assignment=topic.assignment,
+        configs=topic.configs,
+        requested_configs=topic.configs,
+        generated_replica_assignments=generated,
+    )

@@ -1,0 +1,111 @@
+"""Topics and records that must not be deleted, or not so many."""
+
+import time
+
+from kgitops.policies.topic_rule import TopicPolicy
+from kgitops.policy import (
+    ClusterState,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    PolicyViolation,
+)
+from kgitops.policy.readers import flag, patterns, whole
+from kgitops.policy.settings import Setting, optional
+from kgitops.policy.units import duration_ms, duration_text
+
+
+class ProtectFromDeletion(TopicPolicy):
+    """Certain topics are not deleted, and neither are their records."""
+
+    remediation = "Keep the topic, or ask an administrator."
+
+    topics = Setting(patterns, "patterns of the protected topics")
+
+    def validate_delete_topic(
+        self, request: DeleteTopicRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse to delete a protected topic."""
+        if self.judges(request.topic, request.principal):
+            raise PolicyViolation(f"{request.topic} is protected and must not be deleted")
+
+    def validate_delete_records(
+        self, request: DeleteRecordsRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse to delete records of a protected topic."""
+        if self.judges(request.topic, request.principal):
+            raise PolicyViolation(
+                f"{request.topic} is protected: its records must not be deleted",
+                field="deleteRecordsBefore",
+            )
+
+
+class RecordDeletionLimit(TopicPolicy):
+    """Nobody deletes very many records at once, or records of all partitions.
+
+    Records are counted from offset 0, because a policy can't see where a log begins: of a log
+    that has lost records the number is more than are deleted. A topic with one partition is not
+    held to the rule about all partitions.
+    """
+
+    remediation = "Delete fewer records at a time, or ask an administrator."
+
+    max = optional(whole, "the most records below the offsets, all partitions together")
+    all_partitions = Setting(flag, "whether all partitions may lose records at once", "false")
+
+    def validate_delete_records(
+        self, request: DeleteRecordsRequest, cluster_state: ClusterState
+    ) -> None:
+        """Count the records below the offsets, and the partitions."""
+        if not self.judges(request.topic, request.principal):
+            return
+        offsets = request.deleted_message_offsets
+        records = sum(offsets.values())
+        if self.max is not None and records > self.max:
+            raise PolicyViolation(
+                f"up to {records} records of {request.topic} would be deleted; at most "
+                f"{self.max} are allowed",
+                field="deleteRecordsBefore",
+            )
+        topic = cluster_state.topic_state(request.topic)
+        if self.all_partitions or topic is None or topic.num_partitions == 1:
+            return
+        if len(offsets) == topic.num_partitions:
+            raise PolicyViolation(
+                f"all {len(offsets)} partitions of {request.topic} would lose records; leave "
+                "one out",
+                field="deleteRecordsBefore",
+            )
+
+
+class MassDeleteGuard(TopicPolicy):
+    """Not many topics are deleted at once, whoever asks and for whatever reason.
+
+    It counts the different topics whose deletion it saw, since it was loaded and within the time.
+    """
+
+    remediation = "Delete the topics in several steps, or ask an administrator."
+
+    max = Setting(whole, "the most topics that may be deleted within the time", "10")
+    within = Setting(duration_ms, "the time", "1h")
+
+    def __init__(self, configs: dict[str, str] | None = None) -> None:
+        super().__init__(configs)
+        self._seen: dict[str, float] = {}
+
+    def validate_delete_topic(
+        self, request: DeleteTopicRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse one topic too many; to ask again about the same one changes nothing."""
+        if not self.judges(request.topic, request.principal):
+            return
+        now = time.monotonic()
+        since = now - self.within / 1000
+        self._seen = {topic: at for topic, at in self._seen.items() if at > since}
+        if request.topic in self._seen:
+            return
+        if len(self._seen) >= self.max:
+            raise PolicyViolation(
+                f"{request.topic} would be one more than the {self.max} topics that may be "
+                f"deleted within {duration_text(self.within)}"
+            )
+        self._seen[request.topic] = now

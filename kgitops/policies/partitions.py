@@ -1,0 +1,127 @@
+"""How many partitions topics have, alone and together."""
+
+from kgitops.model.topics import TopicState
+from kgitops.policies.ranges import require_order
+from kgitops.policies.topic_rule import TopicPolicy, TopicRule
+from kgitops.policy import (
+    AlterTopicRequest,
+    ClusterState,
+    CreateTopicRequest,
+    PolicyViolation,
+)
+from kgitops.policy.readers import counts, flag, patterns, whole
+from kgitops.policy.settings import Setting, optional
+
+
+class PartitionRange(TopicRule):
+    """A topic has a sensible number of partitions."""
+
+    remediation = "Set spec.partitions within the range."
+
+    min = Setting(whole, "the fewest partitions of a topic", "1")
+    max = Setting(whole, "the most partitions of a topic")
+
+    def settle(self) -> None:
+        """The range must not be empty."""
+        require_order(self.min, self.max)
+
+    def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
+        """Count the topic's partitions."""
+        if not self.min <= topic.num_partitions <= self.max:
+            raise PolicyViolation(
+                f"{topic.name} has {topic.num_partitions} partitions; {self.min} to {self.max} "
+                "are allowed",
+                field="partitions",
+            )
+
+
+class PartitionBudget(TopicPolicy):
+    """All topics together, and those of each tenant, have no more partitions than agreed.
+
+    Internal topics are not counted. A topic that is being deleted counts until it is gone.
+    """
+
+    remediation = "Ask for fewer partitions, delete topics, or have the budget raised."
+
+    max = optional(whole, "the most partitions of the cluster")
+    max_per_broker = optional(whole, "the most partitions of the cluster for each broker")
+    prefixes = optional(counts, "PREFIX=MAX for each tenant, such as sales.=100")
+
+    def settle(self) -> None:
+        """Some budget must be given."""
+        if self.max is None and self.max_per_broker is None and self.prefixes is None:
+            raise ValueError("there is no budget (write max, maxPerBroker or prefixes)")
+
+    def validate_create_topic(
+        self, request: CreateTopicRequest, cluster_state: ClusterState
+    ) -> None:
+        """A new topic takes all its partitions from the budget."""
+        if self.judges(request.topic, request.principal):
+            self._spend(request.topic, request.requested_state.num_partitions, cluster_state)
+
+    def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
+        """A topic that grows takes the partitions that are added."""
+        added = added_partitions(request, cluster_state.topic_state(request.topic))
+        if added and self.judges(request.topic, request.principal):
+            self._spend(request.topic, added, cluster_state)
+
+    def _spend(self, topic: str, added: int, cluster_state: ClusterState) -> None:
+        budgets = [
+            (prefix, f"topics that begin with {prefix} may have", most)
+            for prefix, most in self.prefixes or ()
+            if topic.startswith(prefix)
+        ]
+        if self.max is not None:
+            budgets.append(("", "the cluster may have", self.max))
+        if self.max_per_broker is not None:
+            brokers = cluster_state.cluster_size()
+            words = f"with {brokers} brokers the cluster may have"
+            budgets.append(("", words, self.max_per_broker * brokers))
+        for prefix, words, most in budgets:
+            used = cluster_state.partitions(prefix)
+            if used + added > most:
+                raise PolicyViolation(
+                    f"{topic} needs {added} more partitions; {words} {most}, and {used} are used",
+                    field="partitions",
+                )
+
+
+class NoPartitionGrowthOfKeyedTopics(TopicPolicy):
+    """A topic whose records have keys gets no more partitions: its keys would change places.
+
+    Keyed are the topics that are compacted, and those that the config names.
+    """
+
+    remediation = "Create another topic with more partitions and move its producers and consumers."
+
+    keyed = optional(patterns, "patterns of the topics that hold keyed records")
+    compacted = Setting(flag, "whether compacted topics count as keyed", "true")
+
+    def settle(self) -> None:
+        """Something must count as keyed."""
+        if self.keyed is None and not self.compacted:
+            raise ValueError("no topic counts as keyed (write keyed, or compacted: true)")
+
+    def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
+        """Refuse a growth; every other change is accepted."""
+        before = cluster_state.topic_state(request.topic)
+        added = added_partitions(request, before)
+        if before is None or added == 0 or not self.judges(request.topic, request.principal):
+            return
+        if self._is_keyed(before, cluster_state):
+            raise PolicyViolation(
+                f"{request.topic} holds keyed records, so it must stay with its "
+                f"{before.num_partitions} partitions: {added} more would send keys elsewhere",
+                field="partitions",
+            )
+
+    def _is_keyed(self, topic: TopicState, cluster_state: ClusterState) -> bool:
+        if self.keyed is not None and topic.name in self.keyed:
+            return True
+        cleanup = cluster_state.effective_config(topic, "cleanup.policy") or ""
+        return self.compacted and "compact" in cleanup
+
+
+def added_partitions(request: AlterTopicRequest, before: TopicState | None) -> int:
+    """How many partitions the request adds."""
+    return request.requested_state.num_partitions - (before.num_partitions if before else 0)

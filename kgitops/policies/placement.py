@@ -1,0 +1,122 @@
+"""Which brokers hold replicas."""
+
+from collections.abc import Mapping, Sequence
+
+from kgitops.model.cluster_state import Broker
+from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.policies.topic_rule import TopicPolicy, TopicRule
+from kgitops.policy import (
+    AlterTopicRequest,
+    ClusterState,
+    CreateTopicRequest,
+    PolicyViolation,
+)
+from kgitops.policy.readers import numbers
+from kgitops.policy.settings import Setting
+
+
+class RackSpread(TopicRule):
+    """The replicas of each partition stand in as many racks as there can be.
+
+    Brokers without a rack count as a rack each. Where no broker has one, nothing is judged.
+    """
+
+    remediation = "Leave spec.assignments out, or spread each list over the racks."
+
+    _known: tuple[Sequence[Broker], Mapping[int, str]] = ((), {})
+
+    def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
+        """Look at every partition."""
+        racks = self._racks(cluster_state.brokers())
+        if not racks:
+            return
+        there = len(set(racks.values()))
+        for partition, replicas in enumerate(topic.assignment):
+            used = len({racks.get(broker, broker) for broker in replicas})
+            wanted = min(len(replicas), there)
+            if used < wanted:
+                raise PolicyViolation(
+                    f"partition {partition} of {topic.name} stands on brokers "
+                    f"{', '.join(map(str, replicas))}, in {used} of {there} racks; spread it "
+                    f"over {wanted}",
+                    field="assignments",
+                )
+
+    def _racks(self, brokers: Sequence[Broker]) -> Mapping[int, str]:
+        if self._known[0] is not brokers:
+            named = {broker.id: broker.rack for broker in brokers if broker.rack is not None}
+            alone = {broker.id: f"broker {broker.id}" for broker in brokers} if named else {}
+            self._known = brokers, {**alone, **named}
+        return self._known[1]
+
+
+class _HandPlacement(TopicPolicy):
+    """A policy on the replicas that somebody places by hand, at creation or by a reassignment."""
+
+    def placed(self, topic: str, replicas: Mapping[int, tuple[int, ...]]) -> None:
+        """Refuse what was placed: partition id to the brokers of each list that is new."""
+        raise NotImplementedError
+
+    def validate_create_topic(
+        self, request: CreateTopicRequest, cluster_state: ClusterState
+    ) -> None:
+        """Look at all partitions."""
+        if self.judges(request.topic, request.principal):
+            self._look(request.requested_state, ())
+
+    def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
+        """Look at the partitions that are new or move."""
+        if self.judges(request.topic, request.principal):
+            before = cluster_state.topic_state(request.topic)
+            self._look(request.requested_state, before.assignment if before else ())
+
+    def _look(self, requested: RequestedTopicState, before: Sequence[tuple[int, ...]]) -> None:
+        if requested.generated_replica_assignments:
+            return
+        placed = {
+            partition: replicas
+            for partition, replicas in enumerate(requested.assignment)
+            if before[partition : partition + 1] != (replicas,)
+        }
+        if placed:
+            self.placed(requested.name, placed)
+
+
+class ReservedBrokers(_HandPlacement):
+    """Nobody places replicas on brokers that are reserved for something else.
+
+    Replicas that kgitops or a broker places are not judged: nobody chose the brokers.
+    """
+
+    remediation = "Leave spec.assignments out, or take other brokers."
+
+    brokers = Setting(numbers, "the ids of the reserved brokers, such as 7, 8")
+
+    def placed(self, topic: str, replicas: Mapping[int, tuple[int, ...]]) -> None:
+        """Refuse a reserved broker."""
+        for partition, brokers in replicas.items():
+            reserved = sorted(self.brokers.intersection(brokers))
+            if reserved:
+                raise PolicyViolation(
+                    f"partition {partition} of {topic} is placed on {_listed(reserved)}, which "
+                    f"{'is' if len(reserved) == 1 else 'are'} reserved",
+                    field="assignments",
+                )
+
+
+class NoManualAssignment(_HandPlacement):
+    """Nobody places replicas by hand: placing them evenly is left to kgitops and to the brokers."""
+
+    remediation = "Write spec.partitions and spec.replicationFactor instead of spec.assignments."
+
+    def placed(self, topic: str, replicas: Mapping[int, tuple[int, ...]]) -> None:
+        """Refuse whatever was placed."""
+        raise PolicyViolation(
+            f"{topic} has {len(replicas)} partitions placed by hand; leave them to be placed",
+            field="assignments",
+        )
+
+
+def _listed(brokers: Sequence[int]) -> str:
+    word = "broker" if len(brokers) == 1 else "brokers"
+    return f"{word} {', '.join(map(str, brokers))}"

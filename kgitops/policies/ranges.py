@@ -1,0 +1,35 @@
+"""What the pack's ranges have in common."""
+
+import math
+from collections.abc import Callable
+
+from kgitops.model.topics import TopicState
+from kgitops.policy import ClusterState
+
+
+def require_order(
+    least: float | None, most: float | None, *, names: tuple[str, str] = ("min", "max")
+) -> None:
+    """Refuse a range that nothing is in.
+
+    Raises:
+        ValueError: the least is more than the most.
+    """
+    if least is not None and most is not None and least > most:
+        raise ValueError(f"{names[0]} is more than {names[1]}, so that nothing would be allowed")
+
+
+def limit(topic: TopicState, key: str, cluster_state: ClusterState) -> float:
+    """The value that holds for a limit of the topic's log; -1 is no limit, so infinite."""
+    value = int(cluster_state.effective_config(topic, key) or -1)
+    return math.inf if value == -1 else value
+
+
+def shown(value: float, text: Callable[[int], str]) -> str:
+    """A limit as people write it."""
+    return "unlimited" if math.isinf(value) else text(int(value))
+
+
+def deletes(topic: TopicState, cluster_state: ClusterState) -> bool:
+    """Whether the topic's old records are deleted, so that its retention means something."""
+    return "delete" in (cluster_state.effective_config(topic, "cleanup.policy") or "")

@@ -1,0 +1,92 @@
+"""How long topics keep records, and how much."""
+
+from kgitops.model.topics import TopicState
+from kgitops.policies.ranges import deletes, limit, require_order, shown
+from kgitops.policies.topic_rule import TopicRule
+from kgitops.policy import ClusterState, PolicyViolation
+from kgitops.policy.readers import whole
+from kgitops.policy.settings import Setting, optional
+from kgitops.policy.units import byte_size, duration_ms, duration_text, size_text
+
+
+class RetentionRange(TopicRule):
+    """Records are kept long enough for consumers, and no longer than the rules allow.
+
+    A topic that is only compacted is not judged: its retention means nothing.
+    """
+
+    remediation = "Set configs.retention.ms within the range."
+
+    min = optional(duration_ms, "the shortest retention, such as 1h")
+    max = optional(duration_ms, "the longest retention, such as 30d")
+
+    def settle(self) -> None:
+        """One end must be given, and the range must not be empty."""
+        if self.min is None and self.max is None:
+            raise ValueError("min and max are missing (write one of them, such as max: 30d)")
+        require_order(self.min, self.max)
+
+    def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
+        """Look at the value that holds, be it the topic's or the cluster's default."""
+        if not deletes(topic, cluster_state):
+            return
+        kept = limit(topic, "retention.ms", cluster_state)
+        if self.min is not None and kept < self.min:
+            wanted = f"at least {duration_text(self.min)}"
+        elif self.max is not None and kept > self.max:
+            wanted = f"at most {duration_text(self.max)}"
+        else:
+            return
+        raise PolicyViolation(
+            f"{topic.name} keeps records {shown(kept, duration_text)} (retention.ms); {wanted} "
+            "is allowed",
+            field="configs.retention.ms",
+        )
+
+
+class TopicSizeCap(TopicRule):
+    """A topic can't fill the disks: its partitions times retention.bytes are bounded.
+
+    Replicas are not counted. A topic that is only compacted is not judged.
+    """
+
+    remediation = (
+        "Set configs.retention.bytes, which counts for each partition, or fewer partitions."
+    )
+
+    max = Setting(byte_size, "the most that a topic may hold, such as 100GiB")
+
+    def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
+        """Look at the value that holds, be it the topic's or the cluster's default."""
+        if not deletes(topic, cluster_state):
+            return
+        each = limit(topic, "retention.bytes", cluster_state)
+        if each * topic.num_partitions > self.max:
+            raise PolicyViolation(
+                f"{topic.name} may hold {topic.num_partitions} partitions x "
+                f"{shown(each, size_text)} (retention.bytes); at most {size_text(self.max)} "
+                "in all is allowed",
+                field="configs.retention.bytes",
+            )
+
+
+class ShortRetentionOfBigTopics(TopicRule):
+    """A topic with many partitions keeps its records only for a short time."""
+
+    remediation = "Set a shorter configs.retention.ms, or fewer partitions."
+
+    partitions = Setting(whole, "the most partitions of a topic that may keep records longer")
+    max = Setting(duration_ms, "the longest retention of topics with more, such as 7d")
+
+    def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
+        """Look at partitions and retention together, whichever of them a request changes."""
+        if topic.num_partitions <= self.partitions or not deletes(topic, cluster_state):
+            return
+        kept = limit(topic, "retention.ms", cluster_state)
+        if kept > self.max:
+            raise PolicyViolation(
+                f"{topic.name} has {topic.num_partitions} partitions and keeps records "
+                f"{shown(kept, duration_text)} (retention.ms); with more than {self.partitions} "
+                f"partitions at most {duration_text(self.max)} is allowed",
+                field="configs.retention.ms",
+            )
