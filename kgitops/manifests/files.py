@@ -20,9 +20,14 @@ class ManifestFile:
     name: str
 
 
-def find_files(paths: Sequence[Path], findings: list[Finding]) -> list[ManifestFile]:
-    """The manifest files below ``paths``, each once; what is wrong is added to ``findings``."""
-    walk = _Walk(findings)
+def find_files(
+    paths: Sequence[Path], findings: list[Finding], *, may_be_empty: bool = False
+) -> list[ManifestFile]:
+    """The manifest files below ``paths``, each once; what is wrong is added to ``findings``.
+
+    ``may_be_empty``: it is not wrong that a path holds no files, or does not exist.
+    """
+    walk = _Walk(findings, may_be_empty)
     for path in paths:
         walk.visit(path)
     return sorted(walk.found.values(), key=lambda file: file.name)
@@ -38,6 +43,7 @@ def display_name(path: Path) -> str:
 @dataclass(slots=True)
 class _Walk:
     findings: list[Finding]
+    may_be_empty: bool
     found: dict[str, ManifestFile] = field(default_factory=dict)
 
     def visit(self, path: Path) -> None:
@@ -46,7 +52,8 @@ class _Walk:
         try:
             mode = path.stat().st_mode
         except FileNotFoundError:
-            self._add(f"{name} does not exist", "correct the path")
+            if not self.may_be_empty:
+                self._add(f"{name} does not exist", "correct the path")
         except OSError as error:
             self._add(_unreadable(name, error), "correct the path or its permissions")
         else:
@@ -70,7 +77,7 @@ class _Walk:
         files = list(self._files_below(path, (os.path.realpath(path),)))
         for file in files:
             self._take(file)
-        if not files and said == len(self.findings):
+        if not files and said == len(self.findings) and not self.may_be_empty:
             self._add(
                 f"{name} holds no manifests",
                 "add a .yaml, .yml or .json file, or give another path",

@@ -16,9 +16,11 @@ from kgitops.manifests.project_checks import (
     with_clusters,
 )
 from kgitops.manifests.project_document import ClusterSettings
+from kgitops.manifests.python_policies import python_policy
 from kgitops.manifests.scalars import scalar_text
 from kgitops.model.errors import FindingsError, UsageError
-from kgitops.model.source import Finding
+from kgitops.model.source import Finding, Source
+from kgitops.policy.rules import Level, PythonPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,21 +33,27 @@ class BrokerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterConfig:
-    """A cluster of the project, with every placeholder replaced; ``configs`` may hold secrets."""
+    """A cluster of the project, with every placeholder replaced; ``configs`` may hold secrets.
+
+    ``policy_levels`` are the levels that policies have here, by name, and where that is written.
+    """
 
     name: str
     url: str
     brokers: int | tuple[BrokerConfig, ...] | None = None
     configs: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    policy_levels: Mapping[str, str] = field(default_factory=dict)
+    policy_levels: Mapping[str, tuple[Level, Source]] = field(default_factory=dict)
     env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What was taken from the environment, to its variable's name: findings must not show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectFile:
-    """A project file; its paths are already joined to its folder."""
+    """A project file; its paths are already joined to its folder.
+
+    ``policies`` are files and folders of Policy, Waiver and PolicyTest documents.
+    """
 
     path: Path
     name: str
@@ -54,6 +62,8 @@ class ProjectFile:
     take_from: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     manifests: tuple[Path, ...] = ()
+    policies: tuple[Path, ...] = ()
+    python_policies: tuple[PythonPolicy, ...] = ()
     default_cluster: str | None = None
     principal: str | None = None
     cluster_names: tuple[str, ...] = ()
@@ -106,6 +116,12 @@ def load_project(path: Path, *, env: Mapping[str, str]) -> ProjectFile:
         take_from=tuple(metadata.take_from),
         labels=metadata.labels,
         manifests=tuple(file.parent / name for name in spec.manifests),
+        policies=tuple(file.parent / item for item in spec.policies if isinstance(item, str)),
+        python_policies=tuple(
+            python_policy(item, written.document.at("spec", "policies", index), file.parent)
+            for index, item in enumerate(spec.policies)
+            if not isinstance(item, str)
+        ),
         default_cluster=spec.default_cluster,
         principal=spec.principal,
         cluster_names=tuple(map(str, clusters_of(written.content))),
@@ -144,7 +160,13 @@ def _cluster(
         else brokers,
         configs=_texts(settings.configs),
         variables=_texts(settings.variables),
-        policy_levels=settings.policy_levels,
+        policy_levels={
+            policy: (
+                Level(level),
+                written.document.key_at("spec", "clusters", name, "policyLevels", policy),
+            )
+            for policy, level in settings.policy_levels.items()
+        },
         env_values=lookup.used_env,
     )
 

@@ -116,14 +116,6 @@ def _reference_findings(
                 advice=f"did you mean {near}?" if near else "add it to spec.clusters",
             )
         )
-    if project.spec.policies:
-        findings.append(
-            Finding(
-                source=document.at("spec", "policies", 0),
-                problem="policies are not in this version yet",
-                advice="remove spec.policies or wait for it",
-            )
-        )
     return findings
 
 

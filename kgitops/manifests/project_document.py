@@ -4,7 +4,7 @@ from dataclasses import field
 from typing import Annotated, Literal
 
 from annotated_types import MinLen
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from kgitops.manifests.fields import NotNull, Says, Text, Whole, manifest
 
@@ -65,9 +65,25 @@ class PythonPolicy:
     """A policy written in Python."""
 
     class_: Annotated[Text, Field(alias="class")]
-    """Where it is: module:Class."""
+    """Where it is: module:Class, from the project's folder or an installed package."""
+    name: Annotated[Text | None, NotNull()] = None
+    """What waivers and levels call it; else the class's name, as in team-prefix."""
+    level: Level = "hard"
+    """How binding it is; a cluster's policyLevels override it."""
     configs: dict[str, ConfigScalar] = field(default_factory=dict)
     """What it is configured with."""
+
+
+def _form_of_policy(value: object) -> str:
+    """So that only what is wrong with the form that was meant is said."""
+    return "in Python" if isinstance(value, dict | PythonPolicy) else "in files"
+
+
+_PATH = Says("a file or folder of policies, or {class: module:Class}", "write one of these")
+PolicyEntry = Annotated[
+    Annotated[Text, _PATH, Tag("in files")] | Annotated[PythonPolicy, Tag("in Python")],
+    Discriminator(_form_of_policy),
+]
 
 
 @manifest
@@ -88,8 +104,8 @@ class ProjectSpec:
 
     manifests: Annotated[list[Text], MinLen(1)] = field(default_factory=lambda: ["manifests"])
     """Files and folders of manifests, from the project's folder."""
-    policies: list[str | PythonPolicy] = field(default_factory=list)
-    """Folders of policies, and policies in Python; come in a later version."""
+    policies: list[PolicyEntry] = field(default_factory=list)
+    """Files and folders of policies, waivers and tests of policies; and policies in Python."""
     default_cluster: Annotated[Text | None, NotNull()] = None
     """The cluster that is used where none is named."""
     principal: Annotated[Text | None, NotNull()] = None
@@ -112,10 +128,13 @@ class Project:
         metadata: {name: payments, uid: 6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11}
         spec:
           manifests: [manifests]
+          policies:
+            - policies
+            - {class: "rules.naming:TeamPrefix", configs: {separator: "."}}
           defaultCluster: local
           principal: User:kgitops
           clusters:
-            local: {url: "embedded:.kgitops/local.db", brokers: 3}
+            local: {url: "embedded:.kgitops/local.db", brokers: 3, policyLevels: {team-prefix: soft}}
             prod:
               url: "kafka://b1.example.com:9093,b2.example.com:9093"
               configs:

@@ -73,7 +73,7 @@ def kind_schema(kind: str) -> Schema:
 
 
 def _tidy(node: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """Without pydantic's titles and null defaults, which say nothing."""
+    """Without pydantic's titles and null defaults, which say nothing; choices in one spelling."""
     if isinstance(node, list):
         return [_tidy(item) for item in node]
     if not isinstance(node, dict):
@@ -82,6 +82,8 @@ def _tidy(node: Any) -> Any:  # noqa: ANN401 (any JSON)
     for key, value in node.items():
         if key == "properties":
             result[key] = {name: _tidy(field) for name, field in value.items()}
+        elif key == "oneOf":
+            result["anyOf"] = _tidy(value)
         elif not (key == "title" or (key == "default" and value is None)):
             result[key] = _tidy(value)
     return result

@@ -71,7 +71,9 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
     assert dev.brokers == (BrokerConfig(id=1, rack="a"), BrokerConfig(id=5))
     assert dev.configs == {"client.id": "x", "socket.timeout.ms": "10"}
     assert dev.variables == {"n": "3", "yes": "true", "half": "0.5", "s": "text"}
-    assert dev.policy_levels == {"naming": "soft"}
+    assert [(name, str(level)) for name, (level, _) in dev.policy_levels.items()] == [
+        ("naming", "soft")
+    ]
 
 
 def test_only_the_used_cluster_needs_its_environment(tmp_path: Path) -> None:
@@ -125,7 +127,11 @@ def test_a_cluster_that_is_not_there_is_a_wrong_use(tmp_path: Path) -> None:
         (HEAD + "  clusters: {x: {url: a, brokers: 0}}\n", "5:35", "a number of brokers or"),
         (HEAD + "  clusters: [a]\n", "5:13", "spec.clusters must be a mapping"),
         (HEAD + "  defaultCluster: a\n", "5:19", "the project has no cluster 'a'"),
-        (HEAD + "  policies: [policies]\n", "5:14", "policies are not in this version yet"),
+        (HEAD + "  policies: ['']\n", "5:14", "must be a file or folder of policies"),
+        (HEAD + "  policies: [{class: a, level: strict}]\n", "5:32", "one of info, advisory"),
+        (HEAD + "  policies: [{clas: a}]\n", "5:15", "did you mean class?"),
+        (HEAD + "  policies: [3]\n", "5:14", "must be a file or folder of policies"),
+        (HEAD + "  policies: [{name: a}]\n", "5:14", "class is missing"),
         (HEAD + "  principal: ${var:x}\n", "5:14", "${var:x} has no value"),
         (HEAD + "  safety: {maxDeletePercent: 101}\n", "5:30", "a whole number from 0 to 100"),
         (HEAD + "  {}\n---\n" + HEAD + "  {}\n", "7:1", "holds one document, not 2"),

@@ -1,0 +1,81 @@
+"""Policies in Python as the project file names them; no code of theirs runs here."""
+
+import ast
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from kgitops.manifests.project_document import PythonPolicy as Written
+from kgitops.manifests.scalars import scalar_text
+from kgitops.model.canonical_json import canonical_json
+from kgitops.model.source import Source
+from kgitops.policy.rules import Level, PythonPolicy
+
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z]|\b)|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+
+
+def python_policy(written: Written, source: Source, folder: Path) -> PythonPolicy:
+    """The policy, its module's text read where it lies in the project's ``folder``.
+
+    Its digest covers the class, the configs and that text, but not what the module imports.
+    """
+    module, _, class_name = written.class_.partition(":")
+    configs = {key: scalar_text(value) for key, value in written.configs.items()}
+    text = _module_text(folder, module)
+    said = _said_by_class(text, class_name)
+    content = {"class": written.class_, "configs": configs, "text": text}
+    return PythonPolicy(
+        name=written.name or kebab_case(class_name),
+        level=Level(written.level),
+        digest=f"sha256:{sha256(canonical_json(content)).hexdigest()}",
+        class_=written.class_,
+        description=said.get("description", ""),
+        remediation=said.get("remediation", ""),
+        source=source,
+        folder=folder,
+        configs=configs,
+    )
+
+
+def kebab_case(name: str) -> str:
+    """``TeamPrefix`` as ``team-prefix``."""
+    return "-".join(word.lower() for word in _WORDS.findall(name)) or name
+
+
+def _module_text(folder: Path, module: str) -> str | None:
+    """The source of a module of the project; None where it is an installed package's."""
+    path = folder.joinpath(*module.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        try:
+            return file.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _said_by_class(text: str | None, name: str) -> Mapping[str, str]:
+    """``description`` and ``remediation`` as the class writes them, or its docstring's first line.
+
+    A module that is no Python is a finding where it is loaded.
+    """
+    try:
+        body = ast.parse(text or "").body
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    for node in body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            first_line = (ast.get_docstring(node) or "").partition("\n")[0].strip()
+            return {"description": first_line} | dict(_texts(node))
+    return {}
+
+
+def _texts(node: ast.ClassDef) -> list[tuple[str, str]]:
+    """The class's attributes that are plain text."""
+    return [
+        (target.id, statement.value.value)
+        for statement in node.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+        for target in statement.targets
+        if isinstance(target, ast.Name) and isinstance(statement.value.value, str)
+    ]
