@@ -11,6 +11,7 @@ from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kgitops.cluster.embedded.options import Options
+    from kgitops.policy.rules import Bundle
 
 _PARAMETERS = (
     "brokers",
@@ -31,6 +32,8 @@ def connect(
     brokers: int | Sequence[Broker] | None = None,
     configs: Mapping[str, str] | None = None,
     base: Path,
+    policies: "Bundle | None" = None,
+    policy_folder: Path | None = None,
 ) -> Cluster:
     """Open a cluster; a file in the URL or in ``configs`` is relative to ``base``.
 
@@ -38,9 +41,13 @@ def connect(
 
     ``embedded:FILE`` and ``embedded:`` (in memory) take options after a ``?``: ``brokers=5``,
     ``compat=seed|kraft``, ``vendorConfigs=true``, ``authorizer=none|acls|disabled``,
-    ``superUsers=User:a;User:b``, ``lockTimeoutMs=5000``. What does not exist yet is created.
+    ``superUsers=User:a;User:b``, ``lockTimeoutMs=5000``. What does not exist yet is created. Its
+    brokers are started with ``configs``. They judge by ``policies`` and by those that their
+    configs name, whose modules are found in ``policy_folder``, else in ``base``. No Kafka can be
+    given policies, so that there only a plan is judged by them.
 
     Raises:
+        KgitopsError: an embedded cluster's policies or configs let no broker start.
         UsageError: the URL can't be meant.
         UnreachableError: the cluster can't be reached, its store not be used.
         LockedError: another process holds the store.
@@ -48,7 +55,7 @@ def connect(
     """
     scheme, colon, rest = url.partition(":")
     if scheme == "embedded" and colon:
-        return _embedded(url, rest, brokers, base)
+        return _embedded(url, rest, brokers, configs or {}, base, policies, policy_folder or base)
     if scheme == "kafka" and colon:
         return _kafka(url, rest, configs or {}, base)
     raise UsageError(f"{url} is not the URL of a cluster; write embedded:FILE or kafka://HOST:PORT")
@@ -72,7 +79,15 @@ def _kafka(url: str, rest: str, configs: Mapping[str, str], base: Path) -> Clust
     return boot(servers, configs, base)
 
 
-def _embedded(url: str, rest: str, brokers: int | Sequence[Broker] | None, base: Path) -> Cluster:
+def _embedded(
+    url: str,
+    rest: str,
+    brokers: int | Sequence[Broker] | None,
+    configs: Mapping[str, str],
+    base: Path,
+    policies: "Bundle | None",
+    policy_folder: Path,
+) -> Cluster:
     from kgitops.cluster.embedded.boot import boot
 
     file, _, query = rest.partition("?")
@@ -87,7 +102,13 @@ def _embedded(url: str, rest: str, brokers: int | Sequence[Broker] | None, base:
             )
         brokers = count if brokers is None else brokers
     path = base / Path(file).expanduser() if file else None
-    return boot(path, brokers=brokers, options=_options(url, parameters))
+    return boot(
+        path,
+        brokers=brokers,
+        options=_options(url, parameters, configs),
+        policies=policies,
+        policy_folder=policy_folder,
+    )
 
 
 def _parameters(url: str, query: str) -> dict[str, str]:
@@ -103,7 +124,7 @@ def _parameters(url: str, query: str) -> dict[str, str]:
     return parameters
 
 
-def _options(url: str, parameters: Mapping[str, str]) -> "Options":
+def _options(url: str, parameters: Mapping[str, str], configs: Mapping[str, str]) -> "Options":
     from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
 
     timeout = parameters.get("lockTimeoutMs")
@@ -112,6 +133,7 @@ def _options(url: str, parameters: Mapping[str, str]) -> "Options":
         authorizer=AuthorizerKind(_choice(url, parameters, "authorizer", tuple(AuthorizerKind))),
         vendor_configs=_choice(url, parameters, "vendorConfigs", ("false", "true")) == "true",
         super_users=frozenset(filter(None, parameters.get("superUsers", "").split(";"))),
+        static_configs=dict(configs),
         busy_timeout_ms=_number(url, "lockTimeoutMs", timeout or str(Options().busy_timeout_ms)),
     )
 

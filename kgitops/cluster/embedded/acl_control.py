@@ -14,6 +14,7 @@ from kgitops.cluster.embedded.records import (
 )
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate, needs
 from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PermissionType, ResourceType
+from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
 _log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ def delete_acls(draft: Draft, filters: Sequence[AclFilter]) -> list[DeletedAcls]
     refused = attempt(_check_may, draft, Operation.ALTER)
     if not refused.ok:
         return [DeletedAcls(result=refused) for _ in filters]
-    return [_delete(draft, wanted) for wanted in filters]
+    return [_deleted(draft, wanted) for wanted in filters]
 
 
 def describe_acls(draft: Draft, wanted: AclFilter) -> DeletedAcls:
@@ -95,7 +96,7 @@ def _alter(
         elif action.is_add:
             results[index] = attempt(_create, draft, binding)
         else:
-            results[index] = _delete(draft, exactly(binding)).result
+            results[index] = _deleted(draft, exactly(binding)).result
     return [results[index] for index in range(len(actions))]
 
 
@@ -142,22 +143,33 @@ def _create(draft: Draft, binding: AclBinding | AclFilter) -> None:
             f"Could not parse principal from `{binding.principal}` (no colon is present "
             "separating the principal type from the principal name)",
         )
+    request = CreateAclRequest(binding=binding)
+    draft.judge(request)
     if binding not in draft.delta.acls:
         draft.write(AccessControlEntryRecord(binding=binding))
+    draft.accept(request)
+
+
+def _deleted(draft: Draft, wanted: AclFilter) -> DeletedAcls:
+    """All that the filter means is deleted, or nothing."""
+    try:
+        return _delete(draft, wanted)
+    except Refusal as refusal:
+        return DeletedAcls(result=refusal.result)
 
 
 def _delete(draft: Draft, wanted: AclFilter) -> DeletedAcls:
     if wanted.resource_name == "" and draft.options.seed:
-        return DeletedAcls(
-            result=RequestResult(
-                code=ErrorCode.INVALID_REQUEST, message="Resource name should not be empty"
-            )
-        )
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Resource name should not be empty")
     exact = wanted.binding()
     if exact is not None:
         matching = [exact] if exact in draft.delta.acls else []
     else:
         matching = sorted(filter(wanted.matches, draft.delta.acls))
-    for binding in matching:
-        draft.write(RemoveAccessControlEntryRecord(binding=binding))
+    requests = [DeleteAclRequest(binding=binding) for binding in matching]
+    for request in requests:
+        draft.judge(request)
+    for request in requests:
+        draft.write(RemoveAccessControlEntryRecord(binding=request.binding))
+        draft.accept(request)
     return DeletedAcls(bindings=tuple(matching))

@@ -4,7 +4,9 @@ The port asks for logical requests only. This is the whole of it, per item and p
 brokers of spec §3 answer: for policies' tests, for people who explore, and for this package's own.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from kgitops.cluster.embedded import (
@@ -39,6 +41,8 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 DEFAULT_TIMEOUT_MS = 30_000
+_FIRST_WITH_POLICIES = {"DeleteTopics": 2, "DeleteRecords": 1}
+_log = logging.getLogger(__name__)
 UNSUPPORTED = RequestResult(
     code=ErrorCode.UNSUPPORTED_VERSION, message="This version has no validate_only."
 )
@@ -86,7 +90,9 @@ class EmbeddedAdmin:
     ) -> dict[str, RequestResult]:
         """Delete topics by name or by id; done when they are gone (A4-65).
 
-        ``validate_only`` is KIP-201's: from version 2 on in seed mode, never in KRaft (C-22).
+        ``validate_only`` is KIP-201's: from version 2 on in seed mode, never in KRaft (C-22). A
+        policy's denial is POLICY_VIOLATION with its words; before version 2, which does not know
+        of policies, it is UNKNOWN_SERVER_ERROR and the log has the words (P201-105).
         """
         seed = self._controller.options.seed
         keys = [*names, *topic_ids]
@@ -104,7 +110,10 @@ class EmbeddedAdmin:
             timeout_ms=timeout_ms,
             validate_only=validate_only,
         )
-        results = {key: _deletion_disabled(result, version) for key, result in results.items()}
+        results = {
+            key: _as_of_old("DeleteTopics", version, key, _deletion_disabled(result, version))
+            for key, result in results.items()
+        }
         return _without_words(results) if version < (2 if seed else 5) else results
 
     def create_partitions(
@@ -184,13 +193,16 @@ class EmbeddedAdmin:
         *,
         validate_only: bool = False,
         broker: int | None = None,
+        version: int = 1,
     ) -> dict[TopicPartition, DeletedRecords]:
         """Delete records below offsets. ``broker``: who is asked; None asks each leader.
 
-        ``validate_only`` and words are KIP-201's: KRaft has neither (C-22).
+        ``validate_only`` and words are KIP-201's: from version 1 on in seed mode, never in KRaft
+        (C-22). A policy's denial is POLICY_VIOLATION on each partition of the topic; in version 0
+        it is UNKNOWN_SERVER_ERROR and the log has the words (P201-108).
         """
         seed = self._controller.options.seed
-        if validate_only and not seed:
+        if validate_only and not (seed and version >= 1):
             return {key: DeletedRecords(result=UNSUPPORTED) for key in offsets}
 
         def decide(draft: Draft) -> dict[TopicPartition, DeletedRecords]:
@@ -199,12 +211,15 @@ class EmbeddedAdmin:
         outcomes = self._controller.decide(
             decide, principal=self._principal, host=self._host, validate_only=validate_only
         )
-        if seed:
-            return outcomes
-        return {
-            key: DeletedRecords(result=_silent(item.result), low_watermark=item.low_watermark)
-            for key, item in outcomes.items()
+        outcomes = {
+            (name, partition): replace(
+                item, result=_as_of_old("DeleteRecords", version, name, item.result)
+            )
+            for (name, partition), item in outcomes.items()
         }
+        if seed and version >= 1:
+            return outcomes
+        return {key: replace(item, result=_silent(item.result)) for key, item in outcomes.items()}
 
     def create_acls(self, bindings: Sequence[AclBinding | AclFilter]) -> list[RequestResult]:
         """Add ACL bindings, one result each, in order."""
@@ -323,3 +338,18 @@ def _deletion_disabled(result: RequestResult, version: int) -> RequestResult:
     if result.code is ErrorCode.TOPIC_DELETION_DISABLED and version < 3:
         return RequestResult(code=ErrorCode.INVALID_REQUEST, message=result.message)
     return result
+
+
+def _as_of_old(api: str, version: int, topic: str, result: RequestResult) -> RequestResult:
+    """Versions that are older than policies must not speak of them (P201-105, P201-108)."""
+    if result.code is not ErrorCode.POLICY_VIOLATION or version >= _FIRST_WITH_POLICIES[api]:
+        return result
+    _log.error(
+        "%s version %d of topic %s is answered with UNKNOWN_SERVER_ERROR; it is a policy violation "
+        "in truth: %s",
+        api,
+        version,
+        topic,
+        result.message,
+    )
+    return RequestResult(code=ErrorCode.UNKNOWN_SERVER_ERROR)

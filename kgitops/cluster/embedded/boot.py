@@ -8,9 +8,12 @@ from kgitops.cluster.embedded.broker_control import broker_list, register_broker
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import REAL, Options, Surroundings
+from kgitops.cluster.embedded.policy_keys import check_policy_keys
 from kgitops.cluster.embedded.records import RegisterBrokerRecord
+from kgitops.cluster.embedded.startup import Opening, check_static_configs, start_policies
 from kgitops.cluster.embedded.store_file import create_store, is_there, memory_store, open_store
 from kgitops.model.cluster_state import Broker
+from kgitops.policy.rules import Bundle
 
 
 def boot(
@@ -19,16 +22,27 @@ def boot(
     brokers: int | Sequence[Broker] | None = None,
     options: Options | None = None,
     surroundings: Surroundings = REAL,
+    policies: Bundle | None = None,
+    policy_folder: Path | None = None,
+    opening: Opening | None = None,
 ) -> EmbeddedCluster:
     """The cluster whose store is ``path``; None for one that lives in memory.
 
+    Its brokers judge by ``policies`` and by those that their configs name, whose modules are
+    found in ``policy_folder``. ``opening`` replaces what the product judges with.
+
     Raises:
+        KgitopsError: brokers can't have the configs, or they name policies that don't go together.
+        FindingsError: a policy can't be loaded.
+        DeniedError: policies let no broker start.
         UsageError: the brokers can't be meant.
         UnreachableError: the store can't be read or created.
         LockedError: another process holds it.
         SafetyError: a newer kgitops wrote it.
     """
     options = options or Options()
+    check_static_configs(options)
+    check_policy_keys(options)
     first = [RegisterBrokerRecord(id=item.id, rack=item.rack) for item in broker_list(brokers)]
     cluster_id, now_ms = surroundings.new_id(), surroundings.now_ms()
     if path is None:
@@ -42,6 +56,11 @@ def boot(
         _register(controller, brokers, store.name)
     except BaseException:
         store.close()
+        raise
+    try:
+        start_policies(controller, policies or Bundle(), policy_folder, opening)
+    except BaseException:
+        controller.close()
         raise
     return EmbeddedCluster(controller)
 

@@ -8,9 +8,12 @@ from typing import assert_never
 
 from kgitops.cluster.embedded.broker_words import config_refusal, lags_refusal, rate_refusal
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
 from kgitops.cluster.embedded.records import BROKER, TOPIC, ConfigRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.cluster.embedded.requested import alteration
 from kgitops.model.acls import Operation
+from kgitops.model.requests import AlterBrokerRequest, AlterStep, Request
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.throttles import RATES
 from kgitops.model.topic_configs import (
@@ -74,23 +77,23 @@ def alter_configs(
     }
 
 
-def alter(draft: Draft, resource: ConfigResource, operations: Sequence[AlterConfig]) -> None:
-    """Change the configs of one resource.
+def alter(
+    draft: Draft,
+    resource: ConfigResource,
+    operations: Sequence[AlterConfig],
+    *,
+    implied: frozenset[str] = frozenset(),
+) -> None:
+    """Change the configs of one resource; ``implied`` keys go without being named (P201-29).
 
     Raises:
         Refusal: one of the operations, or their result, is not legal.
     """
     if resource.type == BROKER and not draft.options.seed:
         # The broker judges values before the controller asks who wants them.
-        _check_broker_configs({o.key: o.value for o in operations if o.value is not None})
+        check_broker_configs({o.key: o.value for o in operations if o.value is not None})
     before = _current(draft, resource)
-    if len({operation.key for operation in operations}) < len(operations):
-        raise Refusal(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
-    nulls = [o.key for o in operations if o.value is None and o.op is not ConfigOp.DELETE]
-    if nulls:
-        raise Refusal(
-            ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(sorted(nulls))}"
-        )
+    _check_operations(resource, operations)
     after = dict(before)
     for operation in operations:
         value = _after(operation, before)
@@ -98,13 +101,22 @@ def alter(draft: Draft, resource: ConfigResource, operations: Sequence[AlterConf
             after.pop(operation.key, None)
         else:
             after[operation.key] = value
+    named = {o.key: after.get(o.key) for o in operations if o.key not in implied}
     identity = resource.name
-    if resource.type == TOPIC:
+    requests: list[Request] = []
+    topic = draft.delta.topics.get(resource.name) if resource.type == TOPIC else None
+    if topic is not None:
         check_topic_configs(draft, after, before=before)
-        topic = draft.delta.topics.get(resource.name)
-        identity = topic.topic_id if topic else resource.name
+        identity = topic.topic_id
+        requests.append(
+            alteration(topic, AlterStep.CONFIGS, configs=after, requested_configs=named)
+        )
+        draft.judge(requests[-1])
     else:
-        _check_broker_configs(after)
+        check_broker_configs(after)
+        for broker in _brokers_of(draft, resource):
+            requests.append(AlterBrokerRequest(broker=broker, configs=named))
+            draft.judge(requests[-1], node=broker)
     # What is as it was writes nothing (A4-77).
     for key in sorted(before.keys() | after.keys()):
         if before.get(key) != after.get(key):
@@ -113,6 +125,8 @@ def alter(draft: Draft, resource: ConfigResource, operations: Sequence[AlterConf
                     resource_type=resource.type, resource=identity, key=key, value=after.get(key)
                 )
             )
+    for request in requests:
+        draft.accept(request)
 
 
 def check_topic_configs(
@@ -140,6 +154,23 @@ def check_topic_configs(
         raise Refusal(ErrorCode.INVALID_CONFIG, problem)
 
 
+def check_broker_configs(configs: Mapping[str, str]) -> None:
+    """Refuse configs that a broker can't have.
+
+    Raises:
+        Refusal: as said (40, 42).
+    """
+    by_server_name = {config.server_default: key for key, config in topic_configs().items()}
+    for key, value in configs.items():
+        wrong_rate = rate_refusal(key, value) if key in RATES else None
+        if wrong_rate:
+            raise Refusal(ErrorCode.INVALID_REQUEST, wrong_rate)
+        topic_key = by_server_name.get(key)
+        refusal = None if topic_key is None else config_refusal(topic_key, value)
+        if refusal and topic_key:
+            raise Refusal(ErrorCode.INVALID_CONFIG, refusal.replace(topic_key, key))
+
+
 def broker_defaults(draft: Draft) -> dict[str, str]:
     """What topics get where they set nothing, by their key: what differs from Kafka's defaults."""
     return topic_defaults(draft.options.static_configs, draft.image.configs.brokers.get("", {}))
@@ -161,7 +192,34 @@ def _replace(draft: Draft, resource: ConfigResource, configs: Mapping[str, str])
     gone = _current(draft, resource).keys() - configs.keys()
     removed = [AlterConfig(key=key, value=None, op=ConfigOp.DELETE) for key in gone]
     kept = [AlterConfig(key=key, value=value) for key, value in configs.items()]
-    alter(draft, resource, [*removed, *kept])
+    alter(draft, resource, [*removed, *kept], implied=frozenset(gone))
+
+
+def _check_operations(resource: ConfigResource, operations: Sequence[AlterConfig]) -> None:
+    keys = {operation.key for operation in operations}
+    if len(keys) < len(operations):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [o.key for o in operations if o.value is None and o.op is not ConfigOp.DELETE]
+    if nulls:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(sorted(nulls))}"
+        )
+    static = sorted(keys.intersection(POLICY_KEYS)) if resource.type == BROKER else []
+    if static:
+        # A policy is made when its broker starts (P201-47).
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            f"Cannot update these configs dynamically: {', '.join(static)}",
+        )
+
+
+def _brokers_of(draft: Draft, resource: ConfigResource) -> list[int]:
+    """Who takes the configs: one broker, or for the default of all everyone alive (P201-89)."""
+    if resource.name:
+        return [int(resource.name)]
+    brokers = draft.delta.brokers.all()
+    alive = [broker.id for broker in brokers if not broker.fenced]
+    return alive or [broker.id for broker in brokers]
 
 
 def _current(draft: Draft, resource: ConfigResource) -> Mapping[str, str]:
@@ -217,15 +275,3 @@ def _after(operation: AlterConfig, before: Mapping[str, str]) -> str | None:
             return ",".join(held)
         case _:
             assert_never(operation.op)
-
-
-def _check_broker_configs(configs: Mapping[str, str]) -> None:
-    by_server_name = {config.server_default: key for key, config in topic_configs().items()}
-    for key, value in configs.items():
-        wrong_rate = rate_refusal(key, value) if key in RATES else None
-        if wrong_rate:
-            raise Refusal(ErrorCode.INVALID_REQUEST, wrong_rate)
-        topic_key = by_server_name.get(key)
-        refusal = None if topic_key is None else config_refusal(topic_key, value)
-        if refusal and topic_key:
-            raise Refusal(ErrorCode.INVALID_CONFIG, refusal.replace(topic_key, key))

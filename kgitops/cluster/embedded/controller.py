@@ -3,18 +3,22 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeVar
 
 from kgitops.cluster.authors import Author, Authors
 from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.authorship import authors_of
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image import Image
+from kgitops.cluster.embedded.image import BrokersImage, Image
 from kgitops.cluster.embedded.options import Faults, Options, Surroundings
+from kgitops.cluster.embedded.policies import Policies
 from kgitops.cluster.embedded.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.replay import Delta
+from kgitops.cluster.embedded.state import build_cluster_state
 from kgitops.cluster.embedded.store import Store
 from kgitops.cluster.embedded.store_errors import damaged
+from kgitops.model.cluster_state import ClusterState
 
 T = TypeVar("T")
 
@@ -29,6 +33,9 @@ class Controller:
         self.options = options
         self.surroundings = surroundings
         self.faults = Faults()
+        self.policies: Policies | None = None
+        self.not_started: frozenset[int] = frozenset()
+        self._seen: tuple[Image, Image] | None = None
         self._store = store
         # A connection serves one thread at a time; apply has several.
         self._turn = threading.RLock()
@@ -52,7 +59,18 @@ class Controller:
         """The cluster at one moment, in which the registry can be read too."""
         with self._turn, self._store.reading():
             self._position = self._store.catch_up(self._position)
-            yield self._position.image
+            yield self._here(self._position.image)
+
+    def show(self, image: Image) -> ClusterState:
+        """The cluster as policies see it."""
+        return build_cluster_state(
+            image,
+            self.options,
+            cluster_id=self.cluster_id,
+            topics=None,
+            registry=None,
+            captured_at="",
+        )
 
     def authors(self) -> Authors:
         """Who last wrote each field, as far back as the log goes."""
@@ -81,27 +99,50 @@ class Controller:
             UnreachableError: the store can't be read or written.
         """
         with self._turn:
-            if validate_only:
-                return decide(self._draft(self.image(), principal, host))
-            with self._store.writing():
-                position = self._store.catch_up(self._position)
-                draft = self._draft(position.image, principal, host)
-                answer = decide(draft)
-                if draft.records:
-                    position = self._store.append(
-                        position,
-                        draft.records,
-                        timestamp_ms=self.surroundings.now_ms(),
-                        principal=principal,
-                    )
-            # Only what is committed is believed.
-            self._position = position
-            return answer
+            became: Image | None = None
+            try:
+                if validate_only:
+                    return decide(self._draft(self.image(), principal, host))
+                with self._store.writing():
+                    position = self._store.catch_up(self._position)
+                    draft = self._draft(self._here(position.image), principal, host)
+                    answer = decide(draft)
+                    if draft.records:
+                        position = self._store.append(
+                            position,
+                            draft.records,
+                            timestamp_ms=self.surroundings.now_ms(),
+                            principal=principal,
+                        )
+                # Only what is committed is believed.
+                self._position = position
+                became = self._here(position.image)
+                return answer
+            finally:
+                if self.policies is not None:
+                    self.policies.end(became)
 
     def close(self) -> None:
-        """Close the store."""
+        """Close the store, and the policies."""
         with self._turn:
             self._store.close()
+            if self.policies is not None:
+                self.policies.close()
+
+    def _here(self, image: Image) -> Image:
+        """The cluster as this process sees it: a broker that could not start here is dead.
+
+        The store says nothing of it, as it says nothing of configs.
+        """
+        if not self.not_started:
+            return image
+        if self._seen is None or self._seen[0] is not image:
+            brokers = {
+                broker.id: replace(broker, fenced=broker.fenced or broker.id in self.not_started)
+                for broker in image.brokers.brokers.values()
+            }
+            self._seen = image, replace(image, brokers=BrokersImage(brokers=brokers))
+        return self._seen[1]
 
     def _draft(self, image: Image, principal: str, host: str) -> Draft:
         return Draft(
@@ -110,4 +151,5 @@ class Controller:
             options=self.options,
             new_id=self.surroundings.new_id,
             faults=self.faults,
+            policies=self.policies,
         )

@@ -111,10 +111,12 @@ def _broker_entries(draft: Draft, broker: str) -> list[ConfigEntry]:
 
 def _broker_layers(draft: Draft, broker: str) -> list[tuple[ConfigSource, Mapping[str, str]]]:
     configs = draft.image.configs.brokers
+    options = draft.options
+    static = options.static_configs_of(int(broker)) if broker else options.static_configs
     return [
         (ConfigSource.DYNAMIC_BROKER_CONFIG, configs.get(broker, {}) if broker else {}),
         (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, configs.get("", {})),
-        (ConfigSource.STATIC_BROKER_CONFIG, draft.options.static_configs),
+        (ConfigSource.STATIC_BROKER_CONFIG, static),
     ]
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.image import Image
 from kgitops.cluster.embedded.options import Faults, Options
 from kgitops.cluster.embedded.records import Record, wire_records
 from kgitops.cluster.embedded.replay import Delta
+from kgitops.model.requests import Request
 from kgitops.model.results import ErrorCode, RequestResult
 
 MAX_WIRE_RECORDS = 10_000
@@ -23,6 +25,18 @@ class ExcessivelyLargeBatchError(Exception):
     """The batch would write more records than Kafka takes at once; all of it is refused (A4-03)."""
 
 
+class Policing(Protocol):
+    """Asks policies; ``kgitops.cluster.embedded.policies`` does."""
+
+    def judge(self, draft: "Draft", request: Request, *, node: int | None) -> None:
+        """Whether policies let the request through."""
+        ...
+
+    def accept(self, request: Request) -> None:
+        """The request is carried out."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Draft:
     """The cluster as this request would leave it so far, who asks, and what has been decided.
@@ -35,6 +49,7 @@ class Draft:
     options: Options
     new_id: Callable[[], str]
     faults: Faults
+    policies: Policing | None = None
     records: list[Record] = field(default_factory=list)
     wire_records: int = 0
 
@@ -50,6 +65,22 @@ class Draft:
                 raise ExcessivelyLargeBatchError
             self.delta.replay(record)
             self.records.append(record)
+
+    def judge(self, request: Request, *, node: int | None = None) -> None:
+        """Let the policies judge what is otherwise in order (P201-77, P201-78).
+
+        ``node`` is the broker that carries it out; None stands for the controller.
+
+        Raises:
+            Refusal: one denies it.
+        """
+        if self.policies is not None:
+            self.policies.judge(self, request, node=node)
+
+    def accept(self, request: Request) -> None:
+        """Tell the policies that what they judged has been written."""
+        if self.policies is not None:
+            self.policies.accept(request)
 
     @property
     def image(self) -> Image:

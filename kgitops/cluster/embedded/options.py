@@ -30,7 +30,7 @@ class Options:
     """What a connection to an embedded cluster asks for; nothing of it is kept in the store.
 
     ``vendor_configs`` lets topic configs through that Kafka does not know. ``static_configs`` is
-    the brokers' properties file.
+    the brokers' properties file, ``broker_configs`` what stands only in those of some, by id.
     """
 
     compat: Compat = Compat.SEED
@@ -38,12 +38,17 @@ class Options:
     super_users: frozenset[str] = frozenset()
     vendor_configs: bool = False
     static_configs: Mapping[str, str] = field(default_factory=dict)
+    broker_configs: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS
 
     @property
     def seed(self) -> bool:
         """Whether the seed KIPs are followed to the letter."""
         return self.compat is Compat.SEED
+
+    def static_configs_of(self, broker: int) -> Mapping[str, str]:
+        """What is written in one broker's properties file."""
+        return {**self.static_configs, **self.broker_configs.get(broker, {})}
 
 
 @dataclass(slots=True, kw_only=True)

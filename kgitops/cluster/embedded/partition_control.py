@@ -9,17 +9,23 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.reassignment_control import replicas_on_the_way
 from kgitops.cluster.embedded.records import PartitionsRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.cluster.embedded.requested import alteration
 from kgitops.model.acls import Operation
+from kgitops.model.requests import AlterStep
 from kgitops.model.results import ErrorCode, RequestResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPartitions:
-    """A topic's new total; ``assignments`` are the replicas of the added ones, None: place them."""
+    """A topic's new total; ``assignments`` are the replicas of the added ones, None: place them.
+
+    ``generated``: replicas that are given are kgitops' own, not the user's (P201-34).
+    """
 
     topic: str
     count: int
     assignments: Sequence[Sequence[int]] | None = None
+    generated: bool = False
 
 
 def create_partitions(draft: Draft, items: Sequence[NewPartitions]) -> dict[str, RequestResult]:
@@ -77,4 +83,12 @@ def create(draft: Draft, item: NewPartitions) -> None:
             replication_factor=replication_factor,
             first_partition=current,
         )
+    request = alteration(
+        topic,
+        AlterStep.PARTITIONS,
+        assignment=topic.target_assignment + assignment,
+        generated=item.generated or item.assignments is None,
+    )
+    draft.judge(request)
     draft.write(PartitionsRecord(topic_id=topic.topic_id, assignment=assignment))
+    draft.accept(request)

@@ -21,6 +21,7 @@ from kgitops.model.quotas import (
     make_entity,
     quota_keys,
 )
+from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.results import ErrorCode, RequestResult
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
@@ -100,9 +101,12 @@ def alter(draft: Draft, alteration: QuotaAlteration) -> None:
         if value is not None or draft.options.seed:
             _check_quota(entity, key, value)
     before = draft.delta.quotas.of(entity)
+    request = AlterClientQuotaRequest(entity=entity, quotas=dict(alteration.operations))
+    draft.judge(request)
     for key, value in alteration.operations:
         if before.get(key) != value:
             draft.write(ClientQuotaRecord(entity=entity, key=key, value=value))
+    draft.accept(request)
 
 
 def describe_client_quotas(

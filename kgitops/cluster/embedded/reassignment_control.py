@@ -8,7 +8,9 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image import TopicImage
 from kgitops.cluster.embedded.records import PartitionChangeRecord, ReassignmentRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, needs
+from kgitops.cluster.embedded.requested import alteration
 from kgitops.model.acls import Operation
+from kgitops.model.requests import AlterStep
 from kgitops.model.results import ErrorCode, RequestResult
 
 TopicPartition = tuple[str, int]
@@ -28,11 +30,15 @@ def alter_partition_reassignments(
     reassignments: Mapping[TopicPartition, Sequence[int] | None],
     *,
     allow_replication_factor_change: bool = True,
+    generated: bool = False,
 ) -> dict[TopicPartition, RequestResult]:
-    """One result for each partition; None instead of replicas cancels."""
-    return {
+    """One result for each partition; None instead of replicas cancels.
+
+    ``generated``: the replicas are kgitops' own choice, not the user's (P201-34).
+    """
+    results = {
         (name, partition): attempt(
-            reassign,
+            _check,
             draft,
             name,
             partition,
@@ -41,33 +47,38 @@ def alter_partition_reassignments(
         )
         for (name, partition), replicas in reassignments.items()
     }
+    moves: dict[str, dict[int, Sequence[int] | None]] = {}
+    for key, result in results.items():
+        if result.ok:
+            moves.setdefault(key[0], {})[key[1]] = reassignments[key]
+    for name, of_topic in moves.items():
+        result = attempt(_reassign, draft, name, of_topic, generated=generated)
+        results |= {(name, partition): result for partition in of_topic}
+    return results
 
 
-def reassign(
+def _check(
     draft: Draft,
     name: str,
     partition: int,
     replicas: Sequence[int] | None,
     *,
-    allow_replication_factor_change: bool = True,
+    allow_replication_factor_change: bool,
 ) -> None:
-    """Move one partition, or cancel its move.
-
-    Raises:
-        Refusal: it can't be done.
-    """
+    """Refuse to move one partition, or to cancel its move, where that can't be done."""
     if not draft.authorizer.cluster(Operation.ALTER):
         raise needs(Operation.ALTER)
-    topic = draft.delta.topics.get(name)
-    if topic is None:
-        raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
+    topic = _topic(draft, name)
     if not 0 <= partition < len(topic.assignment):
         raise Refusal(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
             f"Unable to find partition {name}:{partition}.",
         )
     if replicas is None:
-        _cancel(draft, topic, partition)
+        if partition not in topic.targets:
+            raise Refusal(
+                ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress."
+            )
         return
     brokers = {broker.id: broker for broker in draft.delta.brokers.all()}
     check_replicas(brokers, replicas)
@@ -77,7 +88,30 @@ def reassign(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"The replication factor is changed from {len(current)} to {len(replicas)}",
         )
-    _move(draft, topic, partition, tuple(replicas))
+
+
+def _reassign(
+    draft: Draft, name: str, moves: Mapping[int, Sequence[int] | None], *, generated: bool
+) -> None:
+    """Move partitions of one topic: policies judge the whole topic as it will be (P201-73)."""
+    topic = _topic(draft, name)
+    targets = {
+        partition: topic.assignment[partition] if replicas is None else tuple(replicas)
+        for partition, replicas in moves.items()
+    }
+    after = tuple(
+        targets.get(partition, replicas)
+        for partition, replicas in enumerate(topic.target_assignment)
+    )
+    request = alteration(topic, AlterStep.REPLICAS, assignment=after, generated=generated)
+    draft.judge(request)
+    for partition, target in targets.items():
+        if moves[partition] is None:
+            record = ReassignmentRecord(topic_id=topic.topic_id, partition=partition, target=None)
+            draft.write(record)
+        else:
+            _move(draft, topic, partition, target)
+    draft.accept(request)
 
 
 def list_ongoing(
@@ -117,6 +151,13 @@ def replicas_on_the_way(topic: TopicImage, partition: int) -> tuple[int, ...]:
     return _ongoing(here, topic.targets.get(partition, here)).replicas
 
 
+def _topic(draft: Draft, name: str) -> TopicImage:
+    topic = draft.delta.topics.get(name)
+    if topic is None:
+        raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
+    return topic
+
+
 def _waits_for_a_dead_broker(
     draft: Draft, topic: TopicImage, partition: int, target: tuple[int, ...]
 ) -> bool:
@@ -143,11 +184,3 @@ def _move(draft: Draft, topic: TopicImage, partition: int, target: tuple[int, ..
         draft.write(
             PartitionChangeRecord(topic_id=topic.topic_id, partition=partition, replicas=target)
         )
-
-
-def _cancel(draft: Draft, topic: TopicImage, partition: int) -> None:
-    if partition not in topic.targets:
-        raise Refusal(
-            ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress."
-        )
-    draft.write(ReassignmentRecord(topic_id=topic.topic_id, partition=partition, target=None))

@@ -1,6 +1,6 @@
 """Decides DeleteRecords, and keeps what simulated producers wrote (A4-81)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kgitops.cluster.embedded.draft import Draft
@@ -8,9 +8,10 @@ from kgitops.cluster.embedded.image import TopicImage
 from kgitops.cluster.embedded.leaders import NO_LEADER, leader
 from kgitops.cluster.embedded.reassignment_control import TopicPartition
 from kgitops.cluster.embedded.records import OffsetsRecord
-from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.model.acls import Operation
 from kgitops.model.names import is_internal
+from kgitops.model.requests import DeleteRecordsRequest
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
 HIGH_WATERMARK = -1
@@ -26,28 +27,48 @@ class DeletedRecords:
 
 
 def delete_records(
-    draft: Draft, offsets: Mapping[TopicPartition, int], *, broker: int | None = None
+    draft: Draft,
+    offsets: Mapping[TopicPartition, int],
+    *,
+    broker: int | None = None,
+    as_one: bool = False,
 ) -> dict[TopicPartition, DeletedRecords]:
-    """One outcome for each partition. ``broker`` is who was asked, None the right one each time."""
-    outcomes = {}
+    """One outcome for each partition. ``broker`` is who was asked, None the right one each time.
+
+    A topic's policies judge the part that a leader receives (P201-63); ``as_one``: all of it.
+    """
+    outcomes: dict[TopicPartition, DeletedRecords] = {}
+    parts: dict[tuple[str, int], list[_Deletion]] = {}
     for (name, partition), offset in offsets.items():
         try:
-            low_watermark = delete_before(draft, name, partition, offset, broker=broker)
+            deletion = _deletion(draft, name, partition, offset, broker=broker)
         except Refusal as refusal:
             outcomes[name, partition] = DeletedRecords(result=refusal.result)
         else:
-            outcomes[name, partition] = DeletedRecords(result=OK, low_watermark=low_watermark)
+            outcomes[name, partition] = DeletedRecords(result=OK, low_watermark=deletion.first)
+            parts.setdefault((name, -1 if as_one else deletion.leader), []).append(deletion)
+    for (name, _), deletions in parts.items():
+        result = attempt(_delete, draft, name, deletions)
+        if not result.ok:
+            denied = DeletedRecords(result=result)
+            outcomes |= {(name, deletion.partition): denied for deletion in deletions}
     return outcomes
 
 
-def delete_before(
-    draft: Draft, name: str, partition: int, offset: int, *, broker: int | None = None
-) -> int:
-    """Delete what is before ``offset``; the first offset that is left.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Deletion:
+    """What becomes of one partition: ``first`` is the first offset that is kept."""
 
-    Raises:
-        Refusal: it can't be done.
-    """
+    partition: int
+    leader: int
+    first: int
+    deletes: bool
+
+
+def _deletion(
+    draft: Draft, name: str, partition: int, offset: int, *, broker: int | None
+) -> _Deletion:
+    """What is to be deleted before ``offset``, where that can be done."""
     if not draft.authorizer.topic(Operation.DELETE, name):
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = draft.delta.topics.get(name)
@@ -67,19 +88,34 @@ def delete_before(
             ErrorCode.POLICY_VIOLATION,
             "The topic's cleanup.policy does not let records be deleted.",
         )
-    start, high_watermark, size = topic.offsets_of(partition)
+    start, high_watermark, _ = topic.offsets_of(partition)
     if offset == HIGH_WATERMARK:
-        offset = high_watermark
+        offset = high_watermark  # a policy is told where that is (P201-61)
     if not 0 <= offset <= high_watermark:
         raise Refusal(
             ErrorCode.OFFSET_OUT_OF_RANGE,
             f"Partition {partition} has no offset {offset}.",
         )
-    if offset <= start:
-        return start
-    left = size * (high_watermark - offset) // (high_watermark - start)
-    _write(draft, topic, partition, (offset, high_watermark, left))
-    return offset
+    return _Deletion(
+        partition=partition, leader=leading, first=max(start, offset), deletes=offset > start
+    )
+
+
+def _delete(draft: Draft, name: str, deletions: Sequence[_Deletion]) -> None:
+    """Delete from partitions of one topic; those with nothing to delete are no news (P201-60)."""
+    topic = draft.delta.topics.get(name)
+    offsets = {deletion.partition: deletion.first for deletion in deletions if deletion.deletes}
+    if topic is None or not offsets:
+        return
+    request = DeleteRecordsRequest(
+        topic=name, topic_id=topic.topic_id, deleted_message_offsets=offsets
+    )
+    draft.judge(request, node=deletions[0].leader)
+    for partition, first in offsets.items():
+        start, high_watermark, size = topic.offsets_of(partition)
+        left = size * (high_watermark - first) // (high_watermark - start)
+        _write(draft, topic, partition, (first, high_watermark, left))
+    draft.accept(request)
 
 
 def produce(draft: Draft, name: str, partition: int, *, records: int, bytes_each: int) -> None:

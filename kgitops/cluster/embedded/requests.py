@@ -88,7 +88,10 @@ def _create_topic(draft: Draft, request: CreateTopicRequest) -> RequestResult:
     # Also where kgitops placed the replicas it is this placement that was reviewed (P201-34).
     state = request.requested_state
     topic = topic_control.NewTopic(
-        name=request.topic, assignments=tuple(enumerate(state.assignment)), configs=state.configs
+        name=request.topic,
+        assignments=tuple(enumerate(state.assignment)),
+        configs=state.configs,
+        generated=state.generated_replica_assignments,
     )
     return topic_control.create_topics(draft, [topic])[request.topic]
 
@@ -107,6 +110,7 @@ def _alter_topic(
                 topic=topic.name,
                 count=len(state.assignment),
                 assignments=state.assignment[len(topic.assignment) :],
+                generated=state.generated_replica_assignments,
             )
             return attempt(partition_control.create, draft, item)
         case AlterStep.REPLICAS:
@@ -139,13 +143,15 @@ def _operations(requested: Mapping[str, str | None]) -> list[config_control.Alte
 
 
 def _reassign(draft: Draft, request: AlterTopicRequest, topic: TopicImage) -> RequestResult:
-    wanted = request.requested_state.assignment
+    state = request.requested_state
     changed = {
         (topic.name, partition): replicas
-        for partition, replicas in enumerate(wanted)
+        for partition, replicas in enumerate(state.assignment)
         if topic.target_assignment[partition : partition + 1] != (replicas,)
     }
-    rows = reassignment_control.alter_partition_reassignments(draft, changed)
+    rows = reassignment_control.alter_partition_reassignments(
+        draft, changed, generated=state.generated_replica_assignments
+    )
     return _first_failure(rows.values())
 
 
@@ -156,7 +162,9 @@ def _delete_records(
         (topic.name, partition): offset
         for partition, offset in request.deleted_message_offsets.items()
     }
-    rows = records_control.delete_records(draft, offsets)
+    # One request was planned and judged, so one is judged here, whoever leads its partitions: a
+    # denial leaves nothing half deleted. Leaders that are asked on their own see their part.
+    rows = records_control.delete_records(draft, offsets, as_one=True)
     return _first_failure(row.result for row in rows.values())
 
 

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kgitops.cluster.embedded.assignments import (
     ManualAssignment,
@@ -16,8 +16,10 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image import TopicImage
 from kgitops.cluster.embedded.records import MarkTopicRecord, RemoveTopicRecord, TopicRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.cluster.embedded.requested import creation
 from kgitops.model.acls import Operation
 from kgitops.model.names import REGISTRY_TOPIC
+from kgitops.model.requests import DeleteTopicRequest
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.topics import Assignment
 
@@ -33,13 +35,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopic:
-    """A topic as CreateTopics asks for it: with an assignment, or with the two counts."""
+    """A topic as CreateTopics asks for it: with an assignment, or with the two counts.
+
+    ``generated``: an assignment that is given is kgitops' own, not the user's (P201-34).
+    """
 
     name: str
     num_partitions: int = UNSET
     replication_factor: int = UNSET
     assignments: ManualAssignment = ()
     configs: Mapping[str, str | None] = field(default_factory=dict)
+    generated: bool = False
 
 
 def create_topics(draft: Draft, topics: Sequence[NewTopic]) -> dict[str, RequestResult]:
@@ -97,10 +103,15 @@ def _create(draft: Draft, topic: NewTopic) -> RequestResult:
         )
     check_topic_configs(draft, configs, before={})
     assignment = _assignment(draft, topic)
+    generated = topic.generated or not topic.assignments
+    request = creation(topic.name, assignment=assignment, configs=configs, generated=generated)
+    draft.judge(request)
     topic_id = draft.new_id()
     draft.write(
         TopicRecord(name=topic.name, topic_id=topic_id, assignment=assignment, configs=configs)
     )
+    made = replace(request.requested_state, topic_id=topic_id)
+    draft.accept(replace(request, requested_state=made))
     return RequestResult(topic_id=topic_id)
 
 
@@ -224,8 +235,11 @@ def _delete(draft: Draft, topic: TopicImage) -> None:
         raise Refusal(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
     if topic.marked_for_deletion:
         return
+    request = DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id)
+    draft.judge(request)
     # KRaft removes at once; only the seed has deletions that were accepted and are not done (C-09).
     if draft.faults.hold_deletions and draft.options.seed:
         draft.write(MarkTopicRecord(topic_id=topic.topic_id))
     else:
         draft.write(RemoveTopicRecord(topic_id=topic.topic_id))
+    draft.accept(request)

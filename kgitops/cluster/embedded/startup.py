@@ -1,0 +1,105 @@
+"""Starts the brokers' policies, and by them the brokers (P201-86)."""
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from kgitops.cluster.embedded.config_control import check_broker_configs
+from kgitops.cluster.embedded.controller import Controller
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.node_configs import static_configs
+from kgitops.cluster.embedded.options import Options
+from kgitops.cluster.embedded.policies import Policies
+from kgitops.cluster.embedded.policy_keys import key_policies
+from kgitops.cluster.embedded.refusal import attempt
+from kgitops.model.errors import DeniedError, FindingsError, KgitopsError
+from kgitops.policy.judging import Judging
+from kgitops.policy.rules import Bundle, PythonPolicy
+
+Opening = Callable[[Bundle], Judging]
+"""How a bundle gets its judge; tests may give another one than the product's."""
+
+_NUMBERS = frozenset({"num.partitions", "default.replication.factor"})
+_log = logging.getLogger(__name__)
+
+
+def check_static_configs(options: Options) -> None:
+    """Refuse configs that no broker starts with.
+
+    Raises:
+        KgitopsError: as said.
+    """
+    for configs in (options.static_configs, *options.broker_configs.values()):
+        result = attempt(check_broker_configs, configs)
+        wrong = result.message or ""
+        for key in _NUMBERS & configs.keys():
+            if not re.fullmatch("[1-9][0-9]{0,8}", configs[key].strip()):
+                wrong = f"Invalid value {configs[key]} for configuration {key}: no number above 0"
+        if wrong:
+            raise KgitopsError(
+                f"the embedded cluster's brokers can't start with these configs: {wrong}; correct "
+                "it among the cluster's configs"
+            )
+
+
+def start_policies(
+    controller: Controller, given: Bundle, folder: Path | None, opening: Opening | None
+) -> None:
+    """Give the brokers their policies: those that their configs name, then the ``given`` ones.
+
+    They are loaded now where brokers have configs to be judged by, else when they are needed.
+
+    Raises:
+        FindingsError: a policy can't be loaded.
+        DeniedError: no broker may start with its configs.
+    """
+    first, *_ = controller.image().brokers.brokers.values()
+    options = controller.options
+    taken = [policy.name for policy in given.policies]
+    keyed = key_policies(options, static_configs(options, first), folder, taken)
+    bundle = replace(given, policies=(*keyed.values(), *given.policies))
+    if not bundle:
+        return
+    controller.policies = Policies(lambda: _open(bundle, keyed, opening), controller.show)
+    if options.static_configs or options.broker_configs:
+        controller.policies.open()
+        _start_brokers(controller, controller.policies)
+
+
+def _open(bundle: Bundle, keyed: dict[str, PythonPolicy], opening: Opening | None) -> Judging:
+    if opening is None:
+        from kgitops.policy.opening import open_judging  # noqa: PLC0415 (most never judge)
+
+        opening = open_judging
+    try:
+        return opening(bundle)
+    except FindingsError as error:
+        findings = error.findings
+        for key, policy in keyed.items():
+            said, named = f"the policy {policy.name} ", f"the policy {policy.name} of {key} "
+            findings = tuple(
+                replace(found, problem=found.problem.replace(said, named, 1)) for found in findings
+            )
+        raise FindingsError(findings) from error
+
+
+def _start_brokers(controller: Controller, policies: Policies) -> None:
+    def judge(draft: Draft) -> dict[int, str]:
+        refusals = {
+            broker.id: attempt(policies.judge_start, draft, broker)
+            for broker in draft.delta.brokers.all()
+        }
+        return {broker: str(result) for broker, result in refusals.items() if not result.ok}
+
+    denied = controller.decide(judge, validate_only=True)
+    for broker, words in denied.items():
+        _log.error("broker %d does not start: %s", broker, words)
+    if denied and len(denied) == len(controller.image().brokers.brokers):
+        told = "; ".join(f"broker {broker}: {words}" for broker, words in denied.items())
+        raise DeniedError(
+            f"no broker of the embedded cluster starts, because policies deny their configs "
+            f"({told}); correct the brokers' configs or the policies"
+        )
+    controller.not_started = frozenset(denied)
