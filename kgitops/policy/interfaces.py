@@ -14,11 +14,16 @@ from kgitops.policy.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
     CreateAclRequest,
+    CreateTopicLinkRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
     DeleteAclRequest,
     DeleteRecordsRequest,
+    DeleteTopicLinkRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
 )
 
 
@@ -127,3 +132,40 @@ class ClientQuotaManagementPolicy(Configurable, ABC):
         self, request: AlterClientQuotaRequest, cluster_state: ClusterState
     ) -> None:
         """Refuse the quotas."""
+
+
+class VirtualClusterManagementPolicy(Configurable, ABC):
+    """Judges virtual clusters, their members, and the links by which they see topics.
+
+    No command sends such requests yet: until then nothing asks these methods but a policy's tests.
+    """
+
+    @abstractmethod
+    def validate_create_virtual_cluster(
+        self, request: CreateVirtualClusterRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse a new virtual cluster."""
+
+    @abstractmethod
+    def validate_alter_virtual_cluster(
+        self, request: AlterVirtualClusterRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse a change of its members."""
+
+    @abstractmethod
+    def validate_delete_virtual_cluster(
+        self, request: DeleteVirtualClusterRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse its deletion."""
+
+    @abstractmethod
+    def validate_create_topic_link(
+        self, request: CreateTopicLinkRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse a name for a physical topic."""
+
+    @abstractmethod
+    def validate_delete_topic_link(
+        self, request: DeleteTopicLinkRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse to take a name away."""

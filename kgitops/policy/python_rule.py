@@ -11,7 +11,9 @@ from kgitops.policy.interfaces import (
     ClientQuotaManagementPolicy,
     Configurable,
     TopicManagementPolicy,
+    VirtualClusterManagementPolicy,
 )
+from kgitops.policy.requests import PolicyRequest, VirtualClusterRequest
 from kgitops.policy.rules import Level
 from kgitops.policy.violation import PolicyViolation, Violation
 
@@ -27,7 +29,17 @@ METHODS: Mapping[str, tuple[type[Configurable], str]] = {
     "CreateAcl": (AclManagementPolicy, "validate_create_acl"),
     "DeleteAcl": (AclManagementPolicy, "validate_delete_acl"),
     "AlterClientQuota": (ClientQuotaManagementPolicy, "validate_alter_client_quota"),
+    "CreateVirtualCluster": (VirtualClusterManagementPolicy, "validate_create_virtual_cluster"),
+    "AlterVirtualCluster": (VirtualClusterManagementPolicy, "validate_alter_virtual_cluster"),
+    "DeleteVirtualCluster": (VirtualClusterManagementPolicy, "validate_delete_virtual_cluster"),
+    "CreateTopicLink": (VirtualClusterManagementPolicy, "validate_create_topic_link"),
+    "DeleteTopicLink": (VirtualClusterManagementPolicy, "validate_delete_topic_link"),
 }
+
+
+def api_of(request: PolicyRequest | VirtualClusterRequest) -> str:
+    """The api of a request: ``CreateTopic``."""
+    return type(request).__name__.removesuffix("Request")
 
 
 class PythonRule:
@@ -48,14 +60,22 @@ class PythonRule:
         return asked.api in self._methods
 
     def check(self, asked: Asked, cluster: ClusterState) -> Sequence[Violation]:
-        """What the policy's method says.
+        """What the policy's method says; ``look`` says what it may raise."""
+        return self.look(asked.api, asked.request, cluster)
+
+    def look(
+        self, api: str, request: PolicyRequest | VirtualClusterRequest, cluster: ClusterState
+    ) -> Sequence[Violation]:
+        """What the policy's method for ``api`` says; nothing where the class has none.
 
         Raises:
             TypeError: it returned something, where a policy returns nothing or raises; or a field
                 is no text. Whatever the policy itself raises comes out, too.
         """
+        if api not in self._methods:
+            return ()
         try:
-            answer: object = self._methods[asked.api](asked.request, cluster)
+            answer: object = self._methods[api](request, cluster)
         except PolicyViolation as violation:
             return (_as_value(violation),)
         if answer is not None:

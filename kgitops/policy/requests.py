@@ -12,7 +12,11 @@ from kgitops.model.acls import AclBinding
 from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.topics import RequestedTopicState
 from kgitops.policy.principal import Principal
-from kgitops.policy.states import RequestedBrokerState, RequestedQuotaState
+from kgitops.policy.states import (
+    RequestedBrokerState,
+    RequestedQuotaState,
+    VirtualClusterState,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,56 @@ class AlterClientQuotaRequest:
     requested_state: RequestedQuotaState
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateVirtualClusterRequest:
+    """A virtual cluster is to be created, with its first members."""
+
+    virtual_cluster: str
+    principal: Principal
+    requested_state: VirtualClusterState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterVirtualClusterRequest:
+    """Members of a virtual cluster are to be added or removed.
+
+    Unlike a topic's, the state before comes with the request.
+    """
+
+    virtual_cluster: str
+    principal: Principal
+    current_state: VirtualClusterState
+    requested_state: VirtualClusterState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteVirtualClusterRequest:
+    """A virtual cluster is to be deleted."""
+
+    virtual_cluster: str
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopicLinkRequest:
+    """A virtual cluster is to see the physical ``topic`` under the name ``link``."""
+
+    virtual_cluster: str
+    link: str
+    topic: str
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopicLinkRequest:
+    """A virtual cluster is no longer to see a topic; the topic itself stays."""
+
+    virtual_cluster: str
+    link: str
+    topic: str
+    principal: Principal
+
+
 PolicyRequest = (
     CreateTopicRequest
     | AlterTopicRequest
@@ -101,4 +155,12 @@ PolicyRequest = (
     | CreateAclRequest
     | DeleteAclRequest
     | AlterClientQuotaRequest
+)
+
+VirtualClusterRequest = (
+    CreateVirtualClusterRequest
+    | AlterVirtualClusterRequest
+    | DeleteVirtualClusterRequest
+    | CreateTopicLinkRequest
+    | DeleteTopicLinkRequest
 )

@@ -34,3 +34,14 @@ class RequestedQuotaState(QuotaState):
     """The quotas as they would be; ``requested_quotas`` has None for a key that is removed."""
 
     requested_quotas: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VirtualClusterState:
+    """Who and what belongs to a virtual cluster: ``users`` are principals, the rest names."""
+
+    name: str
+    users: frozenset[str] = frozenset()
+    client_ids: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    transactional_ids: frozenset[str] = frozenset()

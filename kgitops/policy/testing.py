@@ -19,11 +19,10 @@ from kgitops.model.cluster_state import ClusterState as WholeState
 from kgitops.model.placement import place, reassign
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
 from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
-from kgitops.policy.asked import Asked
 from kgitops.policy.cluster_state import ClusterState
 from kgitops.policy.interfaces import Configurable
 from kgitops.policy.principal import ANONYMOUS, Principal
-from kgitops.policy.python_rule import PythonRule
+from kgitops.policy.python_rule import METHODS, PythonRule, api_of
 from kgitops.policy.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -34,6 +33,7 @@ from kgitops.policy.requests import (
     DeleteRecordsRequest,
     DeleteTopicRequest,
     PolicyRequest,
+    VirtualClusterRequest,
 )
 from kgitops.policy.rules import Level
 from kgitops.policy.states import RequestedBrokerState, RequestedQuotaState
@@ -264,7 +264,9 @@ def cluster(
 
 
 def violation(
-    policy: Configurable, request: PolicyRequest, cluster_state: ClusterState | None = None
+    policy: Configurable,
+    request: PolicyRequest | VirtualClusterRequest,
+    cluster_state: ClusterState | None = None,
 ) -> PolicyViolation | None:
     """Why the policy refuses the request; None where it accepts it.
 
@@ -274,12 +276,12 @@ def violation(
         TypeError: the policy implements no interface for this kind of request, or returned
             something.
     """
-    api = type(request).__name__.removesuffix("Request")
-    asked = Asked(api=api, address="", name="", request=request)
+    api = api_of(request)
+    interface, _ = METHODS[api]
+    if not isinstance(policy, interface):
+        raise TypeError(f"{type(policy).__name__} is no {interface.__name__}: it never sees {api}")
     rule = PythonRule(type(policy).__name__, Level.HARD, policy)
-    if not rule.judges(asked):
-        raise TypeError(f"{rule.name} implements no interface that sees {api}")
-    for found in rule.check(asked, cluster() if cluster_state is None else cluster_state):
+    for found in rule.look(api, request, cluster() if cluster_state is None else cluster_state):
         return PolicyViolation(found.message, field=found.field)
     return None
 
