@@ -4,11 +4,10 @@ import json
 import sys
 from pathlib import Path
 
-from kgitops.workflow.pipeline import load_desired, plan_against
+from kgitops.workflow.pipeline import loaded, plan_against
 from kgitops.workflow.selection import Selection, open_workspace
 
 workspace = open_workspace(Selection(paths=(Path(sys.argv[1]),), environ={}))
-desired = load_desired(workspace)
-with workspace.connected() as cluster:
-    plan_against(cluster, desired, workspace)
+with loaded(workspace) as declared, workspace.connected() as cluster:
+    plan_against(cluster, declared, workspace)
     print(json.dumps(cluster.wire.sent))

@@ -6,7 +6,7 @@ from datetime import date
 
 from kgitops.approval.places import Places
 from kgitops.approval.results import loaded_policies, with_results
-from kgitops.approval.rulings import judge_changes
+from kgitops.approval.rulings import Judged, judge_changes
 from kgitops.approval.waivers import use_of_waivers
 from kgitops.desired.state import DesiredState
 from kgitops.model.addresses import broker_address
@@ -18,14 +18,21 @@ from kgitops.policy.rules import Bundle, Level
 
 
 def judge_plan(
-    plan: Plan, judging: Judging, state: ClusterState, desired: DesiredState, bundle: Bundle
+    plan: Plan,
+    judging: Judging | None,
+    state: ClusterState,
+    desired: DesiredState,
+    bundle: Bundle,
 ) -> Plan:
     """The plan with what the policies say of each change, and what is to be said of waivers.
 
-    ``state`` is the whole cluster that the plan was made from.
+    ``state`` is the whole cluster that the plan was made from. ``judging`` judges by ``bundle``;
+    None where that has no policy.
     """
-    judged = judge_changes(
-        plan.changes, judging, state, principal=plan.principal, today=bundle.today
+    judged = (
+        judge_changes(plan.changes, judging, state, principal=plan.principal, today=bundle.today)
+        if judging is not None
+        else Judged()
     )
     return replace(
         plan,

@@ -52,13 +52,14 @@ def why_not(
     return None
 
 
-def ends_soon(waiver: Waiver, today: date) -> tuple[str, str] | None:
-    """That a waiver which holds has few days left: problem and advice."""
+def ends_soon(waiver: Waiver, today: date) -> tuple[str, str, str] | None:
+    """That a waiver which holds has few days left: the field, the problem, the advice."""
     left = waiver.expires - today
     if left > _SOON:
         return None
     when = {0: "today", 1: "tomorrow"}.get(left.days, f"in {left.days} days")
     return (
+        "expires",
         f"the waiver {waiver.name} ends {when}, with {waiver.expires} (UTC)",
         f"mend {waiver.address} until then, or renew the waiver",
     )

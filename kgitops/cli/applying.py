@@ -1,6 +1,7 @@
 """The conversation of ``kgitops apply``: what is to be applied, shown, and agreed to."""
 
 import sys
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from kgitops.cli.progress import stages
 from kgitops.cli.refusing import print_verdict, tell_refusal
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
-from kgitops.workflow.pipeline import load_desired, plan_against
+from kgitops.workflow.pipeline import loaded, plan_against
+from kgitops.workflow.policies import Policies, judging_by, load_policies
 from kgitops.workflow.saved_plan import check_digest, is_plan, load_plan
 from kgitops.workflow.selection import Selection, Workspace, open_workspace, open_workspace_of
 
@@ -36,8 +38,8 @@ def run_apply(selection: Selection, options: ApplyOptions) -> int:
         return _apply_saved(plans[0], selection, options)
     workspace = open_workspace(selection)
     if options.resume:
-        with workspace.connected() as cluster:
-            code = run_resume(cluster, workspace, options.how)
+        with _policies(workspace) as policies, workspace.connected(policies.bundle) as cluster:
+            code = run_resume(cluster, workspace, policies, options.how)
         if code or not selection.paths:
             return code
     return _apply_paths(workspace, options)
@@ -80,16 +82,22 @@ def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int
     if sealed.plan.verdict.stops:
         return tell_refusal(sealed.plan.verdict, as_json=options.how.as_json)
     workspace = open_workspace_of(sealed.plan, path, selection)
-    with workspace.connected() as cluster:
-        return run_plan(sealed, cluster, workspace, options.how)
+    with _policies(workspace) as policies, workspace.connected(policies.bundle) as cluster:
+        return run_plan(sealed, cluster, workspace, policies, options.how)
+
+
+def _policies(workspace: Workspace) -> AbstractContextManager[Policies]:
+    """The policies where no manifests are loaded."""
+    return judging_by(load_policies(workspace))
 
 
 def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
-    with stages(no_color=options.how.no_color) as stage:
-        desired = load_desired(workspace, stage)
-    with workspace.connected() as cluster:
+    with ExitStack() as stack:
         with stages(no_color=options.how.no_color) as stage:
-            sealed = plan_against(cluster, desired, workspace, stage)
+            declared = stack.enter_context(loaded(workspace, stage))
+        cluster = stack.enter_context(workspace.connected(declared.policies.bundle))
+        with stages(no_color=options.how.no_color) as stage:
+            sealed = plan_against(cluster, declared, workspace, stage)
         check_digest(sealed, options.expect_digest)
         verdict, as_json = sealed.plan.verdict, options.how.as_json
         if not as_json:
@@ -104,7 +112,7 @@ def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
         if not options.auto_approve and not _approved():
             print_notice("Not applied; nothing was changed.")
             return int(ExitCode.ERROR)
-        return run_plan(sealed, cluster, workspace, options.how)
+        return run_plan(sealed, cluster, workspace, declared.policies, options.how)
 
 
 def _approved() -> bool:

@@ -20,6 +20,7 @@ from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.report.apply_view import render_summary
 from kgitops.workflow.execution import execute_plan, execute_resume
+from kgitops.workflow.policies import Policies
 from kgitops.workflow.selection import Workspace
 
 _NAMED = 5
@@ -39,14 +40,16 @@ class How:
         return self.format is EventFormat.JSON
 
 
-def run_plan(sealed: SealedPlan, cluster: Cluster, workspace: Workspace, how: How) -> int:
+def run_plan(
+    sealed: SealedPlan, cluster: Cluster, workspace: Workspace, policies: Policies, how: How
+) -> int:
     """Execute a plan that was agreed to; the exit code."""
-    return _run(lambda around: execute_plan(sealed, workspace, around), cluster, how)
+    return _run(lambda around: execute_plan(sealed, workspace, policies, around), cluster, how)
 
 
-def run_resume(cluster: Cluster, workspace: Workspace, how: How) -> int:
+def run_resume(cluster: Cluster, workspace: Workspace, policies: Policies, how: How) -> int:
     """Go on with what is unfinished; the exit code."""
-    return _run(lambda around: execute_resume(workspace, around), cluster, how)
+    return _run(lambda around: execute_resume(workspace, policies, around), cluster, how)
 
 
 def _run(execute: Callable[[Surroundings], ApplyResult | None], cluster: Cluster, how: How) -> int:

@@ -44,7 +44,8 @@ def plan(
 ) -> int:
     """Show exactly what an apply would do.
 
-    Compares the manifests with the cluster, lets its brokers judge, and changes nothing.
+    Compares the manifests with the cluster, lets policies and its brokers judge, and changes
+    nothing.
 
     Example: kgitops plan examples/quickstart -o plan.json
     """
@@ -54,7 +55,7 @@ def plan(
     from kgitops.cli.selecting import make_selection
     from kgitops.plan.plan_file import to_text
     from kgitops.workflow.offline import far_side
-    from kgitops.workflow.pipeline import load_desired, plan_against
+    from kgitops.workflow.pipeline import loaded, plan_against
     from kgitops.workflow.selection import open_workspace
 
     selection = make_selection(
@@ -68,10 +69,12 @@ def plan(
     )
     check_place(out)
     workspace = open_workspace(selection)
-    with stages(no_color=no_color) as stage:
-        desired = load_desired(workspace, stage)
-        with far_side(workspace, snapshot) as current:
-            sealed = plan_against(current, desired, workspace, stage)
+    with (
+        stages(no_color=no_color) as stage,
+        loaded(workspace, stage) as declared,
+        far_side(workspace, snapshot) as current,
+    ):
+        sealed = plan_against(current, declared, workspace, stage)
     if out:
         write_file(out, to_text(sealed))
     show_plan(sealed, format_, full=full, no_color=no_color, saved_as=out)

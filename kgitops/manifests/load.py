@@ -1,5 +1,6 @@
 """Manifest files → the checked manifests that apply to one cluster, with every finding."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,9 @@ from kgitops.manifests.problems import suggestion
 from kgitops.manifests.substitute import has_placeholder, substitute, substitute_where_known
 from kgitops.manifests.text import SourceText, read_text
 from kgitops.model.source import Finding
+
+JUDGING = ("Policy", "Waiver", "PolicyTest")
+"""Kinds that declare no object of a cluster, but how requests are judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ def load_manifests(
     env: Mapping[str, str],
     known_clusters: Collection[str] | None = None,
     env_values: Mapping[str, str] | None = None,
+    only: Collection[str] = (),
 ) -> ManifestSet:
     """The manifests below ``paths`` for ``cluster``; nothing is raised for what they hold.
 
@@ -62,10 +67,12 @@ def load_manifests(
         env: what ``${env:NAME}`` stands for.
         known_clusters: the project's clusters, to tell a misspelt name; None where unknown.
         env_values: what ``variables`` took from the environment (see ``ClusterConfig``).
+        only: kinds to look for: all other documents are passed over, there need not be any, and
+            files that can't hold one are not even parsed.
     """
     lookup = Lookup(variables, env, dict(env_values or {}))
-    loader = _Loader(cluster, lookup, known_clusters)
-    for file in find_files(paths, loader.findings):
+    loader = _Loader(cluster, lookup, known_clusters, only)
+    for file in find_files(paths, loader.findings, may_be_empty=bool(only)):
         text = read_text(file.path, file.name)
         if isinstance(text, Finding):
             loader.findings.append(text)
@@ -86,6 +93,7 @@ class _Loader:
     cluster: str
     lookup: Lookup
     known_clusters: Collection[str] | None
+    only: Collection[str]
     manifests: list[Manifest] = field(default_factory=list)
     other_clusters: list[Manifest] = field(default_factory=list)
     other_topics: set[str] = field(default_factory=set)
@@ -94,8 +102,12 @@ class _Loader:
 
     def load(self, file: SourceText) -> None:
         """Take all documents of a file."""
+        if self.only and not _may_hold(file.text, self.only):
+            return
         templated = "${" in file.text
         for parsed in parse(file, self.findings):
+            if self.only and not _is_one_of(parsed.content, self.only):
+                continue
             kind = kind_of(parsed.content, parsed.document, self.findings)
             if kind is None:
                 continue
@@ -129,7 +141,7 @@ class _Loader:
         name = metadata.get("name") if isinstance(metadata, dict) else None
         if kind == "Topic" and isinstance(name, str) and not has_placeholder(name):
             self.other_topics.add(name)
-        else:
+        elif kind not in JUDGING:
             self.unknown.append(document)
         return None
 
@@ -160,3 +172,12 @@ class _Loader:
                 advice=advice,
             )
         )
+
+
+def _may_hold(text: str, kinds: Collection[str]) -> bool:
+    """Whether one of the words stands there; with escapes YAML could spell it in other ways."""
+    return "\\" in text or re.search(rf"\b({'|'.join(kinds)})\b", text) is not None
+
+
+def _is_one_of(content: Content, kinds: Collection[str]) -> bool:
+    return isinstance(content, dict) and content.get("kind") in kinds

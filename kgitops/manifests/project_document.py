@@ -134,7 +134,7 @@ class Project:
           defaultCluster: local
           principal: User:kgitops
           clusters:
-            local: {url: "embedded:.kgitops/local.db", brokers: 3, policyLevels: {team-prefix: soft}}
+            local: {url: "embedded:.kgitops/local.db", brokers: 3}
             prod:
               url: "kafka://b1.example.com:9093,b2.example.com:9093"
               configs:
@@ -142,6 +142,7 @@ class Project:
                 sasl.username: "${env:KAFKA_USER}"
                 sasl.password: "${env:KAFKA_PASSWORD}"
               variables: {replicationFactor: 3}
+              policyLevels: {team-prefix: soft}
           safety: {maxDeletes: 10, maxDeletePercent: 20}
     """
 

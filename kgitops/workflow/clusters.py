@@ -11,7 +11,8 @@ from kgitops.desired.findings import without_env_values
 from kgitops.manifests.project import BrokerConfig, ClusterConfig, ProjectFile
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
-from kgitops.model.source import Finding
+from kgitops.model.source import Finding, Source
+from kgitops.policy.rules import Bundle, Level
 
 DEFAULT_CLUSTER = "local"
 DEFAULT_URL = "embedded:.kgitops/local.db"
@@ -24,6 +25,7 @@ class ChosenCluster:
 
     ``base`` is what a file in the URL is relative to. ``variables`` are what ``${var:NAME}`` stands
     for; ``env_values`` maps what was taken from the environment to its variable's name.
+    ``policy_levels`` are the levels that policies have here, and where that is written.
     """
 
     name: str
@@ -33,24 +35,31 @@ class ChosenCluster:
     configs: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    policy_levels: Mapping[str, tuple[Level, Source]] = field(default_factory=dict)
 
-    def connect(self) -> Cluster:
-        """The cluster, opened.
+    def connect(self, policies: Bundle | None = None) -> Cluster:
+        """The cluster, opened; embedded brokers judge by ``policies``.
 
         Raises:
             UnreachableError: it can't be opened.
         """
-        return connect(self.url, brokers=self.brokers, configs=self.configs, base=self.base)
+        return connect(
+            self.url,
+            brokers=self.brokers,
+            configs=self.configs,
+            base=self.base,
+            policies=policies,
+        )
 
     @contextmanager
-    def connected(self) -> Iterator[Cluster]:
+    def connected(self, policies: Bundle | None = None) -> Iterator[Cluster]:
         """The cluster, open within this block; no error says what came from the environment.
 
         Raises:
             UnreachableError: it can't be opened.
         """
         try:
-            with closing(self.connect()) as cluster:
+            with closing(self.connect(policies)) as cluster:
                 yield cluster
         except FindingsError:
             raise
@@ -120,6 +129,7 @@ def _of_project(name: str, config: ClusterConfig, base: Path) -> ChosenCluster:
         configs=config.configs,
         variables=config.variables,
         env_values=config.env_values,
+        policy_levels=config.policy_levels,
     )
 
 

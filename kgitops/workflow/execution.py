@@ -3,6 +3,7 @@
 import os
 import secrets
 import socket
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -11,31 +12,42 @@ from kgitops.apply.checks import Recheck
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.resume import resume
 from kgitops.apply.surroundings import Surroundings
-from kgitops.approval.approve import approve
+from kgitops.approval.approve import approve, refusal
+from kgitops.approval.judging import judge_again, missing_policies
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.verdict import Reason
+from kgitops.model.verdict import Reason, decide
 from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.plan_file import SealedPlan, check_usable
 from kgitops.plan.safety import deletion_limits, managed_counts
+from kgitops.workflow.policies import Policies, utc_day
 from kgitops.workflow.selection import Workspace
 
 
-def execute_plan(sealed: SealedPlan, workspace: Workspace, around: Surroundings) -> ApplyResult:
+def execute_plan(
+    sealed: SealedPlan, workspace: Workspace, policies: Policies, around: Surroundings
+) -> ApplyResult:
     """Execute exactly this plan, or nothing.
 
     Raises:
         KgitopsError: the plan is refused, and no change request was sent.
     """
+    approved = approve(sealed)
+    check_usable(sealed, now=around.clock.now())
+    missing = decide(missing_policies(sealed.plan, policies.bundle), changes=True)
+    if missing.stops:
+        raise refusal(missing)
     return apply_plan(
-        approve(sealed),
+        approved,
         around,
         holder=_holder(),
         run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
-        recheck=limits(workspace, resumed=False),
+        recheck=objections(workspace, policies, around, resumed=False),
     )
 
 
-def execute_resume(workspace: Workspace, around: Surroundings) -> ApplyResult | None:
+def execute_resume(
+    workspace: Workspace, policies: Policies, around: Surroundings
+) -> ApplyResult | None:
     """Go on with this project's unfinished run; None when there is none.
 
     Raises:
@@ -45,23 +57,41 @@ def execute_resume(workspace: Workspace, around: Surroundings) -> ApplyResult | 
         around,
         project_identity=workspace.project.identity,
         holder=_holder(),
-        recheck=limits(workspace, resumed=True),
+        recheck=objections(workspace, policies, around, resumed=True),
     )
 
 
-def limits(workspace: Workspace, *, resumed: bool) -> Recheck:
-    """The deletion limits once more, on the cluster and the project file as they are now.
+def objections(
+    workspace: Workspace, policies: Policies, around: Surroundings, *, resumed: bool
+) -> Recheck:
+    """Whoever could object to a plan when it was made, asked once more.
 
-    What a resumed run deleted already is no longer managed; the share is of what was before it.
+    The deletion limits, on the cluster and the project file as they are now; what a resumed run
+    deleted already is no longer managed, and the share is of what was before it. And the policies,
+    as they are now, on the whole cluster as it is now.
     """
 
-    def recheck(plan: Plan, current: ClusterState) -> tuple[Reason, ...]:
+    def recheck(plan: Plan, pending: Collection[str], current: ClusterState) -> tuple[Reason, ...]:
         managed = managed_counts(current.registry, plan.desired.identity)
         if resumed:
             before = plan.managed_counts
             managed = {kind: max(count, before.get(kind, 0)) for kind, count in managed.items()}
         safety = replace(workspace.safety, allow_deletes=plan.allow_deletes)
-        return deletion_limits(plan.changes, managed, safety)
+        reasons = deletion_limits(plan.changes, managed, safety)
+        if not pending:
+            return reasons
+        missing = tuple(missing_policies(plan, policies.bundle))
+        if missing or policies.judging is None:
+            return (*missing, *reasons)
+        denied = judge_again(
+            plan,
+            pending,
+            policies.judging,
+            around.cluster.read_state(),
+            policies.bundle,
+            today=utc_day(around.clock.now()),
+        )
+        return (*denied, *reasons)
 
     return recheck
 

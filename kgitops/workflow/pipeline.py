@@ -1,38 +1,58 @@
-"""The whole pipeline on one page: load, read, plan, let the brokers judge, seal.
+"""The whole pipeline on one page: load, read, plan, let policies and brokers judge, seal.
 
-What is declared (``load_desired``) and what is there (``read_state``) meet in ``make_plan``; a
-sealed plan is what ``workflow.execution`` approves and applies, exactly it or nothing.
+What is declared (``loaded``) and what is there (``read_state``) meet in ``make_plan``; a sealed
+plan is what ``workflow.execution`` approves and applies, exactly it or nothing.
 """
 
 import secrets
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
 from difflib import get_close_matches
+from typing import TypeVar
 
+from kgitops.apply.settings import SystemClock
+from kgitops.approval.judging import judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.build import build_desired
 from kgitops.desired.state import DesiredState
-from kgitops.manifests.load import load_manifests
+from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import UsageError
+from kgitops.model.errors import FindingsError, UsageError
+from kgitops.model.source import Finding
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, seal
 from kgitops.plan.planner import make_plan
+from kgitops.policy.rules import Bundle
 from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.git import read_git
 from kgitops.workflow.homes import PROJECT_FILE
 from kgitops.workflow.leftovers import find_undoing
+from kgitops.workflow.policies import Policies, judging_by, load_policies
 from kgitops.workflow.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
 from kgitops.workflow.usage import with_impact, with_offsets
 
+T = TypeVar("T")
+
 PLAN_HOLDS = timedelta(days=1)
 
 
-def load_desired(workspace: Workspace, on_stage: OnStage = in_silence) -> DesiredState:
-    """What the selected documents ask for.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the selected documents ask for, and the policies that judge it."""
+
+    desired: DesiredState
+    policies: Policies
+
+
+@contextmanager
+def loaded(workspace: Workspace, on_stage: OnStage = in_silence) -> Iterator[Loaded]:
+    """What is declared, within a ``with`` block: at its end the policies are closed.
 
     Raises:
-        FindingsError: with every finding of every document.
+        FindingsError: with every finding of every document; a policy can't be loaded.
         UsageError: there is nothing to load.
     """
     if not workspace.manifests:
@@ -50,13 +70,33 @@ def load_desired(workspace: Workspace, on_stage: OnStage = in_silence) -> Desire
         known_clusters=workspace.known_clusters,
         env_values=workspace.cluster.env_values,
     )
-    on_stage("checking the manifests")
+    findings: list[Finding] = []
+    bundle = _collecting(findings, lambda: load_policies(workspace, manifests))
+    # Policies are made ready in a process of their own, while this one goes on.
+    with judging_by(bundle or Bundle()) as policies:
+        on_stage("checking the manifests")
+        desired = _collecting(findings, lambda: _build(workspace, manifests))
+        if desired is None or bundle is None:
+            raise FindingsError(findings)
+        yield Loaded(desired, policies)
+
+
+def _collecting(findings: list[Finding], load: Callable[[], T]) -> T | None:
+    """What ``load`` gives; None, and the findings, where it can't."""
+    try:
+        return load()
+    except FindingsError as error:
+        findings += error.findings
+        return None
+
+
+def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
     return build_desired(
         manifests,
         project=workspace.project,
         whole=workspace.whole,
-        targets=selection.targets,
-        excludes=selection.excludes,
+        targets=workspace.selection.targets,
+        excludes=workspace.selection.excludes,
         safety=workspace.safety,
         principal=workspace.principal,
         allow_configs=workspace.allow_configs,
@@ -64,14 +104,15 @@ def load_desired(workspace: Workspace, on_stage: OnStage = in_silence) -> Desire
 
 
 def plan_against(
-    cluster: Cluster, desired: DesiredState, workspace: Workspace, on_stage: OnStage = in_silence
+    cluster: Cluster, declared: Loaded, workspace: Workspace, on_stage: OnStage = in_silence
 ) -> SealedPlan:
-    """The plan that makes ``cluster`` what is desired, checked by its brokers, sealed.
+    """The plan that makes ``cluster`` what is declared, judged by policies and brokers, sealed.
 
     Raises:
         UnreachableError: the cluster can't be read.
         SafetyError: its registry can't be trusted.
     """
+    desired = declared.desired
     on_stage("reading the cluster")
     current = cluster.read_state()
     _check_addresses(desired, current)
@@ -87,6 +128,8 @@ def plan_against(
         dirty=dirty,
         undoing=find_undoing(cluster, current, desired.project.identity),
     )
+    on_stage("asking the policies")
+    plan = judge_plan(plan, declared.policies.judging, current, desired, declared.policies.bundle)
     plan = with_impact(cluster, current, plan)
     return seal_now(validate_on_brokers(plan, cluster, on_stage), current)
 
@@ -109,7 +152,7 @@ def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
 
 def seal_now(plan: Plan, current: ClusterState) -> SealedPlan:
     """Seal a plan with this moment, a day to live and a nonce of its own."""
-    created = datetime.now(UTC)
+    created = SystemClock().now()
     return seal(
         plan,
         captured_at=current.captured_at,

@@ -10,6 +10,7 @@ from kgitops.desired.state import Project, Safety
 from kgitops.manifests.project import ProjectFile, load_project
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.plan.plan import Plan
+from kgitops.policy.rules import Bundle
 from kgitops.workflow.clusters import ChosenCluster, choose_cluster
 from kgitops.workflow.homes import PROJECT_FILE, home_of_paths
 from kgitops.workflow.plan_home import home_of_plan
@@ -46,6 +47,7 @@ class Workspace:
     ``whole`` says that every document of the project is loaded: only then can an absence mean
     something. ``base`` is the folder that the project's paths are relative to.
     ``known_clusters`` are the names of the project's clusters; None without a project file.
+    ``file`` is the project file itself: its policies count, whatever part is asked for.
     """
 
     selection: Selection
@@ -58,12 +60,14 @@ class Workspace:
     allow_configs: tuple[str, ...]
     known_clusters: tuple[str, ...] | None
     cluster: ChosenCluster
+    file: ProjectFile | None = None
 
     @property
     def sources(self) -> tuple[Path, ...]:
         """The files and folders that a plan is made from."""
         file = self.base / PROJECT_FILE
-        return (*([file] if file.is_file() else []), *self.manifests)
+        policies = self.file.policies if self.file else ()
+        return (*([file] if file.is_file() else []), *self.manifests, *policies)
 
     @property
     def target_name(self) -> str:
@@ -75,9 +79,9 @@ class Workspace:
         """What ``${var:NAME}`` stands for on this cluster."""
         return self.cluster.variables
 
-    def connected(self) -> AbstractContextManager[Cluster]:
-        """The cluster, open within a ``with`` block."""
-        return self.cluster.connected()
+    def connected(self, policies: Bundle | None = None) -> AbstractContextManager[Cluster]:
+        """The cluster, open within a ``with`` block; embedded brokers judge by ``policies``."""
+        return self.cluster.connected(policies)
 
 
 def open_workspace(selection: Selection) -> Workspace:
@@ -118,6 +122,7 @@ def _workspace(
         allow_configs=file.allow_configs if file else (),
         known_clusters=(file and file.cluster_names) or None,
         cluster=choose_cluster(cluster, file, home, selection.environ, offline=selection.offline),
+        file=file,
     )
 
 

@@ -4,12 +4,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from apply.plans import Apply, open_cluster
 from builders import a_binding, a_desired, a_topic, an_acl, applied, plan_of, with_changes
 from cli.projects import Project, topic
 
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.verdict import Reason
 from kgitops.plan.plan import Plan
-from kgitops.workflow.execution import limits
+from kgitops.policy.rules import Bundle
+from kgitops.workflow.execution import objections
+from kgitops.workflow.policies import Policies
 from kgitops.workflow.selection import Selection, Workspace, open_workspace
 
 READERS = [an_acl(a_binding(f"User:reader-{number}")) for number in range(25)]
@@ -24,6 +28,15 @@ def workspace(tmp_path: Path) -> Workspace:
     return open_workspace(Selection(paths=(project.folder,)))
 
 
+def objected(
+    workspace: Workspace, plan: Plan, state: ClusterState, *, resumed: bool
+) -> tuple[Reason, ...]:
+    """Without policies the limits alone object."""
+    around = Apply(cluster=open_cluster())._around
+    recheck = objections(workspace, Policies(Bundle()), around, resumed=resumed)
+    return recheck(plan, [planned.id for planned in plan.requests], state)
+
+
 def after_three(state: ClusterState) -> ClusterState:
     """What a run leaves that dies in the middle of the deletions."""
     done = READERS[:3]
@@ -35,26 +48,26 @@ def after_three(state: ClusterState) -> ClusterState:
 
 
 def test_a_plan_within_the_limits_passes_them_again(workspace: Workspace) -> None:
-    assert limits(workspace, resumed=False)(PLAN, FULL) == ()
+    assert objected(workspace, PLAN, FULL, resumed=False) == ()
 
 
 def test_a_cluster_that_shrank_since_makes_the_share_too_big(workspace: Workspace) -> None:
-    (reason,) = limits(workspace, resumed=False)(PLAN, after_three(FULL))
+    (reason,) = objected(workspace, PLAN, after_three(FULL), resumed=False)
     assert "safety.maxDeletePercent is 20, of 22 managed" in reason.sentence
 
 
 def test_what_the_run_itself_deleted_does_not_stop_its_resume(workspace: Workspace) -> None:
-    assert limits(workspace, resumed=True)(PLAN, after_three(FULL)) == ()
+    assert objected(workspace, PLAN, after_three(FULL), resumed=True) == ()
 
 
 @pytest.mark.parametrize("resumed", [True, False])
 def test_limits_that_were_lowered_since_count(resumed: bool, workspace: Workspace) -> None:
     strict = replace(workspace, safety=replace(workspace.safety, max_deletes=4))
-    (reason,) = limits(strict, resumed=resumed)(PLAN, FULL)
+    (reason,) = objected(strict, PLAN, FULL, resumed=resumed)
     assert "safety.maxDeletes is 4" in reason.sentence
 
 
 def test_what_the_plan_was_allowed_counts(workspace: Workspace) -> None:
     allowed: Plan = replace(PLAN, allow_deletes={"Acl": 5})
     strict = replace(workspace, safety=replace(workspace.safety, max_deletes=4))
-    assert limits(strict, resumed=False)(allowed, FULL) == ()
+    assert objected(strict, allowed, FULL, resumed=False) == ()

@@ -46,11 +46,10 @@ from kgitops.model.registry import Owner
 from kgitops.model.topic_configs import is_throttle
 from kgitops.model.topics import Assignment, TopicState
 from kgitops.plan.plan import Action, Plan
-from kgitops.workflow import export_notes
+from kgitops.workflow import export_notes, pipeline
 from kgitops.workflow.clusters import ChosenCluster
 from kgitops.workflow.export import Export, export_manifests
 from kgitops.workflow.export_check import write_checked
-from kgitops.workflow.pipeline import load_desired
 from kgitops.workflow.selection import Selection, Workspace
 
 PAYMENTS = Project(name=PROJECT, uid=UID)
@@ -82,7 +81,8 @@ def exported(state: ClusterState, folder: Path, project: Project = PAYMENTS) -> 
 
 def loaded(folder: Path, project: Project = PAYMENTS) -> DesiredState:
     """The manifests in the folder, as the whole project."""
-    return load_desired(a_workspace(folder, project))
+    with pipeline.loaded(a_workspace(folder, project)) as declared:
+        return declared.desired
 
 
 def plan_of_export(state: ClusterState, folder: Path, project: Project = PAYMENTS) -> Plan:
