@@ -36,6 +36,21 @@ def ask(
     broker_configs: Mapping[str, str] | None,
 ) -> Asked:
     """The request with everything that policies may know of it."""
+    address, name = _address_and_name(request)
+    return Asked(
+        api=api_name(request),
+        address=address,
+        name=name,
+        request=_metadata(request, principal, world, broker_configs or {}),
+    )
+
+
+def address_of(request: wire.Request) -> str:
+    """The address of what the request is about."""
+    return _address_and_name(request)[0]
+
+
+def _address_and_name(request: wire.Request) -> tuple[str, str]:
     match request:
         case (
             wire.CreateTopicRequest()
@@ -43,22 +58,16 @@ def ask(
             | wire.DeleteTopicRequest()
             | wire.DeleteRecordsRequest()
         ):
-            address, name = topic_address(request.topic), request.topic
+            return topic_address(request.topic), request.topic
         case wire.CreateAclRequest() | wire.DeleteAclRequest():
-            address, name = acl_address(request.binding), request.binding.resource_name
+            return acl_address(request.binding), request.binding.resource_name
         case wire.AlterClientQuotaRequest():
             address = quota_address(request.entity)
-            name = address.partition("/")[2]
+            return address, address.partition("/")[2]
         case wire.AlterBrokerRequest():
-            address, name = broker_address(request.broker), str(request.broker)
+            return broker_address(request.broker), str(request.broker)
         case _:
             assert_never(request)
-    return Asked(
-        api=api_name(request),
-        address=address,
-        name=name,
-        request=_metadata(request, principal, world, broker_configs or {}),
-    )
 
 
 def _metadata(

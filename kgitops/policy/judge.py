@@ -24,6 +24,10 @@ _NONE: Mapping[int, str] = {}
 _log = logging.getLogger(__name__)
 
 
+class PolicyFailure(Exception):  # noqa: N818 (it says of a policy that it failed)
+    """What a rule raises that can tell itself why it can't judge; shown as it is."""
+
+
 class Judge:
     """Implements ``judging.Judging`` in this process, with no limit on time or memory."""
 
@@ -135,6 +139,8 @@ class Judge:
 
     def _failure(self, rule: Rule, asked: Asked, error: BaseException) -> Ruling:
         """A policy may raise anything, and then it denies (P201-67)."""
+        if isinstance(error, PolicyFailure):
+            return crash(rule, str(error))
         _log.info("the policy %s failed on %s", rule.name, asked.address, exc_info=error)
         return crash(
             rule,

@@ -9,25 +9,14 @@ from types import ModuleType
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
 from kgitops.policy.importing import import_from, line_of
-from kgitops.policy.interfaces import (
-    AclManagementPolicy,
-    BrokerManagementPolicy,
-    ClientQuotaManagementPolicy,
-    Configurable,
-    TopicManagementPolicy,
-)
+from kgitops.policy.interfaces import Configurable
 from kgitops.policy.interrupts import is_interrupt
-from kgitops.policy.python_rule import PythonRule
+from kgitops.policy.python_rule import METHODS, PythonRule
 from kgitops.policy.rule import Rule
 from kgitops.policy.rules import CelPolicy, Level, Policy, PythonPolicy
 from kgitops.policy.telling import told
 
-INTERFACES: tuple[type[Configurable], ...] = (
-    TopicManagementPolicy,
-    BrokerManagementPolicy,
-    AclManagementPolicy,
-    ClientQuotaManagementPolicy,
-)
+INTERFACES = tuple(dict.fromkeys(interface for interface, _ in METHODS.values()))
 
 _CLASS = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*)")
 _FORM = "write class as module:Class, for example policies.naming:TeamPrefix"

@@ -2,15 +2,22 @@
 
 from kgitops.policy.judge import Judge
 from kgitops.policy.judging import Judging
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import Bundle
+from kgitops.policy.rules import Bundle, Level
 
 
 def open_judging(bundle: Bundle) -> Judging:
-    """Who judges by ``bundle``; close it at the end.
+    """Who judges by ``bundle``, in a process of its own that starts at once; close it at the end.
+
+    Its first ``begin`` waits until the policies are loaded, and raises FindingsError with all that
+    is wrong with them. Where no policy is on there is no process, and everything passes.
 
     Raises:
-        FindingsError: a policy can't be loaded.
+        KgitopsError: the process can't be started.
     """
+    policies = [policy for policy in bundle.policies if policy.level is not Level.OFF]
+    if not policies:
+        return Judge(())
+    from kgitops.policy.worker.session import WorkerJudging  # noqa: PLC0415 (only where it is used)
+
     waivers = [waiver for waiver in bundle.waivers if waiver.expires >= bundle.today]
-    return Judge(load_rules(bundle.policies), waivers)
+    return WorkerJudging(policies, waivers)

@@ -1,0 +1,31 @@
+"""Where the worker is, in memory that both processes see: it is read even if the worker hangs."""
+
+import mmap
+from collections.abc import MutableSequence
+
+BYTES = 16
+NOBODY = -1
+"""No policy is at work."""
+
+
+class Marks:
+    """Two numbers: which request is judged and, in ``at_work[0]``, which policy judges it."""
+
+    def __init__(self, file: int) -> None:
+        """Share the memory of this file, which is ``BYTES`` long."""
+        self._cells = memoryview(mmap.mmap(file, BYTES)).cast("q")
+        # mypy doesn't know that a view cast to numbers holds numbers.
+        self.at_work: MutableSequence[int] = self._cells[1:]  # type: ignore[assignment]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The request's number and the policy's index, or NOBODY."""
+        return self._cells[0], self._cells[1]
+
+    def at_request(self, number: int) -> None:
+        """This request is judged from now on."""
+        self._cells[0] = number
+
+    def at_nothing(self) -> None:
+        """No policy is at work."""
+        self._cells[1] = NOBODY

@@ -1,0 +1,169 @@
+"""The worker as its parent holds it: started, told, listened to with a limit, and killed."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from typing import Any
+
+from kgitops.model.errors import KgitopsError
+from kgitops.policy.worker.limits import Limits
+from kgitops.policy.worker.marks import BYTES, NOBODY, Marks
+from kgitops.policy.worker.messages import HEADER, OUT_OF_MEMORY, Message, to_bytes
+
+# The worker finds the modules that this process would find, whatever folder it is started in.
+_PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[3:]; "
+    "from kgitops.policy.worker.serving import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
+)
+_MOST_BYTES = 256 << 20  # what claims to be a longer answer is none
+_ENDED_S = 1.0
+
+
+class Breach(Exception):  # noqa: N818 (of the limits)
+    """The worker took too long or too much, or is gone; ``policy`` was at work, or NOBODY.
+
+    ``what`` continues a sentence about that policy; ``request`` is the number of the request.
+    """
+
+    def __init__(self, what: str, place: tuple[int, int]) -> None:
+        super().__init__(what)
+        self.what = what
+        self.request, self.policy = place
+
+
+class Process:
+    """One worker process; once it raised ``Breach``, kill it."""
+
+    def __init__(self, limits: Limits) -> None:
+        """Start it; it works while its parent does other things.
+
+        Raises:
+            KgitopsError: the system doesn't let it start.
+        """
+        self._limits = limits
+        self._unsent: deque[memoryview] = deque()
+        self._read = bytearray()
+        self._killed = False
+        with tempfile.TemporaryFile() as file:
+            file.truncate(BYTES)
+            self._marks = Marks(file.fileno())
+            self._marks.at_nothing()
+            words = [_PROGRAM, str(file.fileno()), str(os.getpid()), *sys.path]
+            try:
+                self._child = subprocess.Popen(  # noqa: S603 (Python itself)
+                    [sys.executable, "-P", "-c", *words],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    bufsize=0,
+                    pass_fds=[file.fileno()],
+                    start_new_session=True,  # an interrupt at the terminal isn't for it
+                )
+            except OSError as error:
+                raise KgitopsError(
+                    f"the process that runs the policies can't be started: {error}; free memory or "
+                    "processes and run again"
+                ) from error
+        assert self._child.stdin is not None  # noqa: S101 (for mypy)
+        assert self._child.stdout is not None  # noqa: S101 (for mypy)
+        self._to, self._from = self._child.stdin.fileno(), self._child.stdout.fileno()
+        os.set_blocking(self._to, False)
+        self._events = select.poll()
+        self._events.register(self._from, select.POLLIN)
+
+    def send(self, message: Message) -> None:
+        """Tell it; what the pipe can't take now is sent while an answer is awaited."""
+        self._unsent.append(memoryview(to_bytes(message)))
+        self._write()
+
+    def answer(self, seconds: float) -> Any:  # noqa: ANN401 (any JSON)
+        """Its next answer; a policy may be at work for ``seconds`` on one request.
+
+        Raises:
+            Breach: it took longer, ended, or wrote nonsense.
+        """
+        place, since = self._marks.place, time.monotonic()
+        while (answer := self._next()) is None:
+            limit = self._limits.idle_seconds if place[1] == NOBODY else seconds
+            left = since + limit - time.monotonic()
+            if left <= 0:
+                raise Breach(f"took longer than {limit:g} s", place)
+            if self._unsent:
+                self._events.register(self._to, select.POLLOUT)
+            ready = self._events.poll(min(left, 1.0) * 1000)
+            if self._unsent:
+                self._events.unregister(self._to)
+                self._write()
+            if any(file == self._from for file, _ in ready):
+                self._receive()
+            if self._marks.place != place:
+                place, since = self._marks.place, time.monotonic()
+        return answer
+
+    def nonsense(self) -> Breach:
+        """To raise where an answer isn't one."""
+        return Breach("wrote into the answers of its process", self._marks.place)
+
+    def kill(self) -> None:
+        """End it and what it started, at once; a second time does nothing."""
+        if self._killed:
+            return
+        self._killed = True
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe:
+                pipe.close()
+
+    def _write(self) -> None:
+        while self._unsent:
+            try:
+                written = os.write(self._to, self._unsent[0])
+            except BlockingIOError:
+                return
+            except BrokenPipeError:  # it is gone, as the end of its answers will show
+                self._unsent.clear()
+                return
+            if written < len(self._unsent[0]):
+                self._unsent[0] = self._unsent[0][written:]
+            else:
+                self._unsent.popleft()
+
+    def _receive(self) -> None:
+        read = os.read(self._from, 1 << 20)
+        if not read:
+            raise Breach(self._how_it_ended(), self._marks.place)
+        self._read += read
+
+    def _next(self) -> Any:  # noqa: ANN401 (any JSON)
+        if len(self._read) < HEADER.size:
+            return None
+        (size,) = HEADER.unpack_from(self._read)
+        if size > _MOST_BYTES:
+            raise self.nonsense()
+        end = HEADER.size + size
+        if len(self._read) < end:
+            return None
+        try:
+            answer = json.loads(self._read[HEADER.size : end])
+        except (ValueError, RecursionError) as error:
+            raise self.nonsense() from error
+        del self._read[:end]
+        return answer
+
+    def _how_it_ended(self) -> str:
+        try:
+            status = self._child.wait(_ENDED_S)
+        except subprocess.TimeoutExpired:
+            return "closed the files of its process"
+        if status == OUT_OF_MEMORY:
+            return f"took more than {self._limits.memory >> 20:,} MiB of memory"
+        how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+        return f"ended its process ({how})"

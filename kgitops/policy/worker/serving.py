@@ -1,0 +1,191 @@
+"""The worker's own side: reads messages, lets the policies judge, writes answers.
+
+Whatever goes wrong outside of a policy ends the process. The other side sees that, and the marks
+tell it which policy was at work.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Sequence
+
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import FindingsError
+from kgitops.policy.asked import Asked
+from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.judge import Judge, PolicyFailure
+from kgitops.policy.judgement import Ruling
+from kgitops.policy.loading import load_rules
+from kgitops.policy.rule import Rule
+from kgitops.policy.rules import Policy
+from kgitops.policy.violation import Violation
+from kgitops.policy.worker.answers import Answers, written_findings
+from kgitops.policy.worker.becoming import (
+    leave_no_core,
+    live_no_longer_than,
+    log_everything,
+    take_pipes,
+)
+from kgitops.policy.worker.marks import Marks
+from kgitops.policy.worker.memory import lift_limit, limit_memory
+from kgitops.policy.worker.messages import (
+    HEADER,
+    OUT_OF_MEMORY,
+    Begin,
+    BrokerConfigs,
+    Load,
+    Message,
+    Work,
+    from_bytes,
+)
+
+_NONE: dict[int, str] = {}
+_log = logging.getLogger(__name__)
+
+
+def serve(marks_file: int, parent: int) -> None:
+    """Do what the parent says until it is done, or gone."""
+    messages, answers = take_pipes()
+    live_no_longer_than(parent)
+    leave_no_core()
+    try:
+        Worker(Marks(marks_file), messages, answers).run()
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
+    except BaseException:  # noqa: BLE001 (a policy's thread or alarm may raise anything here)
+        _log.info("the worker broke", exc_info=True)
+        os._exit(1)
+    # Without waiting for threads that policies left behind.
+    os._exit(0)
+
+
+class Worker:
+    """Reads and writes by file descriptor, as policies may close what Python holds."""
+
+    def __init__(self, marks: Marks, messages: int, answers: int) -> None:
+        self._marks = marks
+        self._messages = messages
+        self._answers = answers
+        self._state: ClusterState | None = None
+        self._broker_configs = BrokerConfigs(None)
+
+    def run(self) -> None:
+        """Load, then judge until told to close; with the parent gone, close all the same."""
+        load = self._receive()
+        if not isinstance(load, Load):
+            return
+        if load.verbose:
+            log_everything()
+        limit_memory(load.memory)
+        judge = self._load(load)
+        if judge is None:
+            return
+        while True:
+            match self._receive():
+                case Work() as work:
+                    self._work(judge, work)
+                case Begin() as begin:
+                    # A large state is not the policies' doing.
+                    lift_limit()
+                    self._begin(judge, begin)
+                    limit_memory(load.memory)
+                case BrokerConfigs() as configs:
+                    self._broker_configs = configs
+                case _:
+                    judge.close()
+                    self._send(["closed"])
+                    return
+
+    def _load(self, load: Load) -> Judge | None:
+        at_work = self._marks.at_work
+        order = iter(range(len(load.policies)))
+
+        def mark(_: Policy) -> None:
+            at_work[0] = next(order)
+
+        try:
+            rules = load_rules(load.policies, before=mark)
+        except FindingsError as error:
+            self._send(["loaded", written_findings(error.findings)])
+            return None
+        self._marks.at_nothing()
+        self._send(["loaded", []])
+        self._writing = Answers(load.policies, load.waivers)
+        heeded = [
+            _Banned(rule, load.banned[index]) if index in load.banned else rule
+            for index, rule in enumerate(rules)
+        ]
+        return _Judge(heeded, load.waivers, at_work=at_work)
+
+    def _begin(self, judge: Judge, begin: Begin) -> None:
+        self._state = begin.state or self._state
+        if self._state is not None:
+            judge.begin(self._state, principal=begin.principal)
+
+    def _work(self, judge: Judge, work: Work) -> None:
+        for request in work.accepted:
+            judge.accept(request)
+        written = []
+        for number, request in enumerate(work.requests, work.first):
+            self._marks.at_request(number)
+            judgement = judge.judge(
+                request,
+                broker_configs=self._broker_configs.configs,
+                failed=work.failed.get(number, _NONE),
+            )
+            if work.accepting and not judgement.stops:
+                judge.accept(request)
+            written.append(self._writing.written(judgement))
+        self._send(["judged", work.first, written])
+        self._marks.at_nothing()
+
+    def _receive(self) -> Message | None:
+        """The next message; None where the parent has closed its end."""
+        header = self._read(HEADER.size)
+        if len(header) < HEADER.size:
+            return None
+        (size,) = HEADER.unpack(header)
+        return from_bytes(self._read(size))
+
+    def _read(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            part = os.read(self._messages, size - len(parts))
+            if not part:
+                break
+            parts += part
+        return bytes(parts)
+
+    def _send(self, answer: object) -> None:
+        body = json.dumps(answer, separators=(",", ":")).encode()
+        rest = memoryview(HEADER.pack(len(body)) + body)
+        while rest:
+            rest = rest[os.write(self._answers, rest) :]
+
+
+class _Judge(Judge):
+    """Where memory has run out nothing can be trusted to go on."""
+
+    def _failure(self, rule: Rule, asked: Asked, error: BaseException) -> Ruling:
+        if isinstance(error, MemoryError):
+            raise error
+        return super()._failure(rule, asked, error)
+
+
+class _Banned:
+    """A policy that broke its limits too often: it is not asked any more."""
+
+    def __init__(self, rule: Rule, words: str) -> None:
+        self.name = rule.name
+        self.level = rule.level
+        self.judges = rule.judges
+        self.close = rule.close
+        self._words = words
+
+    def check(self, asked: Asked, cluster: PolicyClusterState) -> Sequence[Violation]:  # noqa: ARG002
+        """Deny.
+
+        Raises:
+            PolicyFailure: always.
+        """
+        raise PolicyFailure(self._words)

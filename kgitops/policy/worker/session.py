@@ -1,0 +1,256 @@
+"""Judges in a worker process; a policy that breaks its limits denies, and the rest goes on."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NoReturn
+
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import FindingsError, KgitopsError
+from kgitops.model.requests import Request
+from kgitops.model.source import Finding
+from kgitops.policy.asked import address_of
+from kgitops.policy.judgement import Judgement
+from kgitops.policy.principal import Principal
+from kgitops.policy.rules import Policy, Waiver
+from kgitops.policy.worker.answers import Answers, read_findings
+from kgitops.policy.worker.limits import Limits
+from kgitops.policy.worker.marks import NOBODY
+from kgitops.policy.worker.memory import ENFORCED
+from kgitops.policy.worker.messages import Begin, BrokerConfigs, Close, Load, Work
+from kgitops.policy.worker.process import Breach, Process
+
+_BATCH = 200
+_ON_THEIR_WAY = 4 * _BATCH
+_log = logging.getLogger(__name__)
+
+
+class WorkerJudging:
+    """Implements ``judging.Judging``; the process starts at once and loads the policies.
+
+    It serves one thread at a time. After a process that was stopped comes another, which loads the
+    policies anew and is told what the first one knew of the cluster.
+    """
+
+    def __init__(
+        self,
+        policies: Sequence[Policy],
+        waivers: Sequence[Waiver] = (),
+        limits: Limits = Limits(),  # noqa: B008 (it is a value)
+    ) -> None:
+        """Take policies that aren't off, and the waivers that hold today.
+
+        Raises:
+            KgitopsError: the process can't be started.
+        """
+        self._policies = tuple(policies)
+        self._waivers = tuple(waivers)
+        self._limits = limits
+        self._answers = Answers(self._policies, self._waivers)
+        self._breaches: Counter[int] = Counter()
+        self._banned: dict[int, str] = {}
+        self._asked = 0  # how many requests so far: the number of the next one
+        self._closed = False
+        if not ENFORCED:
+            _log.info("the memory of policies is not limited on this system")
+        self._start()
+
+    def begin(self, state: ClusterState, *, principal: str) -> None:
+        """Judge from now on for ``principal``, on ``state``.
+
+        Raises:
+            FindingsError: a policy can't be loaded.
+            KgitopsError: the process failed, and no policy is to blame.
+        """
+        Principal.parse(principal)
+        self._state, self._principal = state, principal
+        self._accepted: list[Request] = []
+        self._show()
+
+    def judge(
+        self, request: Request, *, broker_configs: Mapping[str, str] | None = None
+    ) -> Judgement:
+        """What the policies say of ``request``; errors as of ``begin``."""
+        return self._judged([request], broker_configs, accepting=False)[0]
+
+    def accept(self, request: Request) -> None:
+        """``request`` is going to be carried out; the process is told with what comes next."""
+        self._accepted.append(request)
+
+    def judge_all(self, requests: Sequence[Request]) -> Sequence[Judgement]:
+        """Judge one after another, and accept each that nothing stops; errors as of ``begin``."""
+        return self._judged(requests, None, accepting=True)
+
+    def close(self) -> None:
+        """Close the policies, once, if they have ever been asked; what hangs is killed."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self._loaded:
+                self._process.send(Close())
+                # After an interrupt there may be answers that nobody waited for.
+                while self._process.answer(self._limits.closing_seconds) != ["closed"]:
+                    pass
+        except Breach as breach:
+            _log.warning("%s %s while it was closed", self._who(breach), breach.what)
+        finally:
+            self._process.kill()
+
+    # The process
+
+    def _start(self) -> None:
+        self._process = Process(self._limits)
+        self._loaded = False
+        self._shown: ClusterState | None = None
+        self._configs: Mapping[str, str] | None = None
+        self._process.send(
+            Load(
+                policies=self._policies,
+                waivers=self._waivers,
+                banned=self._banned,
+                memory=self._limits.memory,
+                verbose=_log.isEnabledFor(logging.DEBUG),
+            )
+        )
+
+    def _wait_until_loaded(self) -> None:
+        try:
+            findings = read_findings(self._process.answer(self._limits.loading_seconds)[1])
+        except Breach as breach:
+            if breach.policy == NOBODY:
+                self._give_up(breach)
+            policy = self._policies[breach.policy]
+            problem = f"the policy {policy.name} can't be loaded: it {breach.what}"
+            findings = [Finding(source=policy.source, problem=problem, advice="correct it")]
+        if findings:
+            self._process.kill()
+            raise FindingsError(findings)
+        self._loaded = True
+
+    def _show(self) -> None:
+        """Let the process judge on the state and what was accepted since."""
+        if not self._loaded:
+            self._wait_until_loaded()
+        known = self._shown is self._state
+        self._process.send(Begin(None if known else self._state, self._principal))
+        self._shown = self._state
+        self._told = 0
+        self._in_step = True
+
+    # Judging
+
+    def _judged(
+        self,
+        requests: Sequence[Request],
+        broker_configs: Mapping[str, str] | None,
+        *,
+        accepting: bool,
+    ) -> list[Judgement]:
+        first = self._asked
+        self._asked += len(requests)
+        judged: list[Judgement] = []
+        failed: dict[int, dict[int, str]] = {}
+        while len(judged) < len(requests):
+            if not self._in_step:
+                self._show()
+            self._in_step = False  # until all that is sent is answered
+            try:
+                self._tell(broker_configs)
+                for judgement in self._answered(requests, len(judged), first, failed, accepting):
+                    if accepting and not judgement.stops:
+                        self._accepted.append(requests[len(judged)])
+                        self._told += 1
+                    judged.append(judgement)
+                self._in_step = True
+            except Breach as breach:
+                self._blame(breach, requests, first, failed)
+                self._process.kill()
+                self._start()
+        return judged
+
+    def _tell(self, broker_configs: Mapping[str, str] | None) -> None:
+        if broker_configs != self._configs:
+            self._configs = None if broker_configs is None else dict(broker_configs)
+            self._process.send(BrokerConfigs(self._configs))
+
+    def _answered(
+        self,
+        requests: Sequence[Request],
+        done: int,
+        first: int,
+        failed: Mapping[int, Mapping[int, str]],
+        accepting: bool,
+    ) -> Iterator[Judgement]:
+        """The judgements from ``done`` on; while some are made, more requests are on their way."""
+        sent = done
+        while done < len(requests):
+            while sent < len(requests) and sent - done < _ON_THEIR_WAY:
+                batch = requests[sent : sent + _BATCH]
+                self._process.send(
+                    Work(
+                        first=first + sent,
+                        accepted=self._accepted[self._told :],
+                        requests=batch,
+                        accepting=accepting,
+                        failed=failed,
+                    )
+                )
+                self._told = len(self._accepted)
+                sent += len(batch)
+            for judgement in self._received(first + done):
+                yield judgement
+                done += 1
+
+    def _received(self, number: int) -> Sequence[Judgement]:
+        """The next answer, which begins with the judgement on the request of this number."""
+        while True:
+            answer = self._process.answer(self._limits.seconds)
+            try:
+                kind, first, written = answer
+                if kind == "judged" and first < number:
+                    continue  # of a call that was interrupted
+                if kind == "judged" and first == number:
+                    return [self._answers.read(item) for item in written]
+            except (TypeError, ValueError, IndexError):
+                pass
+            raise self._process.nonsense()
+
+    # What goes wrong
+
+    def _blame(
+        self,
+        breach: Breach,
+        requests: Sequence[Request],
+        first: int,
+        failed: dict[int, dict[int, str]],
+    ) -> None:
+        """The policy at work denies that request, and after too many breaches all requests."""
+        index, position = breach.policy, breach.request - first
+        if not (0 <= index < len(self._policies) and 0 <= position < len(requests)):
+            self._give_up(breach)
+        self._breaches[index] += 1
+        if self._breaches.total() > self._limits.breaches * len(self._policies):
+            self._give_up(breach)
+        words = (
+            f"{self._who(breach)} {breach.what} while it judged {address_of(requests[position])}"
+        )
+        _log.info("%s", words)
+        failed.setdefault(breach.request, {})[index] = f"{words}, so it denies; correct the policy"
+        if self._breaches[index] >= self._limits.breaches:
+            self._banned[index] = (
+                f"{self._who(breach)} broke its limits {self._breaches[index]} times in this run "
+                "and is not asked any more, so it denies; correct the policy"
+            )
+
+    def _give_up(self, breach: Breach) -> NoReturn:
+        self._process.kill()
+        raise KgitopsError(
+            f"the process that runs the policies {breach.what}; look for a policy that starts "
+            "threads or processes, and run with --log debug to see more"
+        )
+
+    def _who(self, breach: Breach) -> str:
+        if 0 <= breach.policy < len(self._policies):
+            return f"the policy {self._policies[breach.policy].name}"
+        return "the process that runs the policies"
