@@ -75,6 +75,10 @@ class ClusterState:
         """
         return self._world.partitions(prefix)
 
+    def topic_count(self) -> int:
+        """How many topics there are, internal ones left out; it costs nothing to ask again."""
+        return self._world.topic_count
+
     def default_configs(self) -> Mapping[str, str]:
         """What a topic gets where it sets nothing: Kafka's defaults, overlaid by the brokers'."""
         if self._defaults is None:

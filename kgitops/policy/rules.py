@@ -57,7 +57,8 @@ class NamedExpression:
 class Validation:
     """What must be true, in CEL; ``field`` says which part of the object is wrong where it is not.
 
-    ``message`` or, computed, ``message_expression`` is what the user is told.
+    ``message`` or, computed, ``message_expression`` is what the user is told. ``source`` is where
+    the expression stands, ``message_source`` where the message's does.
     """
 
     expression: str
@@ -65,6 +66,7 @@ class Validation:
     message_expression: str | None = None
     field: str | None = None
     source: Source | None = None
+    message_source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ class World:
         self.quotas: dict[ClientQuotaEntity, Mapping[str, float]] = {
             entity: held.quotas for entity, held in state.quotas.items()
         }
+        self.topic_count = sum(not topic.internal for topic in self.topics.values())
         # Partitions by prefix of a topic's name, for the prefixes that were asked for.
         self._partitions: dict[str, int] = {}
         self.version = 0
@@ -80,6 +81,7 @@ class World:
     def _count(self, topic: TopicState, sign: int) -> None:
         if topic.internal:
             return
+        self.topic_count += sign
         for prefix in self._partitions:
             if topic.name.startswith(prefix):
                 self._partitions[prefix] += sign * topic.num_partitions

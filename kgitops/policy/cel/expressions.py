@@ -1,0 +1,166 @@
+"""The text of an expression to its tree, with the policy's variables in their places."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgitops.policy.cel.engine import CompileError, compile_expression, evaluate
+from kgitops.policy.cel.functions import KEYS, LENGTH, UNITS
+from kgitops.policy.cel.nodes import (
+    Call,
+    Chain,
+    ListOf,
+    Literal,
+    Name,
+    Node,
+    Select,
+    children,
+    depth,
+    replaced,
+    text_of,
+    walk,
+)
+from kgitops.policy.cel.parser import MAX_DEPTH, parse, too_deep
+from kgitops.policy.cel.tokens import RESERVED, SyntaxProblem
+from kgitops.policy.cel.types import Kind, Type
+from kgitops.policy.cel.variables import VARIABLES
+
+MAX_SIZE = 2_000
+MAX_COST = 1_000_000
+_GUESSED_SIZE = 50
+_COUNTED = (Kind.LIST, Kind.MAP, Kind.RECORD)
+_IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An expression with the policy's variables in their places; ``size`` counts its nodes."""
+
+    root: Node
+    size: int
+
+
+class UnknownVariable(Exception):  # noqa: N818 (a finding is made of it)
+    """An expression names a variable that the policy does not define before it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def name_problem(name: str) -> str | None:
+    """Why a variable of a policy can't be called so; None where it can."""
+    if _IDENTIFIER.fullmatch(name) and name not in RESERVED | {"true", "false", "null", "in"}:
+        return None
+    return f"{name!r} can't be the name of a variable"
+
+
+def read_expression(text: str, variables: Mapping[str, Tree]) -> Tree:
+    """The tree of ``text``.
+
+    A variable stands for its expression, evaluated where it is used and nowhere else, as in
+    Kubernetes. Names can't be caught: no loop's item may be called like what a variable reads.
+
+    Raises:
+        SyntaxProblem: it is no CEL, or too much of it.
+        UnknownVariable: it names one that is not in ``variables``.
+    """
+    root = parse(text)
+    try:
+        compile_expression(text)
+    except CompileError as error:
+        raise SyntaxProblem(str(error)) from error
+    size = 0
+    for node in walk(root):
+        used = _used(node)
+        if used is not None and used not in variables:
+            raise UnknownVariable(used)
+        size += 1 if used is None else variables[used].size
+        if isinstance(node, Call) and node.function == "has" and _used(node.arguments[0]):
+            raise SyntaxProblem("has() asks for a field, not for a variable of the policy")
+    if size > MAX_SIZE:
+        raise SyntaxProblem(
+            f"with its variables in their places the expression has {size} parts, "
+            f"more than {MAX_SIZE}",
+            "use fewer variables in one another",
+        )
+    root = replaced(root, lambda old, new: variables[name].root if (name := _used(old)) else new)
+    if depth(root) > MAX_DEPTH:
+        raise too_deep()
+    if cost(root) > MAX_COST:
+        raise SyntaxProblem(
+            "its loops in loops could take too long", "loop over less, or split the expression"
+        )
+    return Tree(root, size)
+
+
+def used_variables(text: str) -> frozenset[str]:
+    """The policy's variables that a text names; none where it is no CEL."""
+    try:
+        return frozenset(name for node in walk(parse(text)) if (name := _used(node)))
+    except SyntaxProblem:
+        return frozenset()
+
+
+def _used(node: Node) -> str | None:
+    match node:
+        case Select(operand=Name(name=prefix), field=field) if prefix == VARIABLES:
+            return field
+        case _:
+            return None
+
+
+def cost(node: Node) -> int:
+    """About how many steps an evaluation takes, lists of unknown size taken as 50 long."""
+    if isinstance(node, Call) and node.loop_name is not None and node.target is not None:
+        body = sum(map(cost, node.arguments[1:]))
+        return 1 + cost(node.target) + _length(node.target) * body
+    return 1 + sum(map(cost, children(node)))
+
+
+def _length(node: Node) -> int:
+    match node:
+        case ListOf(items=items):
+            return len(items)
+        case Call(function="map" | "filter", target=Node() as target):
+            return _length(target)
+        case Chain(operands=operands):
+            return sum(map(_length, operands))
+        case _:
+            return _GUESSED_SIZE
+
+
+def program_text(root: Node, types: list[Mapping[Node, Type]]) -> tuple[Node, str]:
+    """The tree that the library is given, and its text; ``types`` once for each kind of request.
+
+    Loops over maps go in the order of their keys, size() counts characters, and durations and
+    byte sizes that are written out are numbers already.
+    """
+
+    def change(old: Node, new: Node) -> Node:
+        if not isinstance(new, Call) or not isinstance(old, Call):
+            return new
+        if old.loop_name is not None and new.target is not None:
+            if all(_kind(found, old.target) is Kind.LIST for found in types):
+                return new
+            keys = Call(new.start, new.end, None, KEYS, (new.target,))
+            return Call(new.start, new.end, keys, new.function, new.arguments)
+        if new.function == "size":
+            was = old.arguments[0] if old.target is None else old.target
+            if all(_kind(found, was) in _COUNTED for found in types):
+                return new
+            measured = new.arguments[0] if new.target is None else new.target
+            return Call(new.start, new.end, None, LENGTH, (measured,))
+        if new.function in UNITS and isinstance(new.arguments[0], Literal):
+            value = evaluate(compile_expression(new.arguments[0].text), None)
+            number = UNITS[new.function](str(value))
+            return Literal(new.start, new.end, "int", str(number))
+        return new
+
+    made = replaced(root, change)
+    return made, text_of(made)
+
+
+def _kind(types: Mapping[Node, Type], node: Node | None) -> Kind:
+    found = types.get(node) if node is not None else None
+    return Kind.ANY if found is None else found.kind

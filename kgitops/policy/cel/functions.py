@@ -1,0 +1,170 @@
+"""The functions that expressions may call: CEL's own that are taken over, and kgitops'."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from kgitops.policy.cel.types import (
+    ANY,
+    BOOL,
+    DOUBLE,
+    INT,
+    STRING,
+    Type,
+    list_of,
+    map_of,
+)
+from kgitops.policy.cluster_state import ClusterState
+from kgitops.policy.units import byte_size, duration_ms
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """``form`` is how it is called, ``takes`` what it may be given; a method has a target.
+
+    Every parameter after the first, or after a method's target, is text.
+    """
+
+    name: str
+    form: str
+    doc: str
+    takes: tuple[Type, ...]
+    gives: Type
+    method: bool = False
+    parameters: int = 1
+
+    def is_called(self, *, method: bool, arguments: int) -> bool:
+        """Whether it may be called so; size() may be called both ways."""
+        if self.name == "size":
+            return arguments == (0 if method else 1)
+        return method is self.method and arguments == self.parameters
+
+
+def _method(name: str, doc: str) -> Function:
+    form = f"TEXT.{name}('…')"
+    return Function(name=name, form=form, doc=doc, takes=(STRING,), gives=BOOL, method=True)
+
+
+def _convert(name: str, doc: str, takes: tuple[Type, ...], gives: Type) -> Function:
+    return Function(name=name, form=f"{name}(VALUE)", doc=doc, takes=takes, gives=gives)
+
+
+_FUNCTIONS = (
+    Function(
+        name="size",
+        form="size(VALUE)",
+        doc="How many characters text has, how many items a list, how many keys a map; "
+        "also VALUE.size().",
+        takes=(STRING, list_of(ANY), map_of(ANY, ANY)),
+        gives=INT,
+    ),
+    _convert("int", "Text or a number as a whole number.", (STRING, INT, DOUBLE), INT),
+    _convert("double", "Text or a number as a double.", (STRING, INT, DOUBLE), DOUBLE),
+    _convert("string", "A number as text.", (INT, DOUBLE, STRING), STRING),
+    _method("startsWith", "Whether the text begins so."),
+    _method("endsWith", "Whether the text ends so."),
+    _method("contains", "Whether the text holds the other."),
+    _method(
+        "matches",
+        "Whether the regular expression (RE2's) is found anywhere in the text; ^ and $ bind it.",
+    ),
+    Function(
+        name="durationMs",
+        form="durationMs('7d')",
+        doc="Milliseconds of a duration such as 7d, 12h or 1h30m.",
+        takes=(STRING,),
+        gives=INT,
+    ),
+    Function(
+        name="byteSize",
+        form="byteSize('1GiB')",
+        doc="Bytes of a size such as 1GiB, 512MB or 10KiB.",
+        takes=(STRING,),
+        gives=INT,
+    ),
+    Function(
+        name="partitions",
+        form="partitions('payments.')",
+        doc="How many partitions the topics have whose names begin so, before the request; "
+        "internal topics left out.",
+        takes=(STRING,),
+        gives=INT,
+    ),
+    Function(
+        name="topicExists",
+        form="topicExists('NAME')",
+        doc="Whether the topic exists before the request.",
+        takes=(STRING,),
+        gives=BOOL,
+    ),
+)
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType({one.name: one for one in _FUNCTIONS})
+
+UNITS: Mapping[str, Callable[[str], int]] = MappingProxyType(
+    {"durationMs": duration_ms, "byteSize": byte_size}
+)
+"""Functions of their argument alone: what is written out is computed when the policy is loaded."""
+
+KEYS, LENGTH = "__keys", "__size"
+"""What stands in for a loop over a map and for size(): the library's own go over a map in chance
+order, which may not show in a message, and count the bytes of a text."""
+
+OTHERS: Mapping[str, str] = MappingProxyType(
+    {
+        "duration": "durationMs('7d') gives milliseconds",
+        "timestamp": "policies know no time: the same plan must be judged the same tomorrow",
+        "now": "policies know no time: the same plan must be judged the same tomorrow",
+        "quantity": "byteSize('1GiB') gives bytes",
+        "bool": "compare the text: configs['preallocate'] == 'true'",
+        "uint": "use int()",
+        "bytes": "use size() or text itself",
+        "len": "use size()",
+        "length": "use size()",
+        "count": "use size(), after filter() if need be",
+        "str": "use string()",
+        "float": "use double()",
+        "lower": "Kafka's names keep their case; write matches('(?i)…') to pass over it",
+        "lowerAscii": "write matches('(?i)…') to pass over case",
+        "upperAscii": "write matches('(?i)…') to pass over case",
+        "split": "write matches('…') with a regular expression",
+        "find": "write matches('…') with a regular expression",
+        "findAll": "write matches('…') with a regular expression",
+        "indexOf": "write contains('…') or matches('…')",
+        "substring": "write startsWith('…') or matches('…')",
+        "any": "write LIST.exists(item, …)",
+        "some": "write LIST.exists(item, …)",
+        "existsOne": "write LIST.exists_one(item, …)",
+        "forall": "write LIST.all(item, …)",
+        "hasPrefix": "use startsWith()",
+        "hasSuffix": "use endsWith()",
+        "startswith": "use startsWith()",
+        "endswith": "use endsWith()",
+        "min": "compare with <: (a < b ? a : b)",
+        "max": "compare with <: (a > b ? a : b)",
+        "type": "every variable's type is documented",
+        "dyn": "leave it out",
+    }
+)
+"""Functions that people know from elsewhere, and what to write here."""
+
+
+GIVEN = frozenset({*UNITS, "partitions", "topicExists", KEYS, LENGTH})
+"""The functions that are not the library's own."""
+
+
+def bound_to(cluster: Callable[[], ClusterState]) -> Mapping[str, Callable[..., object]]:
+    """All functions that the library has to be given, for the cluster of the moment."""
+    return {
+        **UNITS,
+        "partitions": lambda prefix: cluster().partitions(prefix),
+        "topicExists": lambda name: cluster().topic_state(name) is not None,
+        KEYS: _keys,
+        LENGTH: len,
+    }
+
+
+def _keys(looped: object) -> object:
+    if not isinstance(looped, dict):
+        return looped
+    return sorted(looped, key=lambda key: (type(key).__name__, key))

@@ -1,0 +1,150 @@
+"""A policy in CEL as a rule."""
+
+import fnmatch
+import re
+from collections.abc import Callable, Sequence
+
+from kgitops.model.errors import FindingsError
+from kgitops.policy.asked import Asked
+from kgitops.policy.cel.compiled import (
+    Compiled,
+    CompiledPolicy,
+    CompiledValidation,
+    compile_policy,
+)
+from kgitops.policy.cel.contexts import Contexts
+from kgitops.policy.cel.engine import EvaluationError, evaluate
+from kgitops.policy.cel.trying import try_out
+from kgitops.policy.cluster_state import ClusterState
+from kgitops.policy.rules import CelPolicy
+from kgitops.policy.violation import Violation
+
+MAX_MESSAGE = 2_000
+_MAX_SHOWN = 120
+
+
+class PolicyFailed(Exception):  # noqa: N818 (the judge shows the name)
+    """An expression gave no answer about a request; the judge denies it."""
+
+
+def cel_loader() -> Callable[[CelPolicy], "CelRule"]:
+    """What loads the policies of one judge: they share the work of reading a request."""
+    contexts = Contexts()
+    return lambda policy: load_cel(policy, contexts)
+
+
+def load_cel(policy: CelPolicy, contexts: Contexts | None = None) -> "CelRule":
+    """The policy, ready to judge.
+
+    Policies that judge the same requests share ``contexts`` (see ``cel_loader``).
+
+    Raises:
+        FindingsError: something in it can't be meant; every finding, at its place.
+    """
+    compiled = compile_policy(policy)
+    findings = tuple(try_out(policy, compiled))
+    if findings:
+        raise FindingsError(findings)
+    return CelRule(policy, compiled, Contexts() if contexts is None else contexts)
+
+
+class CelRule:
+    """Implements ``rule.Rule`` for a ``kind: Policy`` document."""
+
+    def __init__(self, policy: CelPolicy, compiled: CompiledPolicy, contexts: Contexts) -> None:
+        self.name = policy.name
+        self.level = policy.level
+        self._requests = frozenset(policy.match.requests)
+        self._names = _patterns(policy.match.names)
+        self._conditions = compiled.conditions
+        self._validations = compiled.validations
+        self._contexts = contexts
+        contexts.add(compiled.needs)
+
+    def judges(self, asked: Asked) -> bool:
+        """Whether the request and the object's name match; conditions are part of the check."""
+        return (not self._requests or asked.api in self._requests) and (
+            self._names is None or self._names.fullmatch(asked.name) is not None
+        )
+
+    def check(self, asked: Asked, cluster: ClusterState) -> Sequence[Violation]:
+        """A violation for each validation that is false.
+
+        Raises:
+            PolicyFailed: an expression can't be evaluated; the sentence says which and why.
+        """
+        context = self._contexts.of(asked, cluster)
+        if not _meet(self._conditions, context):
+            return ()
+        return [
+            Violation(message=_message(validation, context), field=validation.field)
+            for validation in self._validations
+            if not _holds(validation.expression, context)
+        ]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _patterns(names: Sequence[str]) -> re.Pattern[str] | None:
+    """Names with * and ?; [ is a letter like any other. No pattern can take long."""
+    if not names:
+        return None
+    return re.compile("|".join(fnmatch.translate(name.replace("[", "[[]")) for name in names))
+
+
+def _meet(conditions: Sequence[Compiled], context: object) -> bool:
+    """Whether all are true; one that is false decides, even where another can't be evaluated."""
+    failed: PolicyFailed | None = None
+    for condition in conditions:
+        try:
+            if not _holds(condition, context):
+                return False
+        except PolicyFailed as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return True
+
+
+def _holds(expression: Compiled, context: object) -> bool:
+    try:
+        answer = evaluate(expression.program, context)
+    except EvaluationError as error:
+        raise PolicyFailed(
+            f"{_shown(expression.text)} can't be evaluated: {error.words}"
+        ) from error
+    if not isinstance(answer, bool):
+        raise PolicyFailed(
+            f"{_shown(expression.text)} gives {answer!r:.40} where true or false is needed"
+        )
+    return answer
+
+
+def _message(validation: CompiledValidation, context: object) -> str:
+    return (
+        _computed(validation.message_expression, context)
+        or _line(validation.message or "")
+        or f"this must be true: {_shown(validation.expression.text)}"
+    )
+
+
+def _computed(expression: Compiled | None, context: object) -> str:
+    """What the message's expression gives; nothing where it gives no text, as in Kubernetes."""
+    if expression is None:
+        return ""
+    try:
+        answer = evaluate(expression.program, context)
+    except EvaluationError:
+        return ""
+    return _line(answer) if isinstance(answer, str) else ""
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_MESSAGE else f"{line[: MAX_MESSAGE - 1]}…"
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_SHOWN else f"{line[: _MAX_SHOWN - 1]}…"

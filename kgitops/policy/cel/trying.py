@@ -1,0 +1,86 @@
+"""Tries a policy's expressions on made-up requests: what fails there would fail on real ones."""
+
+from collections.abc import Iterator
+
+from kgitops.model.source import Finding
+from kgitops.policy.cel.checker import Problem
+from kgitops.policy.cel.compiled import Compiled, CompiledPolicy, policy_finding, reads_object
+from kgitops.policy.cel.contexts import Contexts
+from kgitops.policy.cel.engine import EvaluationError, evaluate
+from kgitops.policy.cel.nodes import Name, walk
+from kgitops.policy.cel.samples import samples
+from kgitops.policy.cel.types import BOOL, STRING
+from kgitops.policy.cel.variables import ROOTS
+from kgitops.policy.rules import CelPolicy
+
+
+def try_out(policy: CelPolicy, compiled: CompiledPolicy) -> Iterator[Finding]:
+    """One finding for each expression that can't be evaluated on some request that it judges."""
+    contexts = Contexts()
+    contexts.add(compiled.needs)
+    said: set[Compiled] = set()
+    for api in compiled.apis:
+        for sample in samples(api, compiled.words):
+            context = contexts.of(sample.asked, sample.cluster)
+            for expression, wrong in _tried(compiled, context, api):
+                if expression not in said:
+                    said.add(expression)
+                    yield policy_finding(policy, expression.source, *wrong)
+
+
+def _tried(
+    compiled: CompiledPolicy, context: object, api: str
+) -> Iterator[tuple[Compiled, tuple[str, str]]]:
+    judged = True
+    for condition in compiled.conditions:
+        answer, wrong = _try(condition, context, api)
+        if wrong is not None:
+            yield condition, wrong
+        # What only names decide may be true of other requests of this kind.
+        if answer is not True and reads_object(condition.root):
+            judged = False
+    if not judged:
+        return
+    for validation in compiled.validations:
+        answer, wrong = _try(validation.expression, context, api)
+        if wrong is not None:
+            yield validation.expression, wrong
+        if validation.message_expression is not None and answer is not True:
+            _, wrong = _try(validation.message_expression, context, api)
+            if wrong is not None:
+                yield validation.message_expression, wrong
+
+
+def _try(expression: Compiled, context: object, api: str) -> tuple[object, tuple[str, str] | None]:
+    try:
+        answer = evaluate(expression.program, context)
+    except EvaluationError as error:
+        return None, _why(expression, error, api)
+    if isinstance(answer, bool if expression.wanted is BOOL else str):
+        return answer, None
+    needed = "text" if expression.wanted is STRING else "true or false"
+    problem = f"it gives {type(answer).__name__} where {needed} is needed {_in(api)}"
+    return answer, (problem, "correct the expression")
+
+
+def _why(expression: Compiled, error: EvaluationError, api: str) -> tuple[str, str] | None:
+    """What the check found for this kind of request, or the library; a missing key is fine."""
+    found = expression.problems[api]
+    strong = [problem for problem in found if not problem.weak]
+    if strong:
+        return _in_request(strong[0], api)
+    if error.kind_error:
+        if found:
+            return _in_request(found[0], api)
+        return f"{error.words} {_in(api)}", "correct the expression"
+    if any(isinstance(node, Name) and node.name in ROOTS for node in walk(expression.root)):
+        return None
+    return f"it can never be evaluated: {error.words}", "correct the expression"
+
+
+def _in_request(problem: Problem, api: str) -> tuple[str, str]:
+    return f"{problem.text} {_in(api)}", problem.advice
+
+
+def _in(api: str) -> str:
+    return f"in {'an' if api[0] in 'AEIOU' else 'a'} {api} request"

@@ -1,0 +1,122 @@
+"""The types that CEL values have here: what the check at load reasons with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The kinds of type; a record is a map whose fields are known."""
+
+    ANY = "any"
+    NULL = "null"
+    BOOL = "bool"
+    INT = "int"
+    DOUBLE = "double"
+    STRING = "string"
+    LIST = "list"
+    MAP = "map"
+    RECORD = "record"
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type; ``item`` is what a list holds and a map's values are, ``name`` a record's own."""
+
+    kind: Kind
+    item: "Type | None" = None
+    key: "Type | None" = None
+    fields: Mapping[str, "Type"] | None = None
+    name: str = ""
+    nullable: bool = False
+
+    @property
+    def or_null(self) -> "Type":
+        """The same type, or null."""
+        return replace(self, nullable=True)
+
+    @property
+    def items(self) -> "Type":
+        """What is in it, as far as that is known."""
+        return self.item or ANY
+
+    @property
+    def keys(self) -> "Type":
+        """What its keys are, as far as that is known."""
+        return self.key or ANY
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is a number."""
+        return self.kind in (Kind.INT, Kind.DOUBLE)
+
+    def __str__(self) -> str:
+        match self.kind:
+            case Kind.LIST:
+                text = f"list({self.items})"
+            case Kind.MAP:
+                text = f"map({self.keys}, {self.items})"
+            case Kind.RECORD:
+                text = self.name
+            case kind:
+                text = kind.value
+        return f"{text} or null" if self.nullable else text
+
+
+ANY = Type(Kind.ANY)
+NULL = Type(Kind.NULL)
+BOOL = Type(Kind.BOOL)
+INT = Type(Kind.INT)
+DOUBLE = Type(Kind.DOUBLE)
+STRING = Type(Kind.STRING)
+
+
+def list_of(item: Type) -> Type:
+    """A list."""
+    return Type(Kind.LIST, item=item)
+
+
+def map_of(item: Type, key: Type = STRING) -> Type:
+    """A map, from text unless said otherwise."""
+    return Type(Kind.MAP, item=item, key=key)
+
+
+def record(name: str, fields: Mapping[str, Type]) -> Type:
+    """A map whose fields are known; sentences call it ``name``."""
+    return Type(Kind.RECORD, fields=fields, name=name)
+
+
+def joined(one: Type, other: Type) -> Type:
+    """The type of what may be either."""
+    if one == other:
+        return one
+    if one.kind is Kind.NULL:
+        return other.or_null if other.kind is not Kind.ANY else ANY
+    if other.kind is Kind.NULL:
+        return joined(other, one)
+    if replace(one, nullable=False) == replace(other, nullable=False):
+        return one.or_null
+    return ANY
+
+
+def comparable(one: Type, other: Type) -> bool:
+    """Whether values of the two types can ever be equal."""
+    unknown = (Kind.ANY, Kind.NULL)
+    if one.kind in unknown or other.kind in unknown or (one.numeric and other.numeric):
+        return True
+    if {one.kind, other.kind} == {Kind.MAP, Kind.RECORD}:
+        return True
+    if one.kind is not other.kind:
+        return False
+    return comparable(one.items, other.items) and comparable(one.keys, other.keys)
+
+
+def fits(given: Type, wanted: Type) -> bool:
+    """Whether a function that takes ``wanted`` may be given ``given``, null left aside."""
+    if Kind.ANY in (given.kind, wanted.kind):
+        return True
+    if given.kind is Kind.RECORD and wanted.kind is Kind.MAP:
+        return True
+    return given.kind is wanted.kind and (
+        given.kind not in (Kind.LIST, Kind.MAP) or fits(given.items, wanted.items)
+    )

@@ -1,0 +1,183 @@
+"""The variables of expressions: what each is for which request, and how it is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, assert_never
+
+from kgitops.policy.asked import Asked
+from kgitops.policy.cel.records import (
+    ACL,
+    BROKER_CHANGE,
+    CLUSTER,
+    CURRENT_BROKER,
+    CURRENT_QUOTA,
+    CURRENT_TOPIC,
+    PRINCIPAL,
+    QUOTA_CHANGE,
+    RECORDS,
+    REQUEST,
+    REQUESTED_BROKER,
+    REQUESTED_QUOTA,
+    REQUESTED_TOPIC,
+    TOPIC_CHANGE,
+    BrokerConfigs,
+    Quota,
+    Record,
+    Sides,
+)
+from kgitops.policy.cel.types import ANY, NULL, Type
+from kgitops.policy.cluster_state import ClusterState
+from kgitops.policy.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+)
+
+ROOTS: Mapping[str, str] = MappingProxyType(
+    {
+        "request": "What is asked for.",
+        "requested": "The whole object as it would be afterwards; null where it would be gone.",
+        "current": "The object as it is; null where there is none.",
+        "change": "What differs between the two; null for ACLs and deletions of records.",
+        "cluster": "The cluster before the request.",
+        "principal": "Who asks.",
+    }
+)
+VARIABLES = "variables"
+"""The prefix of a policy's own variables."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the variables are for one kind of request; None is always null."""
+
+    requested: Record | None
+    current: Record | None
+    change: Record | None = None
+    may_be_new: bool = False
+
+    def types(self) -> Mapping[str, Type]:
+        """The type of every variable."""
+        current = _type(self.current)
+        return {
+            **_FIXED,
+            "requested": _type(self.requested),
+            "current": current.or_null if self.may_be_new else current,
+            "change": _type(self.change),
+        }
+
+
+def _type(record: Record | None) -> Type:
+    return NULL if record is None else record.type
+
+
+_FIXED = {"request": REQUEST.type, "principal": PRINCIPAL.type, "cluster": CLUSTER.type}
+
+SHAPES: Mapping[str, Shape] = MappingProxyType(
+    {
+        "CreateTopic": Shape(REQUESTED_TOPIC, None, TOPIC_CHANGE),
+        "AlterTopic": Shape(REQUESTED_TOPIC, CURRENT_TOPIC, TOPIC_CHANGE),
+        "DeleteTopic": Shape(None, CURRENT_TOPIC, TOPIC_CHANGE),
+        "DeleteRecords": Shape(RECORDS, CURRENT_TOPIC),
+        "CreateAcl": Shape(ACL, None),
+        "DeleteAcl": Shape(None, ACL),
+        "AlterClientQuota": Shape(REQUESTED_QUOTA, CURRENT_QUOTA, QUOTA_CHANGE, may_be_new=True),
+        "AlterBroker": Shape(REQUESTED_BROKER, CURRENT_BROKER, BROKER_CHANGE),
+    }
+)
+"""The requests that there are so far; of others, nothing is known of the object."""
+
+UNKNOWN: Mapping[str, Type] = MappingProxyType(
+    {**_FIXED, "requested": ANY, "current": ANY, "change": ANY}
+)
+
+
+def types_of(api: str) -> Mapping[str, Type]:
+    """The type of every variable for requests of this api."""
+    shape = SHAPES.get(api)
+    return UNKNOWN if shape is None else shape.types()
+
+
+Wanted = Mapping[str, frozenset[str] | None]
+"""Variable to those of its fields that are asked for; None where all are."""
+
+
+def read(asked: Asked, cluster: ClusterState, wanted: Wanted) -> dict[str, object]:
+    """The values of the variables, with the fields that are wanted and no others."""
+    shape = SHAPES[asked.api]
+    before, after = _sides(asked, cluster)
+    change = Sides(before, after)
+    sources: dict[str, tuple[Record | None, Any]] = {
+        "request": (REQUEST, asked),
+        "requested": (shape.requested, after),
+        "current": (shape.current, before),
+        "change": (shape.change, change),
+        "cluster": (CLUSTER, cluster),
+        "principal": (PRINCIPAL, asked.request.principal),
+    }
+    return {name: _fields(*sources[name], cluster, fields) for name, fields in wanted.items()}
+
+
+def _fields(
+    record: Record | None, value: object, cluster: ClusterState, wanted: frozenset[str] | None
+) -> object:
+    if record is None or value is None:
+        return None
+    return {
+        name: field.read(value, cluster)
+        for name, field in record.fields.items()
+        if wanted is None or name in wanted
+    }
+
+
+def _sides(asked: Asked, cluster: ClusterState) -> tuple[object, object]:
+    """The object before and after the request, None where there is none."""
+    match asked.request:
+        case CreateTopicRequest() as request:
+            return None, request.requested_state
+        case AlterTopicRequest() as request:
+            return cluster.topic_state(request.topic), request.requested_state
+        case DeleteTopicRequest() as request:
+            return cluster.topic_state(request.topic), None
+        case DeleteRecordsRequest() as request:
+            return cluster.topic_state(request.topic), request
+        case CreateAclRequest() as request:
+            return None, request.binding
+        case DeleteAclRequest() as request:
+            return request.binding, None
+        case AlterClientQuotaRequest() as request:
+            return _quota_sides(request, cluster)
+        case AlterBrokerRequest() as request:
+            state = request.requested_state
+            known = cluster.broker_state().configs
+            return (
+                BrokerConfigs(request.broker_id, known, {}),
+                BrokerConfigs(request.broker_id, state.configs, state.requested_configs),
+            )
+        case request:
+            assert_never(request)
+
+
+def _quota_sides(
+    request: AlterClientQuotaRequest, cluster: ClusterState
+) -> tuple[Quota | None, Quota]:
+    held = cluster.quotas(request.entity)
+    state = request.requested_state
+    named = {
+        key: None if value is None else float(value)
+        for key, value in state.requested_quotas.items()
+    }
+    return (
+        Quota(request.entity, _doubles(held), {}) if held else None,
+        Quota(request.entity, _doubles(state.quotas), named),
+    )
+
+
+def _doubles(quotas: Mapping[str, float]) -> dict[str, float]:
+    return {key: float(value) for key, value in quotas.items()}
