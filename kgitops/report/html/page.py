@@ -1,0 +1,215 @@
+"""All that the page says, as values in the order it is said; the template only places them."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgitops import __version__
+from kgitops.model import clock
+from kgitops.model.source import Finding
+from kgitops.plan.plan import Action, Change, Kind, Plan
+from kgitops.plan.plan_file import SealedPlan, plan_digest
+from kgitops.plan.risks import LEVELS, Level
+from kgitops.report.html.brokers import BrokerChart, byte_chart, replica_chart
+from kgitops.report.html.drawing import Drawing, drawing_of
+from kgitops.report.html.graph import dependency_graph
+from kgitops.report.html.limits import Limited, limited
+from kgitops.report.html.pieces import (
+    Choice,
+    Facet,
+    Fact,
+    Group,
+    PolicyBar,
+    Segment,
+    Share,
+    policy_bar,
+    segments,
+)
+from kgitops.report.html.rows import hidden_in_brief, may_be_brief, row_of
+from kgitops.report.html.rulings import (
+    NOT_JUDGED,
+    Violations,
+    standings_of,
+    tallies,
+    violations,
+)
+from kgitops.report.policy_rows import Standing, tally, today_of
+from kgitops.report.sections import never_folded, sections
+from kgitops.report.statements import (
+    checked_sentence,
+    drift_sentence,
+    kept_counts,
+    loss_sentence,
+    notes,
+    reason_lines,
+    stops_beside_policies,
+    summary_sentence,
+    verdict_sentence,
+)
+
+_BRIEF_ABOVE = 2_000
+_OPEN_ROWS = 12
+_OPEN_GROUP = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The page, from top to bottom."""
+
+    target: str
+    status: str
+    tone: str
+    verdict: str | None
+    summary: str
+    facts: tuple[Fact, ...]
+    notes: tuple[str, ...]
+    shares: tuple[Share, ...]
+    bar: tuple[Segment, ...]
+    stops: Limited[str]
+    losses: Limited[str]
+    denials: tuple[Violations, ...]
+    lifted: tuple[Violations, ...]
+    warnings: Limited[Finding]
+    total: int
+    brief: str | None
+    facets: tuple[Facet, ...]
+    groups: tuple[Group, ...]
+    drift: Limited[str]
+    kept: tuple[tuple[str, int, Limited[str]], ...]
+    checked: str | None
+    policies: tuple[PolicyBar, ...]
+    tally: str
+    replicas: BrokerChart | None
+    bytes: BrokerChart | None
+    drawing: Drawing | None
+    version: str
+    digest: str
+
+
+def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
+    """Everything there is to say about the plan."""
+    digest = sealed.plan_digest if sealed else plan_digest(plan)
+    today = today_of(sealed)
+    anchors = {id(change): f"c{number}" for number, change in enumerate(plan.changes, start=1)}
+    status, tone = _status(plan)
+    levels = Counter(change.level for change in plan.changes)
+    found = tuple(violations(plan, anchors, today))
+    graph = dependency_graph(plan)
+    return Page(
+        target=plan.target.name,
+        status=status,
+        tone=tone,
+        verdict=verdict_sentence(plan),
+        summary=summary_sentence(plan),
+        facts=tuple(_facts(plan, sealed, digest)),
+        notes=tuple(notes(plan)),
+        shares=tuple(
+            Share(level=level, words=_words(level), count=levels[level])
+            for level in LEVELS
+            if levels[level]
+        ),
+        bar=segments([(str(level), levels[level]) for level in LEVELS if levels[level]]),
+        stops=limited(reason_lines(stops_beside_policies(plan))),
+        losses=limited([loss_sentence(loss) for loss in plan.access_losses]),
+        denials=tuple(group for group in found if group.standing is Standing.DENIED),
+        lifted=tuple(group for group in found if group.standing is not Standing.DENIED),
+        warnings=limited(plan.warnings),
+        total=len(plan.changes),
+        brief=_brief(plan.changes),
+        facets=tuple(facet for facet in _facets(plan) if len(facet.choices) > 1),
+        groups=tuple(_groups(plan, sealed, anchors)),
+        drift=limited([drift_sentence(drift, full=True) for drift in plan.drift]),
+        kept=tuple(
+            (meaning, count, limited(addresses, first=0))
+            for meaning, count, addresses in kept_counts(plan)
+        ),
+        checked=checked_sentence(plan),
+        policies=tuple(map(policy_bar, tallies(plan))),
+        tally=tally(plan, today),
+        replicas=replica_chart(plan),
+        bytes=byte_chart(plan),
+        drawing=drawing_of(graph) if graph else None,
+        version=__version__,
+        digest=digest,
+    )
+
+
+def _status(plan: Plan) -> tuple[str, str]:
+    """The verdict in a few words, and how it is coloured."""
+    sentence = verdict_sentence(plan)
+    if sentence:
+        return sentence.partition(":")[0], "stops"
+    if not plan.changes:
+        return "No changes", "safe"
+    worst = min((change.level for change in plan.changes), key=LEVELS.index)
+    if worst is Level.SAFE:
+        return "Can be applied", "safe"
+    risk = "disruption" if worst is Level.DISRUPTIVE else _words(worst)
+    return f"Can be applied, with {risk}", str(worst)
+
+
+def _facts(plan: Plan, sealed: SealedPlan | None, digest: str) -> Iterator[Fact]:
+    target, desired = plan.target, plan.desired
+    yield Fact(label="Cluster", value=target.name, more=target.backend)
+    yield Fact(label="Cluster id", value=target.cluster_id, code=True)
+    yield Fact(label="Project", value=desired.project)
+    if desired.git_sha:
+        dirty = "uncommitted changes" if desired.dirty else ""
+        yield Fact(label="Git", value=desired.git_sha[:12], more=dirty, code=True)
+    base = sealed.captured_at if sealed and sealed.captured_at else plan.base.digest[:19]
+    yield Fact(label="Base", value=base)
+    yield Fact(label="Principal", value=plan.principal)
+    if sealed:
+        yield Fact(label="Made", value=clock.to_text(sealed.created))
+        yield Fact(label="Expires", value=clock.to_text(sealed.expires))
+    yield Fact(label="Plan", value=digest, code=True)
+    if plan.changes and not plan.verdict.stops:
+        command = f"kgitops apply PLAN --expect-digest {digest}"
+        yield Fact(label="Next", value=command, code=True)
+
+
+def _brief(changes: Sequence[Change]) -> str | None:
+    """What is said where rows are brief; None where none is."""
+    return hidden_in_brief(sum(map(may_be_brief, changes))) if _is_large(changes) else None
+
+
+def _is_large(changes: Sequence[Change]) -> bool:
+    return len(changes) > _BRIEF_ABOVE
+
+
+def _facets(plan: Plan) -> Iterator[Facet]:
+    changes = plan.changes
+    actions = Counter(action for change in changes for action in change.actions)
+    kinds = Counter(change.kind for change in changes)
+    levels = Counter(change.level for change in changes)
+    yield _facet("action", "Action", [(str(item), str(item), actions[item]) for item in Action])
+    yield _facet("kind", "Kind", [(str(item), str(item), kinds[item]) for item in Kind])
+    yield _facet("level", "Risk", [(str(item), _words(item), levels[item]) for item in LEVELS])
+    if plan.policies_loaded or any(change.policies for change in changes):
+        found = Counter(each for change in changes for each in standings_of(change))
+        names = (*map(str, Standing), NOT_JUDGED)
+        yield _facet("policy", "Policy", [(name, name, found[name]) for name in names])
+
+
+def _facet(name: str, legend: str, counts: Sequence[tuple[str, str, int]]) -> Facet:
+    choices = tuple(Choice(value=v, words=w, count=n) for v, w, n in counts if n)
+    return Facet(name=name, legend=legend, choices=choices)
+
+
+def _groups(plan: Plan, sealed: SealedPlan | None, anchors: Mapping[int, str]) -> Iterator[Group]:
+    """The sections, with rows open where something is lost or denied, as far as there is room."""
+    brief = _is_large(plan.changes)
+    left = _OPEN_ROWS
+    for section in sections(plan):
+        rows = []
+        for change in section.changes:
+            opened = left > 0 and never_folded(change)
+            left -= opened
+            anchor = anchors[id(change)]
+            rows.append(row_of(change, anchor, today=today_of(sealed), brief=brief, opened=opened))
+        shown = len(rows) <= _OPEN_GROUP or any(map(never_folded, section.changes))
+        yield Group(title=section.title, level=section.level, open=shown, rows=tuple(rows))
+
+
+def _words(level: Level) -> str:
+    return str(level).replace("-", " ")

@@ -1,0 +1,73 @@
+"""From a plan to the file's text: one template, its style and its script inlined and hashed."""
+
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from kgitops.plan.plan import Plan
+from kgitops.plan.plan_file import SealedPlan
+from kgitops.report.html.page import page_of
+from kgitops.report.safe_text import terminal_text
+from kgitops.report.units import counted
+from kgitops.report.values import shortened
+
+_HERE = Path(__file__).parent
+_LONGEST = 4_000
+
+
+def render_html(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
+    """The plan for a browser: risk first, filterable, with pictures; the same plan, the same text.
+
+    Args:
+        plan: what to show.
+        sealed: its envelope; gives the base's time and until when the plan holds.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["counted"] = counted
+    style, script = (_inline(_HERE / name) for name in ("plan.css", "plan.js"))
+    return environment.get_template("plan.html.jinja").render(
+        page=page_of(plan, sealed),
+        style=style,
+        script=script,
+        csp=_content_security_policy(style, script),
+    )
+
+
+def _shown(value: object) -> object:
+    """Whatever the template writes, on one line and with nothing hidden; it is escaped after."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return terminal_text(shortened(value, _LONGEST))
+    return value
+
+
+def _inline(file: Path) -> Markup:
+    return Markup(file.read_text(encoding="utf-8"))  # noqa: S704 (our own files)
+
+
+def _content_security_policy(style: str, script: str) -> str:
+    """Nothing but this very style and script; no network, no frames, no HTML made by scripts."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_hash(style)}'",
+            f"script-src '{_hash(script)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
