@@ -53,8 +53,8 @@ class BrokerConfigBounds(Configured, BrokerManagementPolicy):
             if (side == "min" and value < bound) or (side == "max" and value > bound):
                 limit = "least" if side == "min" else "most"
                 raise PolicyViolation(
-                    f"{key} of broker {request.broker_id} is {text}; at {limit} {bound:g} is "
-                    "allowed",
+                    f"{key} of broker {request.broker_id} is {text}; at {limit} "
+                    f"{self.configs[bound_key]} is allowed",
                     field=f"configs.{key}",
                 )
 

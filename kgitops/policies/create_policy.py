@@ -54,20 +54,20 @@ class NeverLeaveCreatePolicy(Configured, TopicManagementPolicy):
 
     def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
         """What the other policy would say of the topic, were it created as it is to be."""
-        requested = request.requested_state
+        after = request.requested_state
         before = cluster_state.topic_state(request.topic)
-        moved = before is None or before.assignment != requested.assignment
-        by_hand = moved and not requested.generated_replica_assignments
+        moved = before is None or before.assignment != after.assignment
+        by_hand = moved and not after.generated_replica_assignments
 
         def check(topic: TopicState) -> None:
             created = CreateTopicRequest(
                 topic=request.topic,
                 principal=request.principal,
-                requested_state=_created(topic, generated=not by_hand),
+                requested_state=_created(topic, generated=topic is before or not by_hand),
             )
             self._other.validate_create_topic(created, cluster_state)
 
-        check_change(check, before, requested)
+        check_change(check, before, after)
 
     def validate_delete_topic(
         self, request: DeleteTopicRequest, cluster_state: ClusterState

@@ -1,7 +1,5 @@
 """Topics and records that must not be deleted, or not so many."""
 
-import time
-
 from kgitops.policies.topic_rule import TopicPolicy
 from kgitops.policy import (
     ClusterState,
@@ -11,7 +9,6 @@ from kgitops.policy import (
 )
 from kgitops.policy.readers import flag, patterns, whole
 from kgitops.policy.settings import Setting, optional
-from kgitops.policy.units import duration_ms, duration_text
 
 
 class ProtectFromDeletion(TopicPolicy):
@@ -80,32 +77,21 @@ class RecordDeletionLimit(TopicPolicy):
 class MassDeleteGuard(TopicPolicy):
     """Not many topics are deleted at once, whoever asks and for whatever reason.
 
-    It counts the different topics whose deletion it saw, since it was loaded and within the time.
+    It counts the deletions of one plan, or of one request to a broker.
     """
 
     remediation = "Delete the topics in several steps, or ask an administrator."
 
-    max = Setting(whole, "the most topics that may be deleted within the time", "10")
-    within = Setting(duration_ms, "the time", "1h")
-
-    def __init__(self, configs: dict[str, str] | None = None) -> None:
-        super().__init__(configs)
-        self._seen: dict[str, float] = {}
+    max = Setting(whole, "the most topics that may be deleted at once", "10")
 
     def validate_delete_topic(
         self, request: DeleteTopicRequest, cluster_state: ClusterState
     ) -> None:
-        """Refuse one topic too many; to ask again about the same one changes nothing."""
+        """Refuse one topic too many."""
         if not self.judges(request.topic, request.principal):
             return
-        now = time.monotonic()
-        since = now - self.within / 1000
-        self._seen = {topic: at for topic, at in self._seen.items() if at > since}
-        if request.topic in self._seen:
-            return
-        if len(self._seen) >= self.max:
+        if len(cluster_state.deleted_topics()) >= self.max:
             raise PolicyViolation(
                 f"{request.topic} would be one more than the {self.max} topics that may be "
-                f"deleted within {duration_text(self.within)}"
+                "deleted at once"
             )
-        self._seen[request.topic] = now

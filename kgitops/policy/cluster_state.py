@@ -79,6 +79,10 @@ class ClusterState:
         """How many topics there are, internal ones left out; it costs nothing to ask again."""
         return self._world.topic_count
 
+    def deleted_topics(self) -> frozenset[str]:
+        """The topics whose deletion was accepted before, in the same plan or broker's request."""
+        return self._world.deleted_topics
+
     def default_configs(self) -> Mapping[str, str]:
         """What a topic gets where it sets nothing: Kafka's defaults, overlaid by the brokers'."""
         if self._defaults is None:

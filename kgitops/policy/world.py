@@ -35,6 +35,8 @@ class World:
         self.topic_count = sum(not topic.internal for topic in self.topics.values())
         # Partitions by prefix of a topic's name, for the prefixes that were asked for.
         self._partitions: dict[str, int] = {}
+        # Of the requests accepted so far: a policy may ask how many deletions there were.
+        self.deleted_topics: frozenset[str] = frozenset()
         self.version = 0
 
     def partitions(self, prefix: str) -> int:
@@ -55,6 +57,7 @@ class World:
                 self._put(as_current(request.requested_state))
             case DeleteTopicRequest():
                 self._remove(request.topic)
+                self.deleted_topics |= {request.topic}
             case CreateAclRequest():
                 self.acls.add(request.binding)
             case DeleteAclRequest():
