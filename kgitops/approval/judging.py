@@ -1,6 +1,6 @@
 """A plan judged by the policies: when it is made, and once more when it is applied."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import date
 
@@ -11,6 +11,7 @@ from kgitops.approval.waivers import use_of_waivers
 from kgitops.desired.state import DesiredState
 from kgitops.model.addresses import broker_address
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.plan import Change, Plan, PolicyResult, denials
 from kgitops.policy.judging import Judging
@@ -87,6 +88,24 @@ def _as_reviewed(result: PolicyResult, before: Change) -> PolicyResult:
             message = f"{message} (the waiver {row.waiver.name} no longer lifts it)"
         return replace(result, source=row.source, message=message)
     return result
+
+
+def denying(
+    judging: Judging | None, state: ClusterState, *, principal: str
+) -> Callable[[Request], bool]:
+    """Whether the policies deny a request on ``state`` as it is, nothing planned before it."""
+    begun = False
+
+    def denies(request: Request) -> bool:
+        nonlocal begun
+        if judging is None:
+            return False
+        if not begun:
+            judging.begin(state, principal=principal)
+            begun = True
+        return judging.judge(request).stops
+
+    return denies
 
 
 def missing_policies(plan: Plan, bundle: Bundle) -> Iterator[Reason]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from kgitops.model.canonical_json import sha256
 from kgitops.model.capabilities import Validation
 from kgitops.model.requests import (
     AlterBrokerRequest,
@@ -16,8 +17,18 @@ from kgitops.model.requests import (
 )
 from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.plan import Change, Plan, PlannedRequest
+from kgitops.plan.plan import Change, LoadedPolicy, Plan, PlannedRequest, PolicyResult
+from kgitops.policy.judgement import Outcome, fingerprint
+from kgitops.policy.rules import Level
 
+BROKER_POLICY = LoadedPolicy(
+    name="broker",
+    level=Level.HARD,
+    digest=sha256(b""),
+    description="A policy that the cluster's own brokers run, such as a CreateTopicPolicy.",
+    remediation="Change the document so that the brokers' own policy accepts it.",
+)
+"""In the place of a broker's own policy, of which a client is told no more than its words."""
 _NO_RIGHT = frozenset(
     {ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
 )
@@ -45,6 +56,7 @@ def checkable(plan: Plan) -> tuple[PlannedRequest, ...]:
 def record_validation(plan: Plan, results: Mapping[str, RequestResult]) -> Plan:
     """The plan with each judged request labelled, and each refusal as a finding at its source.
 
+    What a broker's own policy denies (44) is denied by policy, as if a policy of the project did.
     A request that nobody judged, because a right is missing say, is not labelled and not refused:
     a warning says how many there are, and why.
     """
@@ -53,10 +65,12 @@ def record_validation(plan: Plan, results: Mapping[str, RequestResult]) -> Plan:
         _finding(change, planned, judged[planned.id])
         for change in plan.changes
         for planned in change.requests
-        if planned.id in judged and not judged[planned.id].ok
+        if planned.id in judged and not judged[planned.id].ok and not _denied(judged[planned.id])
     ]
+    denies = any(map(_denied, judged.values()))
     return replace(
         plan,
+        policies_loaded=(*plan.policies_loaded, *([BROKER_POLICY] if denies else [])),
         changes=tuple(_labelled(change, judged) for change in plan.changes),
         findings=tuple(sorted([*plan.findings, *findings], key=lambda finding: finding.sort_key)),
         warnings=(*plan.warnings, *_unchecked(plan, results)),
@@ -72,6 +86,31 @@ def _labelled(change: Change, judged: Mapping[str, RequestResult]) -> Change:
             replace(planned, validated=Validation.BROKER) if planned.id in judged else planned
             for planned in change.requests
         ),
+        policies=(
+            *change.policies,
+            *(
+                _denial(change, planned, judged[planned.id])
+                for planned in change.requests
+                if planned.id in judged and _denied(judged[planned.id])
+            ),
+        ),
+    )
+
+
+def _denied(result: RequestResult) -> bool:
+    return result.code is ErrorCode.POLICY_VIOLATION
+
+
+def _denial(change: Change, planned: PlannedRequest, result: RequestResult) -> PolicyResult:
+    words = result.message or ""
+    return PolicyResult(
+        policy=BROKER_POLICY.name,
+        level=BROKER_POLICY.level,
+        outcome=Outcome.DENIED,
+        message=words,
+        request=planned.id,
+        source=change.source,
+        fingerprint=fingerprint(BROKER_POLICY.name, change.address, words),
     )
 
 

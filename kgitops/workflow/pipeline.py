@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from kgitops.apply.settings import SystemClock
-from kgitops.approval.judging import judge_plan
+from kgitops.approval.judging import denying, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.build import build_desired
 from kgitops.desired.state import DesiredState
@@ -131,7 +131,8 @@ def plan_against(
     on_stage("asking the policies")
     plan = judge_plan(plan, declared.policies.judging, current, desired, declared.policies.bundle)
     plan = with_impact(cluster, current, plan)
-    return seal_now(validate_on_brokers(plan, cluster, on_stage), current)
+    is_said = denying(declared.policies.judging, current, principal=plan.principal)
+    return seal_now(validate_on_brokers(plan, cluster, on_stage, is_said=is_said), current)
 
 
 def _check_addresses(desired: DesiredState, current: ClusterState) -> None:

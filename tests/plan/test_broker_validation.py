@@ -7,8 +7,11 @@ from kgitops.model.capabilities import Validation
 from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest
 from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Severity
+from kgitops.model.verdict import ExitCode
 from kgitops.plan.broker_validation import checkable, record_validation
 from kgitops.plan.plan import Plan
+from kgitops.plan.plan_from_json import plan_from_json
+from kgitops.plan.plan_json import plan_to_json
 
 
 def two_topics() -> Plan:
@@ -34,13 +37,33 @@ def test_what_a_broker_accepted_is_labelled_so() -> None:
 
 def test_a_refusal_stands_at_its_document_with_the_brokers_words() -> None:
     a, _ = creations(two_topics())
-    refusal = RequestResult(code=ErrorCode.POLICY_VIOLATION, message="Too many, says Ada")
+    refusal = RequestResult(code=ErrorCode.INVALID_CONFIG, message="Too many, says Ada")
     plan = record_validation(two_topics(), {a: refusal})
     (finding,) = plan.findings
     assert str(finding.source) == "a.yaml:1:1"
-    assert "POLICY_VIOLATION (44): Too many, says Ada" in finding.problem
+    assert "INVALID_CONFIG (40): Too many, says Ada" in finding.problem
     assert labels(plan)[a] is Validation.BROKER
-    assert plan.verdict.stops
+    assert plan.verdict.exit is ExitCode.ERROR
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [("Too many, says Ada", ": Too many, says Ada"), (None, "")]
+)
+def test_what_a_brokers_own_policy_denies_is_denied_by_policy(words: str | None, said: str) -> None:
+    """P201-64, P201-69: also where it says nothing."""
+    a, b = creations(two_topics())
+    refusal = RequestResult(code=ErrorCode.POLICY_VIOLATION, message=words)
+    plan = record_validation(two_topics(), {a: refusal, b: OK})
+    assert not plan.findings
+    assert [change.address for change in plan.changes if change.denied] == ["topic/a"]
+    assert labels(plan)[a] is Validation.BROKER
+    assert plan.verdict.exit is ExitCode.DENIED
+    (reason,) = plan.verdict.reasons
+    assert reason.sentence == (
+        f"a.yaml:1:1: the hard policy broker denies topic/a{said}; Change the document so that "
+        "the brokers' own policy accepts it"
+    )
+    assert plan_from_json(plan_to_json(plan)) == plan
 
 
 @pytest.mark.parametrize(
