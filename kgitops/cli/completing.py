@@ -22,3 +22,16 @@ def complete_kind(incomplete: str) -> list[str]:
     from kgitops.manifests.kinds import KINDS
 
     return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+def complete_policy(incomplete: str) -> list[str]:
+    """The policies of the project here that begin with what is typed."""
+    from kgitops.cli.selecting import make_selection
+    from kgitops.workflow.policies import load_policies
+    from kgitops.workflow.selection import open_workspace
+
+    try:
+        policies = load_policies(open_workspace(make_selection((), None, offline=True))).policies
+    except KgitopsError:
+        policies = ()
+    return [policy.name for policy in policies if policy.name.startswith(incomplete)]

@@ -21,6 +21,7 @@ from kgitops.cli import (
     export,
     init,
     plan,
+    policy,
     sandbox,
     schema,
     show,
@@ -58,6 +59,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 }
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
+app.add_typer(policy.policy, name="policy")
 app.add_typer(sandbox.sandbox, name="sandbox")
 
 _STDOUT, _STDERR = 1, 2

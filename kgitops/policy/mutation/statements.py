@@ -116,7 +116,7 @@ def _only_refuses(body: list[ast.stmt]) -> bool:
 
 def _is_builtin(statement: ast.Raise) -> bool:
     raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
-    return raised is None or (isinstance(raised, ast.Name) and hasattr(builtins, raised.id))
+    return isinstance(raised, ast.Name) and hasattr(builtins, raised.id)
 
 
 def _not(test: ast.expr) -> ast.expr:

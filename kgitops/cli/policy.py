@@ -1,0 +1,183 @@
+"""``kgitops policy``: the project's policies, explained and tested."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgitops.cli.completing import complete_policy
+from kgitops.cli.options import ClusterName, NoColor, Paths
+from kgitops.model.errors import UsageError
+from kgitops.model.verdict import ExitCode
+
+if TYPE_CHECKING:
+    from kgitops.report.policy_test_report import PolicyTestReport
+
+policy = typer.Typer(
+    help="List, explain and test the project's policies.",
+    rich_markup_mode=None,
+)
+
+_LEAST_SCORE = 90.0
+
+
+class ListFormat(StrEnum):
+    """How policies are shown."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class TestFormat(StrEnum):
+    """How the outcome of tests is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"
+
+
+Shown = Annotated[ListFormat, typer.Option("--format", help="How to show them.")]
+
+
+@policy.command("list")
+def list_policies(
+    paths: Paths = None,
+    cluster: ClusterName = None,
+    format_: Shown = ListFormat.TEXT,
+    no_color: NoColor = False,
+) -> None:
+    """List the policies, and their levels on a cluster.
+
+    Example: kgitops policy list examples/policies
+    """
+    import sys
+
+    from kgitops.cli.console import print_result, wants_colour
+    from kgitops.cli.selecting import make_selection
+    from kgitops.report.render_policies import policies_to_json, render_policies
+    from kgitops.workflow.policy_descriptions import describe_policies
+    from kgitops.workflow.selection import open_workspace
+
+    described = describe_policies(open_workspace(make_selection(paths, cluster, offline=True)))
+    if format_ is ListFormat.JSON:
+        print_result(policies_to_json(described))
+    else:
+        print_result(render_policies(described, colour=wants_colour(sys.stdout, no_color=no_color)))
+
+
+@policy.command()
+def explain(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="The policy's name.", autocompletion=complete_policy),
+    ],
+    paths: Paths = None,
+    cluster: ClusterName = None,
+    format_: Shown = ListFormat.TEXT,
+    no_color: NoColor = False,
+) -> None:
+    """Explain one policy: what it says, where it holds, how to waive and test it.
+
+    Example: kgitops policy explain min-insync examples/policies
+    """
+    import sys
+
+    from kgitops.cli.console import print_result, wants_colour
+    from kgitops.cli.selecting import make_selection
+    from kgitops.report.render_policies import policy_to_json
+    from kgitops.report.render_policy import render_policy
+    from kgitops.workflow.policy_descriptions import describe_policies, find_policy
+    from kgitops.workflow.selection import open_workspace
+
+    described = describe_policies(open_workspace(make_selection(paths, cluster, offline=True)))
+    found = find_policy(name, described)
+    if format_ is ListFormat.JSON:
+        print_result(policy_to_json(found))
+    else:
+        print_result(render_policy(found, colour=wants_colour(sys.stdout, no_color=no_color)))
+
+
+@policy.command("test")
+def run_tests(
+    paths: Paths = None,
+    cluster: ClusterName = None,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Show which rules the tests saw deny and pass.")
+    ] = False,
+    least_covered: Annotated[
+        float | None,
+        typer.Option(
+            "--min",
+            metavar="PERCENT",
+            min=0,
+            max=100,
+            help="Exit 1 where less than this is covered.",
+            show_default=False,
+        ),
+    ] = None,
+    mutate: Annotated[
+        bool,
+        typer.Option("--mutate", help="Put mistakes into the policies: do the tests notice?"),
+    ] = False,
+    least_score: Annotated[
+        float | None,
+        typer.Option(
+            "--min-score",
+            metavar="PERCENT",
+            min=0,
+            max=100,
+            help="With --mutate: exit 1 where fewer are noticed. Default: 90.",
+            show_default=False,
+        ),
+    ] = None,
+    format_: Annotated[
+        TestFormat, typer.Option("--format", help="How to show what came of it.")
+    ] = TestFormat.TEXT,
+    no_color: NoColor = False,
+) -> int:
+    """Run the tests of the policies; exit 1 when one fails.
+
+    No cluster is asked: each case says what it starts from.
+
+    Example: kgitops policy test examples/policies --coverage
+    """
+    from kgitops.cli.console import print_result
+    from kgitops.cli.progress import stages
+    from kgitops.cli.selecting import make_selection
+    from kgitops.workflow.policy_tests.testing import Wishes, run_policy_tests
+    from kgitops.workflow.selection import open_workspace
+
+    if least_score is not None and not mutate:
+        raise UsageError("--min-score is about mutants; add --mutate, or leave it out")
+    wishes = Wishes(
+        coverage=coverage or least_covered is not None,
+        least_covered=least_covered,
+        mutate=mutate,
+        least_score=_LEAST_SCORE if least_score is None else least_score,
+    )
+    workspace = open_workspace(make_selection(paths, cluster, offline=True))
+    with stages(no_color=no_color) as stage:
+        report = run_policy_tests(workspace, wishes, stage)
+    print_result(_shown(report, format_, no_color=no_color))
+    return int(ExitCode.SUCCESS if report.passed else ExitCode.ERROR)
+
+
+def _shown(report: "PolicyTestReport", form: TestFormat, *, no_color: bool) -> str:
+    import sys
+
+    from kgitops.cli.console import wants_colour
+
+    match form:
+        case TestFormat.JSON:
+            from kgitops.report.policy_tests_json import policy_tests_to_json
+
+            return policy_tests_to_json(report)
+        case TestFormat.JUNIT:
+            from kgitops.report.render_policy_tests_junit import render_policy_tests_junit
+
+            return render_policy_tests_junit(report)
+        case TestFormat.TEXT:
+            from kgitops.report.render_policy_tests import render_policy_tests
+
+            colour = wants_colour(sys.stdout, no_color=no_color)
+            return render_policy_tests(report, colour=colour)

@@ -1,0 +1,132 @@
+"""What came of testing policies, as values for every format."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kgitops.model.source import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What was expected at ``source`` and what came instead; ``advice`` where that is not plain."""
+
+    source: Source
+    expected: str
+    came: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseOutcome:
+    """One case; it passed where nothing failed."""
+
+    name: str
+    source: Source
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteOutcome:
+    """One test document and the policy that it tests."""
+
+    name: str
+    policy: str
+    source: Source
+    cases: tuple[CaseOutcome, ...]
+
+    @property
+    def failed(self) -> tuple[CaseOutcome, ...]:
+        """The cases that did not pass."""
+        return tuple(case for case in self.cases if case.failures)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Covered:
+    """A rule of a policy, and whether a test saw it deny and saw it let something pass.
+
+    In CEL each validation is a rule, in Python each method that judges.
+    """
+
+    policy: str
+    rule: str
+    source: Source | None
+    fired: bool
+    silent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survivor:
+    """A mistake in a policy that no test noticed: where, ``what → other``, and the code there."""
+
+    source: Source
+    what: str
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutationOutcome:
+    """How many mutants there were, how many of them tests caught, and those that survived.
+
+    Of the caught ones ``timed_out`` went in circles.
+    """
+
+    total: int
+    caught: int
+    timed_out: int
+    survivors: tuple[Survivor, ...]
+
+    @property
+    def score(self) -> float:
+        """How many of a hundred were caught."""
+        return 100 * self.caught / self.total if self.total else 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyTestReport:
+    """One run: the suites, and what was asked for beside them.
+
+    ``untested`` are policies of the project that no document tests. ``covered`` is None where
+    coverage was not asked for. ``least_covered`` and ``least_score`` are percentages that are
+    required, None where none is. ``not_mutated`` says that mutants make no sense while cases fail.
+    """
+
+    suites: tuple[SuiteOutcome, ...]
+    untested: tuple[str, ...] = ()
+    covered: tuple[Covered, ...] | None = None
+    least_covered: float | None = None
+    mutation: MutationOutcome | None = None
+    least_score: float | None = None
+    not_mutated: bool = False
+
+    @property
+    def cases(self) -> int:
+        """How many cases there are."""
+        return sum(len(suite.cases) for suite in self.suites)
+
+    @property
+    def failed(self) -> int:
+        """How many of them failed."""
+        return sum(len(suite.failed) for suite in self.suites)
+
+    @property
+    def uncovered(self) -> bool:
+        """Whether less is covered than required."""
+        required = self.least_covered
+        return required is not None and percent_covered(self.covered or ()) < required
+
+    @property
+    def survived(self) -> bool:
+        """Whether fewer mutants were caught than required."""
+        mutation, required = self.mutation, self.least_score
+        return mutation is not None and required is not None and mutation.score < required
+
+    @property
+    def passed(self) -> bool:
+        """Whether all is well: the exit code."""
+        return not (self.failed or self.uncovered or self.survived)
+
+
+def percent_covered(covered: Sequence[Covered]) -> float:
+    """The share of what there is to see that was seen: each rule firing, and staying silent."""
+    seen = sum(item.fired + item.silent for item in covered)
+    return 100 * seen / (2 * len(covered)) if covered else 100.0

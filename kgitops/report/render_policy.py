@@ -1,0 +1,129 @@
+"""One policy explained: what it says, where it holds, how to waive it and how to test it."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from kgitops.policy.rules import CelPolicy, Level, NamedExpression
+from kgitops.report.ink import Line, Style, ink
+from kgitops.report.policy_description import PolicyDescription
+from kgitops.report.units import counted
+
+_WAIVED_FOR = timedelta(days=30)
+
+
+def render_policy(item: PolicyDescription, *, colour: bool) -> str:
+    """All there is to say of a policy, for a person."""
+    policy = item.policy
+    about = f"{policy.level} on {item.cluster}  {item.form}  {policy.source or ''}"
+    lines: list[Line] = [[(Style.BOLD, policy.name), f"  {about}".rstrip()]]
+    words = item.docstring or policy.description
+    if words:
+        lines += ["", *([line] for line in words.splitlines())]
+    if policy.remediation:
+        lines += ["", [(Style.BOLD, "What to do: "), policy.remediation]]
+    for title, body in (
+        ("Levels", _levels(item)),
+        ("Judges", _judges(item)),
+        *_form(item),
+        ("Waivers", _waivers(item)),
+        ("Waive one denial: put this beside the policies", _how_to_waive(item)),
+        ("Test it: put this beside the policies and run kgitops policy test", _how_to_test(item)),
+    ):
+        below = list(body)
+        if below:
+            lines += ["", [(Style.BOLD, title)], *([f"  {line}"] for line in below)]
+    return ink(lines, colour=colour, ascii_only=False)
+
+
+def _levels(item: PolicyDescription) -> Iterator[str]:
+    rows = {"by default": item.default, **item.levels}
+    width = max(map(len, rows))
+    for name, level in rows.items():
+        yield f"{name.ljust(width)}  {level or 'unknown'}"
+
+
+def _judges(item: PolicyDescription) -> Iterator[str]:
+    yield item.requests
+    if isinstance(item.policy, CelPolicy) and item.policy.match.names:
+        yield f"names: {', '.join(item.policy.match.names)}"
+
+
+def _form(item: PolicyDescription) -> Iterator[tuple[str, Sequence[str]]]:
+    policy = item.policy
+    if isinstance(policy, CelPolicy):
+        yield "Only where", [*_named(policy.match_conditions)]
+        yield "Variables", [*_named(policy.variables)]
+        rules = []
+        for validation in policy.validations:
+            rules += _expression("", validation.expression, validation.source)
+            if validation.message:
+                rules.append(f"  else: {validation.message}")
+            elif validation.message_expression:
+                rules += _expression("  else: ", validation.message_expression, None)
+        yield "Must be true", rules
+        return
+    yield "Class", [policy.class_]
+    yield (
+        "Configs",
+        [
+            f"{entry.key}: {_shown(entry.given, entry.default)}"
+            + (f"  ({entry.meaning})" if entry.meaning else "")
+            for entry in item.settings
+        ],
+    )
+
+
+def _shown(given: str | None, default: str | None) -> str:
+    if given is not None:
+        return given
+    return "not set" if default is None else f"{default} by default"
+
+
+def _named(expressions: Sequence[NamedExpression]) -> Iterator[str]:
+    for entry in expressions:
+        yield from _expression(f"{entry.name}: ", entry.expression, entry.source)
+
+
+def _expression(label: str, expression: str, source: object) -> Iterator[str]:
+    """The lines of an expression, with its place behind the first."""
+    first, *rest = expression.strip().splitlines() or [""]
+    place = f"  # {source}" if source else ""
+    yield f"{label}{first}{place}"
+    for line in rest:
+        yield f"{' ' * len(label)}{line}"
+
+
+def _waivers(item: PolicyDescription) -> Iterator[str]:
+    for waiver in item.waivers:
+        left = item.days_left(waiver)
+        days = "ends today" if left == 0 else f"{counted(left, 'day')} left"
+        yield f"{waiver.name}: {waiver.address}, {days}; {waiver.owner}, {waiver.ticket}"
+
+
+def _how_to_waive(item: PolicyDescription) -> Iterator[str]:
+    if item.policy.level is not Level.SOFT:
+        return
+    yield "apiVersion: kgitops/v1"
+    yield "kind: Waiver"
+    yield f"metadata: {{name: {item.policy.name}-once}}"
+    yield "spec:"
+    yield f"  policy: {item.policy.name}"
+    yield "  address: topic/NAME"
+    yield "  owner: who answers for it"
+    yield "  reason: why it may be so"
+    yield "  ticket: where it is tracked"
+    yield f'  expires: "{item.today + _WAIVED_FOR}"'
+
+
+def _how_to_test(item: PolicyDescription) -> Iterator[str]:
+    yield "apiVersion: kgitops/v1"
+    yield "kind: PolicyTest"
+    yield f"metadata: {{name: {item.policy.name}}}"
+    yield "spec:"
+    yield f"  policy: {item.policy.name}"
+    yield "  cases:"
+    yield "    - name: what is denied"
+    yield "      requests:"
+    yield "        - createTopic: {name: orders, partitions: 3, replicationFactor: 1}"
+    yield "      expect:"
+    yield "        - {address: topic/orders, outcome: denied}"

@@ -1,0 +1,103 @@
+"""The project's policies with all that is known of them, for ``policy list`` and ``explain``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kgitops.manifests.problems import suggestion
+from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.policy.rules import Bundle, CelPolicy, Level, Policy
+from kgitops.report.policy_description import PolicyDescription
+from kgitops.workflow.policies import load_policies
+from kgitops.workflow.policy_tests.inspecting import Anatomy
+from kgitops.workflow.policy_tests.trial_pool import TrialPool
+from kgitops.workflow.selection import Workspace
+
+
+def describe_policies(workspace: Workspace) -> tuple[PolicyDescription, ...]:
+    """Every policy of the project, in the order of their names.
+
+    Raises:
+        FindingsError: the policies can't be read.
+        UsageError: there is no project.
+    """
+    if workspace.file is None:
+        raise UsageError(
+            "there is no kgitops.yaml here, which names the policies; run kgitops init, or name "
+            "the project's folder"
+        )
+    bundle = load_policies(workspace)
+    written = load_policies(
+        replace(workspace, cluster=replace(workspace.cluster, policy_levels={}))
+    )
+    defaults = {policy.name: policy.level for policy in written.policies}
+    anatomies = _anatomies(bundle.policies)
+    return tuple(
+        _described(policy, workspace, bundle, defaults[policy.name], anatomies.get(policy.name))
+        for policy in bundle.policies
+    )
+
+
+def find_policy(name: str, described: Sequence[PolicyDescription]) -> PolicyDescription:
+    """The policy of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    by_name = {item.policy.name: item for item in described}
+    if name in by_name:
+        return by_name[name]
+    near = suggestion(name, list(by_name))
+    known = ", ".join(by_name) or "none"
+    advice = f"did you mean {near}?" if near else f"it has {known}"
+    raise UsageError(f"the project has no policy {name!r}; {advice}")
+
+
+def _described(
+    policy: Policy,
+    workspace: Workspace,
+    bundle: Bundle,
+    default: Level,
+    anatomy: Anatomy | None,
+) -> PolicyDescription:
+    judges: tuple[str, ...] | None
+    if isinstance(policy, CelPolicy):
+        judges = policy.match.requests
+    else:
+        judges = None if anatomy is None else tuple(method.api for method in anatomy.methods)
+    return PolicyDescription(
+        policy=policy,
+        cluster=workspace.target_name,
+        default=default,
+        levels=_levels(policy.name, default, workspace),
+        judges=judges,
+        docstring=anatomy.docstring if anatomy else "",
+        settings=anatomy.settings if anatomy else (),
+        waivers=tuple(waiver for waiver in bundle.waivers if waiver.policy == policy.name),
+        today=bundle.today,
+    )
+
+
+def _levels(name: str, default: Level, workspace: Workspace) -> Mapping[str, Level | None]:
+    levels: dict[str, Level | None] = {}
+    file = workspace.file
+    for cluster in file.cluster_names if file else ():
+        try:
+            config = file.cluster(cluster, env=workspace.selection.environ, offline=True)
+        except FindingsError:  # whoever runs something there will be told
+            levels[cluster] = None
+        else:
+            level, _ = config.policy_levels.get(name, (default, None))
+            levels[cluster] = level
+    return levels
+
+
+def _anatomies(policies: Sequence[Policy]) -> Mapping[str, Anatomy]:
+    """What classes are made of; of none where one can't be loaded, which planning explains."""
+    python = [policy for policy in policies if not isinstance(policy, CelPolicy)]
+    if not python:
+        return {}
+    try:
+        with TrialPool(python, ()) as pool:
+            return pool.anatomies
+    except KgitopsError:
+        return {}

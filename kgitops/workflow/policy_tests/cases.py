@@ -1,0 +1,55 @@
+"""Tests of policies as values: what is judged, on which cluster, and what must be said."""
+
+from dataclasses import dataclass
+
+from kgitops.manifests.policy_test import RequestStep
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.source import Source
+from kgitops.policy.judgement import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """``policy`` must say ``outcome`` of ``address``; ``message`` is a regular expression."""
+
+    address: str
+    policy: str
+    outcome: Outcome
+    message: str | None
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One request of a case, not yet made: what it is depends on what was accepted before."""
+
+    written: RequestStep
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Requests that are judged in order on ``state``, for ``principal``."""
+
+    name: str
+    source: Source
+    principal: str
+    state: ClusterState
+    steps: tuple[Step, ...]
+    expect: tuple[Expected, ...] = ()
+    never: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """A test document.
+
+    ``policy`` is the one under test; ``asked`` are all whose words count: it, and those that
+    cases name. Every other policy is as if it were not there.
+    """
+
+    name: str
+    source: Source
+    policy: str
+    asked: frozenset[str]
+    cases: tuple[Case, ...]

@@ -1,0 +1,77 @@
+"""The cluster that a case starts from, as the model has it."""
+
+from collections import Counter
+
+from kgitops.manifests.policy_test import GivenCluster
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.quotas import ClientQuotaState
+from kgitops.model.topics import TopicState
+from kgitops.workflow.policy_tests.given import (
+    TOPIC_ID,
+    Path,
+    StepError,
+    binding_of,
+    configs_of,
+    entity_of,
+    quotas_of,
+    topic_assignment,
+)
+
+
+def cluster_of(given: GivenCluster) -> ClusterState:
+    """The state.
+
+    Raises:
+        StepError: it can't be; the path begins below the cluster.
+    """
+    brokers = _brokers(given)
+    topics: dict[str, TopicState] = {}
+    for name, topic in given.topics.items():
+        try:
+            assignment, _ = topic_assignment(topic, name, brokers)
+        except StepError as error:
+            raise _below(("topics", name), error) from error
+        topics[name] = TopicState(
+            name=name,
+            topic_id=TOPIC_ID,
+            assignment=assignment,
+            configs=configs_of(topic.configs),
+        )
+    acls = set()
+    for index, acl in enumerate(given.acls):
+        try:
+            acls.add(binding_of(acl))
+        except StepError as error:
+            raise _below(("acls", index), error) from error
+    quotas = {}
+    for index, quota in enumerate(given.quotas):
+        try:
+            entity = entity_of(quota.entity)
+            held = ClientQuotaState(entity=entity, quotas=quotas_of(entity, quota.quotas))
+        except StepError as error:
+            raise _below(("quotas", index), error) from error
+        quotas[entity] = held
+    return ClusterState(
+        cluster_id="policy-test",
+        backend="policy-test",
+        brokers=brokers,
+        topics=topics,
+        acls=frozenset(acls),
+        quotas=quotas,
+    )
+
+
+def _brokers(given: GivenCluster) -> tuple[Broker, ...]:
+    if isinstance(given.brokers, int):
+        return tuple(Broker(id=id_) for id_ in range(1, given.brokers + 1))
+    count = Counter(broker.id for broker in given.brokers)
+    for index, broker in enumerate(given.brokers):
+        if count[broker.id] > 1:
+            raise StepError(
+                ("brokers", index), f"two brokers have the id {broker.id}", "number them apart"
+            )
+    return tuple(Broker(id=broker.id, rack=broker.rack) for broker in given.brokers)
+
+
+def _below(path: Path, error: StepError) -> StepError:
+    return StepError((*path, *error.path), error.problem, error.advice)

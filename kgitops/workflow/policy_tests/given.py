@@ -1,0 +1,164 @@
+"""What a test says of objects → the model's values of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from kgitops.manifests.policy_test import GivenAcl, GivenEntity, GivenTopic
+from kgitops.manifests.problems import suggestion
+from kgitops.manifests.scalars import scalar_text
+from kgitops.model.acls import AclBinding
+from kgitops.model.cluster_state import Broker
+from kgitops.model.names import is_principal
+from kgitops.model.placement import PlacementError, place
+from kgitops.model.quotas import CLIENT_ID, IP, USER, ClientQuotaEntity, make_entity, quota_keys
+from kgitops.model.topics import Assignment
+
+TOPIC_ID = "A" * 22
+"""The id of every topic of a case: there is no cluster that could have minted another."""
+
+Path = tuple[str | int, ...]
+Value = TypeVar("Value", float, float | None)
+
+
+class StepError(Exception):
+    """Something that can't be: ``path`` below what was asked about, the problem, the advice."""
+
+    def __init__(self, path: Path, problem: str, advice: str) -> None:
+        super().__init__(f"{problem}; {advice}")
+        self.path = path
+        self.problem = problem
+        self.advice = advice
+
+
+def topic_assignment(
+    given: GivenTopic, name: str, brokers: Sequence[Broker]
+) -> tuple[Assignment, bool]:
+    """The replicas of every partition, and whether they were placed here.
+
+    Raises:
+        StepError: the topic's size is not said, said twice, or can't be.
+    """
+    sized = given.partitions is not None or given.replication_factor is not None
+    if given.assignments is not None:
+        if sized:
+            raise StepError(
+                ("assignments",),
+                "assignments decide partitions and replicationFactor",
+                "write either them or the other two",
+            )
+        return _as_assigned(given.assignments), False
+    if given.partitions is None or given.replication_factor is None:
+        raise StepError(
+            (), f"the topic {name} has no size", "write partitions and replicationFactor"
+        )
+    try:
+        placed = place(
+            brokers,
+            partitions=given.partitions,
+            replication_factor=given.replication_factor,
+            seed=name,
+        )
+    except PlacementError as error:
+        raise StepError(
+            ("replicationFactor",), str(error), "give the cluster more brokers"
+        ) from error
+    return placed, True
+
+
+def binding_of(given: GivenAcl) -> AclBinding:
+    """The binding.
+
+    Raises:
+        StepError: its principal is none.
+    """
+    if not is_principal(given.principal):
+        raise StepError(
+            ("principal",),
+            f"{given.principal!r} is not a principal",
+            "write it as Type:name, such as User:billing",
+        )
+    return AclBinding(
+        resource_type=given.resource.type,
+        resource_name=given.resource.name,
+        pattern_type=given.resource.pattern_type,
+        principal=given.principal,
+        host=given.host,
+        operation=given.operation,
+        permission_type=given.permission,
+    )
+
+
+def entity_of(given: GivenEntity) -> ClientQuotaEntity:
+    """Whom a quota is for.
+
+    Raises:
+        StepError: nobody, or an ip together with others.
+    """
+    named = {USER: given.user, CLIENT_ID: given.client_id, IP: given.ip}
+    parts = {
+        kind: name if isinstance(name, str) and name != "<default>" else None
+        for kind, name in named.items()
+        if name is not None
+    }
+    if not parts:
+        raise StepError(
+            ("entity",), "the quota names no entity", "write user, clientId or ip below entity"
+        )
+    if IP in parts and len(parts) > 1:
+        raise StepError(
+            ("entity", "ip"), "an ip can't be combined with a user or client id", "write one"
+        )
+    return make_entity(parts)
+
+
+def quotas_of(entity: ClientQuotaEntity, quotas: Mapping[str, Value]) -> dict[str, Value]:
+    """The quotas, whose keys Kafka knows for this entity.
+
+    Raises:
+        StepError: it does not know one.
+    """
+    known = sorted(quota_keys(entity))
+    for key in quotas:
+        if key not in known:
+            near = suggestion(key, known)
+            advice = f"did you mean {near}?" if near else f"write one of {listed(known)}"
+            raise StepError(("quotas", key), f"{key!r} is no quota of this entity", advice)
+    return dict(quotas)
+
+
+def configs_of(configs: Mapping[str, object]) -> dict[str, str]:
+    """Configs as Kafka has them: text."""
+    return {key: config_text(value) for key, value in configs.items()}
+
+
+def config_text(value: object) -> str:
+    """A value of a config as text; a list is joined by commas."""
+    if isinstance(value, list):
+        return ",".join(map(config_text, value))
+    assert isinstance(value, str | int | float)  # noqa: S101 (as the document's model says)
+    return scalar_text(value)
+
+
+def listed(names: Iterable[str]) -> str:
+    """``a, b, c``."""
+    return ", ".join(names)
+
+
+def _as_assigned(assignments: Mapping[int, Sequence[int]]) -> Assignment:
+    if not assignments:
+        raise StepError(("assignments",), "assignments are empty", "assign partition 0")
+    for partition in range(len(assignments)):
+        replicas = assignments.get(partition)
+        if replicas is None:
+            raise StepError(
+                ("assignments",),
+                f"the partition {partition} is missing",
+                "number the partitions from 0 without a gap",
+            )
+        if not replicas or len(set(replicas)) < len(replicas):
+            raise StepError(
+                ("assignments", partition),
+                f"partition {partition} needs at least one broker, and each once",
+                "correct its brokers",
+            )
+    return tuple(tuple(assignments[partition]) for partition in range(len(assignments)))

@@ -1,0 +1,163 @@
+"""Test documents → suites whose every request can be made; what is wrong are findings."""
+
+import re
+from collections.abc import Collection, Iterator
+
+from kgitops.manifests.policy_test import ExpectedOutcome, GivenCluster, PolicyTestCase
+from kgitops.manifests.problems import suggestion
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.names import is_principal
+from kgitops.model.source import Finding
+from kgitops.policy.judgement import Outcome
+from kgitops.workflow.policy_tests.cases import Case, Expected, Step, Suite
+from kgitops.workflow.policy_tests.clusters import cluster_of
+from kgitops.workflow.policy_tests.documents import ParsedTest
+from kgitops.workflow.policy_tests.given import Path, StepError, listed
+from kgitops.workflow.policy_tests.rehearsal import rehearse
+
+
+def read_suite(
+    parsed: ParsedTest, policy: str, known: Collection[str], findings: list[Finding]
+) -> Suite:
+    """The suite of a document, which tests ``policy``.
+
+    ``known`` are the names of all policies that cases may ask about.
+    """
+    reader = _Reader(parsed, policy, known, findings)
+    return Suite(
+        name=parsed.test.metadata.name,
+        source=parsed.document.source,
+        policy=policy,
+        asked=frozenset({policy, *reader.named}),
+        cases=tuple(reader.cases()),
+    )
+
+
+class _Reader:
+    """Reads one document."""
+
+    def __init__(
+        self, parsed: ParsedTest, policy: str, known: Collection[str], findings: list[Finding]
+    ) -> None:
+        self._spec = parsed.test.spec
+        self._document = parsed.document
+        self._policy = policy
+        self._known = known
+        self._findings = findings
+        self.named = {
+            name
+            for case in self._spec.cases
+            for name in (*case.never, *(item.policy for item in case.expect))
+            if name is not None and name in known
+        }
+
+    def cases(self) -> Iterator[Case]:
+        shared = self._cluster(("spec", "cluster"), self._spec.cluster)
+        names: dict[str, Path] = {}
+        for index, case in enumerate(self._spec.cases):
+            path: Path = ("spec", "cases", index)
+            if case.name in names:
+                self._error(
+                    (*path, "name"),
+                    f"another case of this test is called {case.name!r} too",
+                    "give each case a name of its own",
+                )
+            names[case.name] = path
+            own = case.cluster
+            state = shared if own is None else self._cluster((*path, "cluster"), own)
+            yield self._case(case, path, state)
+
+    def _case(self, case: PolicyTestCase, path: Path, state: ClusterState) -> Case:
+        if not is_principal(case.principal):
+            self._error(
+                (*path, "principal"),
+                f"{case.principal!r} is not a principal",
+                "write it as Type:name, such as User:sales",
+            )
+        steps = tuple(
+            Step(written=step, source=self._document.at(*path, "requests", index))
+            for index, step in enumerate(case.requests)
+        )
+        addresses: set[str] = set()
+        for inner, outcome in rehearse(case.requests, state):
+            if isinstance(outcome, StepError):
+                self._step_error((*path, "requests", *inner), outcome)
+            else:
+                addresses.add(outcome)
+        for index, name in enumerate(case.never):
+            self._check_known((*path, "never", index), name)
+        return Case(
+            name=case.name,
+            source=self._document.at(*path, "name"),
+            principal=case.principal,
+            state=state,
+            steps=steps,
+            expect=tuple(
+                self._expected(item, (*path, "expect", index), addresses)
+                for index, item in enumerate(case.expect)
+            ),
+            never=tuple(case.never),
+        )
+
+    def _expected(self, item: ExpectedOutcome, path: Path, addresses: set[str]) -> Expected:
+        if item.policy is not None:
+            self._check_known((*path, "policy"), item.policy)
+        if addresses and item.address not in addresses:
+            near = suggestion(item.address, sorted(addresses))
+            self._error(
+                (*path, "address"),
+                f"no request of this case is about {item.address}",
+                f"did you mean {near}?" if near else f"they are about {listed(sorted(addresses))}",
+            )
+        if item.message is not None:
+            self._check_message(item, path)
+        return Expected(
+            address=item.address,
+            policy=item.policy or self._policy,
+            outcome=Outcome(item.outcome),
+            message=item.message,
+            source=self._document.at(*path),
+        )
+
+    def _check_message(self, item: ExpectedOutcome, path: Path) -> None:
+        try:
+            re.compile(item.message or "")
+        except re.error as error:
+            self._error(
+                (*path, "message"),
+                f"the message is no regular expression: {error}",
+                "correct it, or write a backslash before what stands for itself",
+            )
+        if item.outcome != "denied":
+            self._error(
+                (*path, "message"),
+                "a request that passes has no message",
+                "remove the message, or expect the outcome denied",
+            )
+
+    def _check_known(self, path: Path, name: str) -> None:
+        if name not in self._known:
+            problem, advice = unknown_policy(name, self._known)
+            self._error(path, problem, advice)
+
+    def _cluster(self, path: Path, given: GivenCluster) -> ClusterState:
+        try:
+            return cluster_of(given)
+        except StepError as error:
+            self._step_error(path, error)
+            return ClusterState(cluster_id="", backend="")
+
+    def _step_error(self, path: Path, error: StepError) -> None:
+        self._error((*path, *error.path), error.problem, error.advice)
+
+    def _error(self, path: Path, problem: str, advice: str) -> None:
+        self._findings.append(
+            Finding(source=self._document.at(*path), problem=problem, advice=advice)
+        )
+
+
+def unknown_policy(name: str, known: Collection[str]) -> tuple[str, str]:
+    """What to say of a name that no policy has: the problem and the advice."""
+    near = suggestion(name, sorted(known))
+    advice = f"did you mean {near}?" if near else f"it has {listed(sorted(known)) or 'none'}"
+    return f"the project has no policy {name!r}", advice

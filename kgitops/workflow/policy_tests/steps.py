@@ -1,0 +1,210 @@
+"""A request as a test writes it → a request on the cluster as it then is."""
+
+from collections.abc import Mapping, Sequence
+
+from kgitops.manifests.policy_test import (
+    AlterBrokerStep,
+    AlterClientQuotaStep,
+    AlterTopicStep,
+    CreateTopicStep,
+    DeleteRecordsStep,
+    DeleteTopicStep,
+    GivenAcl,
+    RequestStep,
+)
+from kgitops.manifests.problems import suggestion
+from kgitops.model.names import topic_name_problem
+from kgitops.model.placement import PlacementError, place
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.policy.world import World
+from kgitops.workflow.policy_tests.given import (
+    TOPIC_ID,
+    StepError,
+    binding_of,
+    config_text,
+    configs_of,
+    entity_of,
+    listed,
+    quotas_of,
+    topic_assignment,
+)
+
+
+def request_of(step: RequestStep, world: World) -> Request:
+    """The request that the step is in ``world``.
+
+    Raises:
+        StepError: no such request can be made there.
+    """
+    match step:
+        case RequestStep(create_topic=CreateTopicStep() as create):
+            return _create(create, world)
+        case RequestStep(alter_topic=AlterTopicStep() as alter):
+            return _alter(alter, world)
+        case RequestStep(delete_topic=DeleteTopicStep(name=name)):
+            _topic(name, world)
+            return DeleteTopicRequest(topic=name, topic_id=TOPIC_ID)
+        case RequestStep(delete_records=DeleteRecordsStep(name=name, offsets=offsets)):
+            _check_partitions(_topic(name, world), offsets)
+            return DeleteRecordsRequest(
+                topic=name, topic_id=TOPIC_ID, deleted_message_offsets=offsets
+            )
+        case RequestStep(alter_client_quota=AlterClientQuotaStep() as quota):
+            entity = entity_of(quota.entity)
+            return AlterClientQuotaRequest(entity=entity, quotas=quotas_of(entity, quota.quotas))
+        case RequestStep(alter_broker=AlterBrokerStep(id=id_, configs=configs)):
+            _check_brokers([id_], world, ("id",))
+            return AlterBrokerRequest(broker=id_, configs=_changed(configs))
+        case RequestStep(create_acl=GivenAcl() as acl):
+            return CreateAclRequest(binding=binding_of(acl))
+        case RequestStep(delete_acl=GivenAcl() as acl):
+            return DeleteAclRequest(binding=binding_of(acl))
+        case _:
+            raise StepError((), "the request has no kind", "write one of the eight")
+
+
+def broker_configs_of(step: RequestStep) -> Mapping[str, str] | None:
+    """The configs that the broker of an AlterBroker has; None for other requests."""
+    return None if step.alter_broker is None else configs_of(step.alter_broker.current)
+
+
+def _create(step: CreateTopicStep, world: World) -> Request:
+    if problem := topic_name_problem(step.name):
+        raise StepError(("name",), problem, "correct the name")
+    if step.name in world.topics:
+        raise StepError(
+            ("name",),
+            f"the topic {step.name} is there already",
+            "create another one, or alter it with alterTopic",
+        )
+    assignment, generated = topic_assignment(step, step.name, world.brokers)
+    for partition, replicas in enumerate(assignment):
+        _check_brokers(replicas, world, ("assignments", partition))
+    configs = configs_of(step.configs)
+    state = RequestedTopicState(
+        name=step.name,
+        topic_id=None,
+        assignment=assignment,
+        configs=configs,
+        requested_configs=configs,
+        generated_replica_assignments=generated,
+    )
+    return CreateTopicRequest(topic=step.name, requested_state=state)
+
+
+def _alter(step: AlterTopicStep, world: World) -> Request:
+    """The whole topic after one step (P201-25…27, P201-31, P201-32)."""
+    topic = _topic(step.name, world)
+    kind, assignment, generated = _altered(step, topic, world)
+    requested = _changed(step.configs or {})
+    merged = {**topic.configs, **requested}
+    state = RequestedTopicState(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        assignment=assignment,
+        configs={key: value for key, value in merged.items() if value is not None},
+        requested_configs=requested,
+        generated_replica_assignments=generated,
+    )
+    return AlterTopicRequest(topic=topic.name, topic_id=TOPIC_ID, step=kind, requested_state=state)
+
+
+def _altered(
+    step: AlterTopicStep, topic: TopicState, world: World
+) -> tuple[AlterStep, Assignment, bool]:
+    given = [step.configs is not None, step.partitions is not None, step.assignments is not None]
+    if sum(given) != 1:
+        raise StepError(
+            (),
+            "alterTopic needs exactly one of configs, partitions and assignments",
+            "Kafka changes each by a request of its own: write one request for each",
+        )
+    if step.configs is not None:
+        return AlterStep.CONFIGS, topic.assignment, False
+    if step.partitions is not None:
+        return AlterStep.PARTITIONS, _grown(topic, step.partitions, world), True
+    assignment = _assigned(topic, step.assignments or {}, world)
+    grows = len(assignment) > topic.num_partitions
+    return AlterStep.PARTITIONS if grows else AlterStep.REPLICAS, assignment, False
+
+
+def _grown(topic: TopicState, partitions: int, world: World) -> Assignment:
+    if partitions <= topic.num_partitions:
+        raise StepError(
+            ("partitions",),
+            f"{topic.name} has {topic.num_partitions} partitions and Kafka can only add some",
+            f"write a number above {topic.num_partitions}",
+        )
+    try:
+        added = place(
+            world.brokers,
+            partitions=partitions,
+            replication_factor=topic.replication_factor,
+            existing=topic.assignment,
+            seed=topic.name,
+        )
+    except PlacementError as error:
+        raise StepError(("partitions",), str(error), "give the case more brokers") from error
+    return (*topic.assignment, *added)
+
+
+def _assigned(
+    topic: TopicState, assignments: Mapping[int, Sequence[int]], world: World
+) -> Assignment:
+    after = {**topic.replicas_assignments, **assignments}
+    for partition in range(len(after)):
+        if partition not in after:
+            raise StepError(
+                ("assignments",),
+                f"{topic.name} has no partition {partition}, which comes before those assigned",
+                "number the partitions without a gap",
+            )
+        _check_brokers(after[partition], world, ("assignments", partition))
+    return tuple(tuple(after[partition]) for partition in range(len(after)))
+
+
+def _topic(name: str, world: World) -> TopicState:
+    topic = world.topics.get(name)
+    if topic is None:
+        near = suggestion(name, list(world.topics))
+        raise StepError(
+            ("name",),
+            f"there is no topic {name} at this point",
+            f"did you mean {near}?" if near else "add it to the cluster, or create it before",
+        )
+    return topic
+
+
+def _check_partitions(topic: TopicState, offsets: Mapping[int, int]) -> None:
+    for partition in offsets:
+        if partition >= topic.num_partitions:
+            raise StepError(
+                ("offsets", partition),
+                f"{topic.name} has no partition {partition}",
+                f"it has 0 to {topic.num_partitions - 1}",
+            )
+
+
+def _check_brokers(replicas: Sequence[int], world: World, path: tuple[str | int, ...]) -> None:
+    known = [broker.id for broker in world.brokers]
+    for broker in replicas:
+        if broker not in known:
+            raise StepError(
+                path, f"the cluster has no broker {broker}", f"it has {listed(map(str, known))}"
+            )
+
+
+def _changed(configs: Mapping[str, object]) -> dict[str, str | None]:
+    return {key: None if value is None else config_text(value) for key, value in configs.items()}
