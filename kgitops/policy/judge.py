@@ -10,7 +10,7 @@ from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
 from kgitops.policy.interrupts import is_interrupt
 from kgitops.policy.judgement import Judgement, Outcome, Ruling, fingerprint
 from kgitops.policy.principal import Principal
-from kgitops.policy.rule import Rule
+from kgitops.policy.rule import PolicyFailed, Rule
 from kgitops.policy.rules import Waiver
 from kgitops.policy.telling import cut, told
 from kgitops.policy.violation import Violation
@@ -22,10 +22,6 @@ MOST_VIOLATIONS = 100
 
 _NONE: Mapping[int, str] = {}
 _log = logging.getLogger(__name__)
-
-
-class PolicyFailure(Exception):  # noqa: N818 (it says of a policy that it failed)
-    """What a rule raises that can tell itself why it can't judge; shown as it is."""
 
 
 class Judge:
@@ -139,13 +135,15 @@ class Judge:
 
     def _failure(self, rule: Rule, asked: Asked, error: BaseException) -> Ruling:
         """A policy may raise anything, and then it denies (P201-67)."""
-        if isinstance(error, PolicyFailure):
-            return crash(rule, str(error))
-        _log.info("the policy %s failed on %s", rule.name, asked.address, exc_info=error)
+        if isinstance(error, PolicyFailed):
+            why = f": {error}"
+        else:
+            why = f" with {told(error)}"
+            _log.info("the policy %s failed on %s", rule.name, asked.address, exc_info=error)
         return crash(
             rule,
-            f"the policy {rule.name} failed on {asked.address} with {told(error)}, so it denies; "
-            "correct the policy",
+            f"the policy {rule.name} failed on {asked.address}{why}, so it denies; correct the "
+            "policy",
         )
 
 

@@ -4,6 +4,7 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from types import ModuleType
 
 from kgitops.model.errors import FindingsError
@@ -32,6 +33,7 @@ def load_rules(
     Raises:
         FindingsError: some can't be loaded; every reason, at the policies' sources.
     """
+    loader = _Loader()
     rules: list[Rule] = []
     findings: list[Finding] = []
     for policy in policies:
@@ -39,7 +41,7 @@ def load_rules(
             continue
         before(policy)
         try:
-            rules.append(_load(policy))
+            rules.append(loader.load(policy))
         except FindingsError as error:
             findings += error.findings
     if findings:
@@ -49,14 +51,21 @@ def load_rules(
     return tuple(rules)
 
 
-def _load(policy: Policy) -> Rule:
-    match policy:
-        case CelPolicy():
-            from kgitops.policy.cel.rule import load_cel  # noqa: PLC0415 (only where CEL is used)
+class _Loader:
+    def load(self, policy: Policy) -> Rule:
+        match policy:
+            case CelPolicy():
+                return self._load_cel(policy)
+            case PythonPolicy():
+                return PythonRule(policy.name, policy.level, _configured(policy))
 
-            return load_cel(policy)
-        case PythonPolicy():
-            return PythonRule(policy.name, policy.level, _configured(policy))
+    @cached_property
+    def _load_cel(self) -> Callable[[CelPolicy], Rule]:
+        # Imported only where CEL is used; what policies know of a request, they share.
+        from kgitops.policy.cel.contexts import Contexts  # noqa: PLC0415
+        from kgitops.policy.cel.rule import load_cel  # noqa: PLC0415
+
+        return partial(load_cel, contexts=Contexts())
 
 
 def _configured(policy: PythonPolicy) -> Configurable:

@@ -9,6 +9,10 @@ from kgitops.policy.rules import Level
 from kgitops.policy.violation import Violation
 
 
+class PolicyFailed(Exception):  # noqa: N818 (what happened, as PolicyViolation is)
+    """A policy can't say whether the request is right, which denies it; the words say why."""
+
+
 class Rule(Protocol):
     """``name`` and ``level`` are the policy's; what it raises is a crash of the policy."""
 

@@ -17,7 +17,7 @@ OUT_OF_MEMORY = 86
 
 
 class Load(NamedTuple):
-    """Load these policies, none of them off; those in ``banned``, by index, deny in these words.
+    """Load these policies, none of them off; those in ``banned``, by index, deny for this reason.
 
     ``memory`` is the limit in bytes; ``verbose`` lets everything be logged.
     """

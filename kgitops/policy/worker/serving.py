@@ -13,10 +13,10 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.policy.asked import Asked
 from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.judge import Judge, PolicyFailure
+from kgitops.policy.judge import Judge
 from kgitops.policy.judgement import Ruling
 from kgitops.policy.loading import load_rules
-from kgitops.policy.rule import Rule
+from kgitops.policy.rule import PolicyFailed, Rule
 from kgitops.policy.rules import Policy
 from kgitops.policy.violation import Violation
 from kgitops.policy.worker.answers import Answers, written_findings
@@ -186,6 +186,6 @@ class _Banned:
         """Deny.
 
         Raises:
-            PolicyFailure: always.
+            PolicyFailed: always.
         """
-        raise PolicyFailure(self._words)
+        raise PolicyFailed(self._words)

@@ -239,8 +239,8 @@ class WorkerJudging:
         failed.setdefault(breach.request, {})[index] = f"{words}, so it denies; correct the policy"
         if self._breaches[index] >= self._limits.breaches:
             self._banned[index] = (
-                f"{self._who(breach)} broke its limits {self._breaches[index]} times in this run "
-                "and is not asked any more, so it denies; correct the policy"
+                f"it broke its limits {self._breaches[index]} times in this run and is not asked "
+                "any more"
             )
 
     def _give_up(self, breach: Breach) -> NoReturn:
