@@ -15,7 +15,6 @@ from kgitops.model.requests import (
     CreateTopicRequest,
     DeleteTopicRequest,
     Request,
-    api_name,
 )
 from kgitops.model.results import ErrorCode
 from kgitops.model.topics import TopicState
@@ -44,7 +43,7 @@ class Policies:
         self._held: tuple[Image, str] | None = None  # what the judging holds, and for whom
         self._state: tuple[Image, ClusterState] | None = None
 
-    def open(self) -> Judging:
+    def _open(self) -> Judging:
         """What judges.
 
         Raises:
@@ -73,7 +72,7 @@ class Policies:
 
     def accept(self, request: Request) -> None:
         """What was judged is written, and what comes after it sees it (P201-41)."""
-        self.open().accept(request)
+        self._open().accept(request)
         self._accepted.append(request)
 
     def end(self, image: Image | None) -> None:
@@ -94,10 +93,10 @@ class Policies:
             self._judging.close()
 
     def _ask(self, draft: Draft, request: Request, configs: Mapping[str, str]) -> None:
-        judging = self.open()
+        judging = self._open()
         if self._draft is not draft:
             self._begin(judging, draft)
-        _refuse(judging.judge(request, broker_configs=configs), request)
+        _refuse(judging.judge(request, broker_configs=configs))
 
     def _begin(self, judging: Judging, draft: Draft) -> None:
         image, principal = draft.image, draft.authorizer.principal
@@ -128,7 +127,7 @@ def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
     )
 
 
-def _refuse(judgement: Judgement, request: Request) -> None:
+def _refuse(judgement: Judgement) -> None:
     stopping = [ruling for ruling in judgement.rulings if ruling.stops]
     if not stopping:
         return
@@ -138,7 +137,7 @@ def _refuse(judgement: Judgement, request: Request) -> None:
         raise Refusal(ErrorCode.POLICY_VIOLATION, words or None)
     # Who asks is told nothing of how a policy failed (P201-67): that is its author's business.
     for ruling in stopping:
-        _log.error("the policy %s on a %s: %s", ruling.policy, api_name(request), ruling.message)
+        _log.error("%s", ruling.message)
     names = ", ".join(dict.fromkeys(ruling.policy for ruling in stopping))
     raise Refusal(
         ErrorCode.UNKNOWN_SERVER_ERROR, f"The policy {names} failed; the brokers' log says why."

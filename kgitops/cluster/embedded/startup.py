@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,27 +62,29 @@ def start_policies(
     bundle = replace(given, policies=(*keyed.values(), *given.policies))
     if not bundle:
         return
-    controller.policies = Policies(lambda: _open(bundle, keyed, opening), controller.show)
+    controller.policies = Policies(lambda: (opening or _product)(bundle), controller.show)
     if options.static_configs or options.broker_configs:
-        controller.policies.open()
-        _start_brokers(controller, controller.policies)
+        try:
+            _start_brokers(controller, controller.policies)
+        except FindingsError as error:
+            raise _by_key(error, keyed) from error
 
 
-def _open(bundle: Bundle, keyed: dict[str, PythonPolicy], opening: Opening | None) -> Judging:
-    if opening is None:
-        from kgitops.policy.opening import open_judging  # noqa: PLC0415 (most never judge)
+def _product(bundle: Bundle) -> Judging:
+    from kgitops.policy.opening import open_judging  # noqa: PLC0415 (most never judge)
 
-        opening = open_judging
-    try:
-        return opening(bundle)
-    except FindingsError as error:
-        findings = error.findings
-        for key, policy in keyed.items():
-            said, named = f"the policy {policy.name} ", f"the policy {policy.name} of {key} "
-            findings = tuple(
-                replace(found, problem=found.problem.replace(said, named, 1)) for found in findings
-            )
-        raise FindingsError(findings) from error
+    return open_judging(bundle)
+
+
+def _by_key(error: FindingsError, keyed: Mapping[str, PythonPolicy]) -> FindingsError:
+    """The findings, with the key that names the policy: brokers' configs have no line to show."""
+    findings = error.findings
+    for key, policy in keyed.items():
+        said, named = f"the policy {policy.name} ", f"the policy {policy.name} of {key} "
+        findings = tuple(
+            replace(found, problem=found.problem.replace(said, named, 1)) for found in findings
+        )
+    return FindingsError(findings)
 
 
 def _start_brokers(controller: Controller, policies: Policies) -> None:
