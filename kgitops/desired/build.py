@@ -24,6 +24,7 @@ from kgitops.desired.tombstones import build_tombstone
 from kgitops.desired.topics import build_topic
 from kgitops.manifests.acl import Acl
 from kgitops.manifests.load import Manifest, ManifestSet
+from kgitops.manifests.policy import Policy, Waiver
 from kgitops.manifests.quota import ClientQuota
 from kgitops.manifests.tombstone import Tombstone
 from kgitops.manifests.topic import Topic
@@ -118,6 +119,8 @@ def _build(manifests: Iterable[Manifest], allow_configs: Sequence[str]) -> _Buil
             case Tombstone() as declared:
                 if (stone := build_tombstone(declared, document, findings)) is not None:
                     built.tombstones.append((stone, document))
+            case Policy() | Waiver():
+                pass  # they declare no object: kgitops.workflow.policies takes them up
             case other:
                 assert_never(other)
     return built

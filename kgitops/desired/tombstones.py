@@ -1,24 +1,14 @@
 """``kind: Tombstone`` → the address of the object that is to be deleted."""
 
-import re
-
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.state import Tombstone
 from kgitops.manifests import tombstone
 from kgitops.manifests.document import Document
 from kgitops.manifests.text import shown
-from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.addresses import topic_address
+from kgitops.model.addresses import DECLARED, topic_address
 from kgitops.model.names import is_internal
 
 _TARGET: Path = ("spec", "target")
-_PART = r"(?:[^%/@,=\x00-\x1f\x7f-\x9f]|%[0-9A-F]{2})+"
-_ADDRESS = re.compile(
-    rf"topic/(?P<topic>{_PART})"
-    rf"|acl/{_PART}/(?:{'|'.join(PermissionType)})/(?:{'|'.join(Operation)})"
-    rf"/(?:{'|'.join(ResourceType)})/(?:{'|'.join(PatternType)})/{_PART}@{_PART}"
-    rf"|quota/(?:user={_PART}(?:,client-id={_PART})?|client-id={_PART}|ip={_PART})"
-)
 
 
 def build_tombstone(
@@ -67,7 +57,7 @@ def _checked(address: str, document: Document, path: Path, findings: Findings) -
         problem = "virtual clusters are not in this version yet"
         findings.error(document, path, problem, "remove the document or wait for it")
         return None
-    form = _ADDRESS.fullmatch(address)
+    form = DECLARED.fullmatch(address)
     if form is None:
         findings.error(
             document,

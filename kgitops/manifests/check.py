@@ -55,7 +55,7 @@ def check(
         return None
     later = list(_later(model, kind, document))
     findings.extend(later)
-    if later or not isinstance(model, Topic | Acl | ClientQuota | Tombstone):
+    if later or not isinstance(model, Declaration):
         return None
     return model
 

@@ -8,11 +8,12 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from kgitops.manifests.acl import Acl
+from kgitops.manifests.policy import Policy, Waiver
 from kgitops.manifests.quota import ClientQuota
 from kgitops.manifests.tombstone import Tombstone
 from kgitops.manifests.topic import Topic
 
-Declaration = Topic | Acl | ClientQuota | Tombstone
+Declaration = Topic | Acl | ClientQuota | Tombstone | Policy | Waiver
 """What a manifest of this version can declare."""
 
 # Kind to its module: a model takes time to make, so one that no document needs is not imported.
@@ -36,8 +37,6 @@ LATER: Mapping[str, str] = {
     "TopicLink": "virtual clusters",
     "ConsumerGroup": "virtual clusters",
     "VirtualClusterBinding": "virtual clusters",
-    "Policy": "policies",
-    "Waiver": "policies",
 }
 """Kinds that are read and refused, and what it is that comes in a later version."""
 

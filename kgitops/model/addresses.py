@@ -2,10 +2,24 @@
 
 import re
 
-from kgitops.model.acls import AclBinding
+from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.quotas import ClientQuotaEntity
 
+_PART = r"(?:[^%/@,=\x00-\x1f\x7f-\x9f]|%[0-9A-F]{2})+"
+DECLARED = re.compile(
+    rf"topic/(?P<topic>{_PART})"
+    rf"|acl/{_PART}/(?:{'|'.join(PermissionType)})/(?:{'|'.join(Operation)})"
+    rf"/(?:{'|'.join(ResourceType)})/(?:{'|'.join(PatternType)})/{_PART}@{_PART}"
+    rf"|quota/(?:user={_PART}(?:,client-id={_PART})?|client-id={_PART}|ip={_PART})"
+)
+"""The address of an object that a document can declare."""
+_BROKER = re.compile(r"broker/[0-9]{1,10}")
 _RESERVED = re.compile(r"[%/@,=\x00-\x1f\x7f-\x9f]")
+
+
+def is_address(text: str) -> bool:
+    """Whether it is the address of an object that a plan can show, outside virtual clusters."""
+    return DECLARED.fullmatch(text) is not None or _BROKER.fullmatch(text) is not None
 
 
 def encode(part: str) -> str:

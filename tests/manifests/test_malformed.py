@@ -246,13 +246,10 @@ CASES: dict[str, tuple[Files, str, str]] = {
         "5:50",
         "not in this version yet",
     ),
-    "a policy": (
-        one(
-            "apiVersion: kgitops/v1\nkind: Policy\nmetadata: {name: a}\n"
-            'spec: {validations: [{expression: "true"}]}\n'
-        ),
+    "a virtual cluster": (
+        one("apiVersion: kgitops/v1\nkind: VirtualCluster\nmetadata: {name: a}\nspec: {}\n"),
         "2:7",
-        "policies are not in this version yet",
+        "virtual clusters are not in this version yet",
     ),
     "a misspelt field of a later kind": (
         one("apiVersion: kgitops/v1\nkind: TopicLink\nmetadata: {name: a}\nspec: {targt: {}}\n"),

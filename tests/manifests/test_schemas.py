@@ -39,24 +39,6 @@ LATER_EXAMPLES = {
         metadata: {name: ana-reader, virtualCluster: analytics}
         spec: {user: User:ana-reader}
     """,
-    "Policy": """
-        metadata: {name: min-insync}
-        spec:
-          description: A topic must survive the loss of one broker.
-          remediation: Set min.insync.replicas to replicationFactor - 1.
-          level: hard
-          match: {requests: [CreateTopic, AlterTopic], names: ["payments.*"]}
-          variables:
-            - {name: isr, expression: "int(requested.configs['min.insync.replicas'])"}
-          validations:
-            - expression: "variables.isr == requested.replicationFactor - 1"
-              messageExpression: "'min.insync.replicas is ' + string(variables.isr)"
-    """,
-    "Waiver": """
-        metadata: {name: once}
-        spec:
-          {policy: isr, address: topic/a, owner: me, reason: r, ticket: T-1, expires: "2026-12-31"}
-    """,
 }
 
 
