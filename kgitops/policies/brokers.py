@@ -13,6 +13,8 @@ from kgitops.policy.readers import number
 from kgitops.policy.settings import Configured
 from kgitops.policy.units import byte_size, duration_ms
 
+_SIDES = {"min": "least", "max": "most"}
+
 
 class BrokerConfigBounds(Configured, BrokerManagementPolicy):
     """Brokers start, and are altered, only with configs inside their bounds.
@@ -25,19 +27,19 @@ class BrokerConfigBounds(Configured, BrokerManagementPolicy):
 
     def unknown(self, key: str) -> str | None:
         """Any config that begins with min. or max. is known."""
-        if key.startswith(("min.", "max.")) and key[4:]:
+        side, _, of = key.partition(".")
+        if side in _SIDES and of:
             return None
-        return f"{key} is no config of BrokerConfigBounds (write min.KEY or max.KEY)"
+        return f"{key} is no config of {type(self).__name__} (write min.KEY or max.KEY)"
 
     def settle(self) -> None:
         """Read the bounds."""
-        self._bounds = {key: _bound(key[4:], text) for key, text in self.configs.items()}
+        self._bounds = {key: _bound(key, text) for key, text in self.configs.items()}
         if not self._bounds:
             raise ValueError("there is no bound (write one, such as max.log.retention.ms: 30d)")
-        for key, bound in self._bounds.items():
-            if key.startswith("min."):
-                names = key, f"max.{key[4:]}"
-                require_order(bound, self._bounds.get(names[1]), names=names)
+        for key in {key.partition(".")[2] for key in self._bounds}:
+            least, most = f"min.{key}", f"max.{key}"
+            require_order(self._bounds.get(least), self._bounds.get(most), names=(least, most))
 
     def validate_alter_broker(
         self, request: AlterBrokerRequest, cluster_state: ClusterState
@@ -51,9 +53,8 @@ class BrokerConfigBounds(Configured, BrokerManagementPolicy):
                 continue
             value = _value(key, text)
             if (side == "min" and value < bound) or (side == "max" and value > bound):
-                limit = "least" if side == "min" else "most"
                 raise PolicyViolation(
-                    f"{key} of broker {request.broker_id} is {text}; at {limit} "
+                    f"{key} of broker {request.broker_id} is {text}; at {_SIDES[side]} "
                     f"{self.configs[bound_key]} is allowed",
                     field=f"configs.{key}",
                 )

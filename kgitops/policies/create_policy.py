@@ -17,12 +17,14 @@ from kgitops.policy.settings import Configured, Setting
 def topic_policy(text: str) -> type[TopicManagementPolicy]:
     """The class of a topic policy, by ``module:Class``."""
     module, colon, name = text.partition(":")
+    if not (module and colon):
+        raise ValueError(f"{text!r} names no class (write module:Class)")
     try:
-        found = getattr(import_from(None, module), name, None) if module and colon else None
+        found = getattr(import_from(None, module), name, None)
     except ImportError as error:
         raise ValueError(f"{text!r} can't be loaded: {error}") from None
     if not (isinstance(found, type) and issubclass(found, TopicManagementPolicy)):
-        raise ValueError(f"{text!r} is no topic policy (write module:Class)")  # noqa: TRY004
+        raise ValueError(f"{text!r} is no topic policy (name one that judges topics)")  # noqa: TRY004
     return found
 
 

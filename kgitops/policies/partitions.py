@@ -1,7 +1,7 @@
 """How many partitions topics have, alone and together."""
 
 from kgitops.model.topics import TopicState
-from kgitops.policies.ranges import require_order
+from kgitops.policies.ranges import require_range
 from kgitops.policies.topic_rule import TopicPolicy, TopicRule
 from kgitops.policy import (
     AlterTopicRequest,
@@ -18,21 +18,25 @@ class PartitionRange(TopicRule):
 
     remediation = "Set spec.partitions within the range."
 
-    min = Setting(whole, "the fewest partitions of a topic", "1")
-    max = Setting(whole, "the most partitions of a topic")
+    min = optional(whole, "the fewest partitions of a topic")
+    max = optional(whole, "the most partitions of a topic")
 
     def settle(self) -> None:
-        """The range must not be empty."""
-        require_order(self.min, self.max)
+        """One end must be given, and the range must not be empty."""
+        require_range(self.min, self.max, "max: 48")
 
     def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
         """Count the topic's partitions."""
-        if not self.min <= topic.num_partitions <= self.max:
-            raise PolicyViolation(
-                f"{topic.name} has {topic.num_partitions} partitions; {self.min} to {self.max} "
-                "are allowed",
-                field="partitions",
-            )
+        if self.min is not None and topic.num_partitions < self.min:
+            wanted = f"at least {self.min}"
+        elif self.max is not None and topic.num_partitions > self.max:
+            wanted = f"at most {self.max}"
+        else:
+            return
+        raise PolicyViolation(
+            f"{topic.name} has {topic.num_partitions} partitions; {wanted} are allowed",
+            field="partitions",
+        )
 
 
 class PartitionBudget(TopicPolicy):
@@ -124,4 +128,5 @@ class NoPartitionGrowthOfKeyedTopics(TopicPolicy):
 
 def added_partitions(request: AlterTopicRequest, before: TopicState | None) -> int:
     """How many partitions the request adds."""
-    return request.requested_state.num_partitions - (before.num_partitions if before else 0)
+    held = before.assignment if before else ()
+    return len(request.requested_state.assignment) - len(held)

@@ -23,7 +23,8 @@ class RackSpread(TopicRule):
 
     remediation = "Leave spec.assignments out, or spread each list over the racks."
 
-    _known: tuple[Sequence[Broker], Mapping[int, str]] = ((), {})
+    _brokers: Sequence[Broker] = ()
+    _rack_of: Mapping[int, str] = {}
 
     def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
         """Look at every partition."""
@@ -43,11 +44,11 @@ class RackSpread(TopicRule):
                 )
 
     def _racks(self, brokers: Sequence[Broker]) -> Mapping[int, str]:
-        if self._known[0] is not brokers:
+        if self._brokers is not brokers:
             named = {broker.id: broker.rack for broker in brokers if broker.rack is not None}
             alone = {broker.id: f"broker {broker.id}" for broker in brokers} if named else {}
-            self._known = brokers, {**alone, **named}
-        return self._known[1]
+            self._brokers, self._rack_of = brokers, {**alone, **named}
+        return self._rack_of
 
 
 class _HandPlacement(TopicPolicy):

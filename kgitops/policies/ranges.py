@@ -19,9 +19,28 @@ def require_order(
         raise ValueError(f"{names[0]} is more than {names[1]}, so that nothing would be allowed")
 
 
+def require_range(least: float | None, most: float | None, example: str) -> None:
+    """Refuse a range without ends, or one that nothing is in.
+
+    Raises:
+        ValueError: both are missing, or the least is more than the most.
+    """
+    if least is None and most is None:
+        raise ValueError(f"min and max are missing (write one of them, such as {example})")
+    require_order(least, most)
+
+
+def number_of(topic: TopicState, key: str, cluster_state: ClusterState) -> int:
+    """The value that holds for a number among the topic's configs."""
+    value = cluster_state.effective_config(topic, key)
+    if value is None:
+        raise ValueError(f"{key} has neither a value nor a default")
+    return int(value)
+
+
 def limit(topic: TopicState, key: str, cluster_state: ClusterState) -> float:
     """The value that holds for a limit of the topic's log; -1 is no limit, so infinite."""
-    value = int(cluster_state.effective_config(topic, key) or -1)
+    value = number_of(topic, key, cluster_state)
     return math.inf if value == -1 else value
 
 

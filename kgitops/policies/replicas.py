@@ -1,7 +1,7 @@
 """How many replicas a topic has, and how many must be in sync."""
 
 from kgitops.model.topics import TopicState
-from kgitops.policies.ranges import require_order
+from kgitops.policies.ranges import number_of, require_order
 from kgitops.policies.topic_rule import TopicRule
 from kgitops.policy import ClusterState, PolicyViolation
 from kgitops.policy.readers import whole
@@ -49,7 +49,7 @@ class MinInsyncReplicasRange(TopicRule):
     def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
         """Look at the value that holds, be it the topic's or the cluster's default."""
         key = "min.insync.replicas"
-        insync = int(cluster_state.effective_config(topic, key) or 1)
+        insync = number_of(topic, key, cluster_state)
         if insync < self.min:
             raise PolicyViolation(
                 f"{topic.name} has min.insync.replicas {insync}; at least {self.min} is needed",

@@ -1,7 +1,7 @@
 """How long topics keep records, and how much."""
 
 from kgitops.model.topics import TopicState
-from kgitops.policies.ranges import deletes, limit, require_order, shown
+from kgitops.policies.ranges import deletes, limit, require_range, shown
 from kgitops.policies.topic_rule import TopicRule
 from kgitops.policy import ClusterState, PolicyViolation
 from kgitops.policy.readers import whole
@@ -22,9 +22,7 @@ class RetentionRange(TopicRule):
 
     def settle(self) -> None:
         """One end must be given, and the range must not be empty."""
-        if self.min is None and self.max is None:
-            raise ValueError("min and max are missing (write one of them, such as max: 30d)")
-        require_order(self.min, self.max)
+        require_range(self.min, self.max, "max: 30d")
 
     def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
         """Look at the value that holds, be it the topic's or the cluster's default."""
