@@ -2,7 +2,7 @@
 
 import fnmatch
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from kgitops.model.errors import FindingsError
 from kgitops.policy.asked import Asked
@@ -16,6 +16,7 @@ from kgitops.policy.cel.contexts import Contexts
 from kgitops.policy.cel.engine import EvaluationError, evaluate
 from kgitops.policy.cel.trying import try_out
 from kgitops.policy.cluster_state import ClusterState
+from kgitops.policy.rule import PolicyFailed
 from kgitops.policy.rules import CelPolicy
 from kgitops.policy.violation import Violation
 
@@ -23,20 +24,10 @@ MAX_MESSAGE = 2_000
 _MAX_SHOWN = 120
 
 
-class PolicyFailed(Exception):  # noqa: N818 (the judge shows the name)
-    """An expression gave no answer about a request; the judge denies it."""
-
-
-def cel_loader() -> Callable[[CelPolicy], "CelRule"]:
-    """What loads the policies of one judge: they share the work of reading a request."""
-    contexts = Contexts()
-    return lambda policy: load_cel(policy, contexts)
-
-
 def load_cel(policy: CelPolicy, contexts: Contexts | None = None) -> "CelRule":
     """The policy, ready to judge.
 
-    Policies that judge the same requests share ``contexts`` (see ``cel_loader``).
+    Policies that judge the same requests share ``contexts``, which saves most of the work.
 
     Raises:
         FindingsError: something in it can't be meant; every finding, at its place.
