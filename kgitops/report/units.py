@@ -71,5 +71,7 @@ def size(count: float) -> str:
 
 def counted(count: int, noun: str) -> str:
     """``1 topic``, ``2 topics``; thousands are set apart."""
-    plural = noun if count == 1 else f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    if count == 1:
+        return f"1 {noun}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{count:,} {plural}"
