@@ -82,7 +82,8 @@ def _alike(changes: Sequence[Change]) -> list[list[Change]]:
 
 def _signature(change: Change) -> object:
     # The details leave out what is too long to show, so the fields themselves count as well.
-    return change.kind, change.actions, change.risks, change.fields, shared_details(change)
+    shown = shared_details(change)
+    return change.kind, change.actions, change.risks, change.denied, change.fields, shown
 
 
 def _folded(rest: Sequence[Change], section: Section) -> list[Block]:

@@ -1,7 +1,7 @@
 """A plan cut into pieces for a comment: each can be shown in full, in rows, or counted.
 
-What must never be left out (deletions, lost data, lost access, refusals) is in every variant of
-its piece.
+What must never be left out (deletions, lost data, lost access, refusals, what a policy denies or
+a waiver lifts) is in every variant of its piece.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,13 +9,21 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from kgitops.plan.plan import Action, Change, Plan
+from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.risks import Level, Risk
 from kgitops.report.details import Detail, details, stake, warning
 from kgitops.report.folding import FOLD_ABOVE, Grouping, blocks, name_patterns
 from kgitops.report.object_names import object_name
+from kgitops.report.policy_markdown import Depth, policy_variants
+from kgitops.report.policy_rows import denying, groups, standings
 from kgitops.report.safe_text import terminal_text
-from kgitops.report.sections import Section, kind_word, never_folded, sections
-from kgitops.report.statements import drift_sentence, loss_sentence, reason_lines
+from kgitops.report.sections import Section, hurts, kind_word, sections
+from kgitops.report.statements import (
+    drift_sentence,
+    loss_sentence,
+    reason_lines,
+    stops_beside_policies,
+)
 from kgitops.report.units import counted
 from kgitops.report.values import shortened
 
@@ -29,14 +37,6 @@ _MARKS = {
 }
 _LONGEST_LINE = 1_500
 _SHORT_NAME = 100
-
-
-class Depth(IntEnum):
-    """How much of a piece is shown."""
-
-    FULL = 0
-    ROWS = 1
-    COUNT = 2
 
 
 class Rank(IntEnum):
@@ -65,10 +65,11 @@ class Piece:
         return self.variants[min(depth, len(self.variants) - 1)]
 
 
-def pieces(plan: Plan) -> tuple[Piece, ...]:
+def pieces(plan: Plan, sealed: SealedPlan | None = None) -> tuple[Piece, ...]:
     """Everything a comment shows, the most important first."""
     found = [
-        _fixed("Stops", [f"! {line}" for line in reason_lines(plan.verdict.reasons)]),
+        _fixed("Stops", [f"! {line}" for line in reason_lines(stops_beside_policies(plan))]),
+        _policy(plan, sealed),
         *(_of_section(section) for section in sections(plan) if _rank(section) is Rank.OPEN),
         _fixed("Rights lost", [f"! {loss_sentence(loss)}" for loss in plan.access_losses]),
         _listed("Drift", [f"! {drift_sentence(drift, full=False)}" for drift in plan.drift]),
@@ -86,15 +87,24 @@ def pieces(plan: Plan) -> tuple[Piece, ...]:
 
 
 def _rank(section: Section) -> Rank:
-    if any(map(never_folded, section.changes)):
+    if any(map(hurts, section.changes)):
         return Rank.OPEN
     return Rank.SAFE if section.level is Level.SAFE else Rank.DISRUPTIVE
 
 
+def _policy(plan: Plan, sealed: SealedPlan | None) -> Piece:
+    variants = policy_variants(plan, sealed)
+    return Piece(
+        title=f"Policy ({standings(groups(plan))})",
+        variants=tuple(tuple(map(_line, variants[depth])) for depth in Depth),
+        rank=Rank.OPEN,
+    )
+
+
 def _of_section(section: Section) -> Piece:
     changes = section.changes
-    counted_only = tuple(change for change in changes if not never_folded(change))
-    kept = tuple(_row(change) for change in changes if never_folded(change))
+    counted_only = tuple(change for change in changes if not hurts(change))
+    kept = tuple(_row(change) for change in changes if hurts(change))
     return Piece(
         title=f"{section.title.capitalize()} ({len(changes):,})",
         variants=(
@@ -104,7 +114,8 @@ def _of_section(section: Section) -> Piece:
         ),
         rank=_rank(section),
         changes=len(changes),
-        elided=counted_only,
+        # What is denied has its line among the policies, however little is shown here.
+        elided=tuple(change for change in counted_only if not change.denied),
     )
 
 
@@ -112,14 +123,16 @@ def _full(section: Section) -> Iterator[str]:
     for block in blocks(section, Grouping.ALIKE):
         first = block.changes[0]
         if len(block.changes) == 1:
-            yield _head(first, f"{_name(first)}{_place(first)}")
+            head = _head(first, f"{_name(first)}{_place(first)}")
+            yield _line(f"{head}{_denied(first)}")
             yield from _indented(details(first, full=False))
             continue
-        yield _head(first, counted(len(block.changes), kind_word(block.changes)))
+        yield _line(_head(first, counted(len(block.changes), kind_word(block.changes))))
         yield from _indented(block.shared)
         for change in block.changes:
             held = stake(change)
-            yield _line(f"{_mark(change)}     {_name(change)}{_place(change)}  {held}".rstrip())
+            text = f"{_mark(change)}     {_name(change)}{_place(change)}  {held}".rstrip()
+            yield _line(f"{text}{_denied(change)}")
 
 
 def _indented(found: Iterable[Detail]) -> Iterator[str]:
@@ -130,12 +143,17 @@ def _row(change: Change) -> str:
     head = _head(change, f"{_name(change)}{_place(change)}")
     # A deletion says in every form which topic it is and what it holds.
     held = stake(change) if Action.DELETE in change.actions else ""
-    return _line(f"{head}  {held}".rstrip())
+    return _line(f"{f'{head}  {held}'.rstrip()}{_denied(change)}")
 
 
 def _head(change: Change, what: str) -> str:
     code = _code(change.risk, warning(change))
-    return _line(f"{_mark(change)} {' and '.join(change.actions)} {what}  {code}")
+    return f"{_mark(change)} {' and '.join(change.actions)} {what}  {code}"
+
+
+def _denied(change: Change) -> str:
+    policies = denying(change)
+    return f"  DENIED by {', '.join(policies)}" if policies else ""
 
 
 def _mark(change: Change) -> str:
@@ -165,9 +183,9 @@ def _code(risk: Risk, words: str) -> str:
 def _names(changes: Sequence[Change]) -> Iterator[str]:
     """One short row an object below a line for what they have in common."""
     for group in _groups(changes):
-        yield _head(group[0], counted(len(group), kind_word(group)))
+        yield _line(_head(group[0], counted(len(group), kind_word(group))))
         for change in group:
-            yield _line(f"{_mark(change)}     {_name(change)}")
+            yield _line(f"{_mark(change)}     {_name(change)}{_denied(change)}")
 
 
 def _counts(changes: Sequence[Change]) -> Iterator[str]:

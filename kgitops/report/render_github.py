@@ -6,14 +6,27 @@ here ends with one that says how many more there are.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import Reason
 from kgitops.plan.plan import Change, Plan
+from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.risks import LEVELS, Level
+from kgitops.policy.rules import Level as PolicyLevel
 from kgitops.report.object_names import object_name
+from kgitops.report.policy_rows import (
+    Group,
+    Row,
+    Standing,
+    groups,
+    headline,
+    remedy,
+    today_of,
+    waiver_sentence,
+)
 from kgitops.report.safe_text import guarded_line, terminal_text
 from kgitops.report.statements import (
     drift_sentence,
@@ -36,6 +49,14 @@ class _Level(StrEnum):
     NOTICE = "notice"
 
 
+_LEVELS = {
+    Standing.DENIED: _Level.ERROR,
+    Standing.WAIVED: _Level.WARNING,
+    Standing.ADVISED: _Level.WARNING,
+    Standing.NOTED: _Level.NOTICE,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Annotation:
     level: _Level
@@ -45,23 +66,34 @@ class _Annotation:
 
     def __str__(self) -> str:
         place = self.source
-        where = {"file": place.file, "line": place.line, "col": place.column} if place else {}
-        given = {**where, "title": self.title}
+        where = {"file": place.file, "line": place.line, "endLine": place.line} if place else {}
+        column = {"col": place.column} if place else {}
+        given = {**where, **column, "title": self.title}
         properties = ",".join(f"{key}={_property(str(value))}" for key, value in given.items())
         return f"::{self.level} {properties}::{_data(self.message)}"
 
 
-def render_github(plan: Plan) -> str:
-    """Refusals and findings, then what hurts, then drift; the last line is the plan's summary."""
+def render_github(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
+    """Denials, findings and refusals, then what hurts, then advice and drift.
+
+    The last line is the plan's summary; ``sealed`` gives the day from which waivers are counted.
+    """
+    policies = groups(plan)
+    today = today_of(sealed)
     found = [
+        *_of_policies(policies, Standing.DENIED, today, level=PolicyLevel.HARD),
         *map(_of_finding, _sorted(plan.findings)),
         *map(_of_reason, plan.refusals),
+        *_of_policies(policies, Standing.DENIED, today, level=PolicyLevel.SOFT),
         *(_of_change(change) for change in _risky(plan)),
         *(
             _Annotation(level=_Level.WARNING, title="rights lost", message=loss_sentence(loss))
             for loss in plan.access_losses
         ),
+        *_of_policies(policies, Standing.WAIVED, today),
         *map(_of_finding, _sorted(plan.warnings)),
+        *_of_policies(policies, Standing.ADVISED, today),
+        *_of_policies(policies, Standing.NOTED, today),
         *(
             _Annotation(
                 level=_Level.NOTICE, title="drift", message=drift_sentence(drift, full=False)
@@ -105,6 +137,29 @@ def _of_change(change: Change) -> _Annotation:
         title=f"{risk.code} {risk.name}",
         message=f"{actions} {object_name(change.address)}: {risk.text}; safer: {risk.safer}",
         source=change.source,
+    )
+
+
+def _of_policies(
+    policies: Sequence[Group],
+    standing: Standing,
+    today: date | None,
+    *,
+    level: PolicyLevel | None = None,
+) -> Iterator[_Annotation]:
+    for group in policies:
+        if group.standing is standing and level in (None, group.level):
+            yield from (_of_row(group, row, today) for row in group.rows)
+
+
+def _of_row(group: Group, row: Row, today: date | None) -> _Annotation:
+    waiver = row.result.waiver
+    what = f"waived {waiver_sentence(waiver, today)}" if waiver else remedy(group)
+    return _Annotation(
+        level=_LEVELS[group.standing],
+        title=headline(group),
+        message=f"{object_name(row.change.address)}: {row.message}; {what}",
+        source=row.place,
     )
 
 

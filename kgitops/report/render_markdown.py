@@ -1,8 +1,8 @@
 """A plan as a comment on a pull request: within the budget, and never hiding what hurts.
 
 When room is short, first what is safe and then what is disruptive goes from full to one row an
-object to counts. Deletions, lost data, lost access and refusals keep a row each whatever happens;
-if those alone are too many, there are several comments.
+object to counts. Deletions, lost data, lost access, refusals and what policies deny or waive keep a
+row each whatever happens; if those alone are too many, there are several comments.
 """
 
 from collections import Counter
@@ -13,8 +13,10 @@ from kgitops.model import clock
 from kgitops.plan.plan import Change, Plan
 from kgitops.plan.plan_file import SealedPlan, plan_digest
 from kgitops.plan.risks import Level
-from kgitops.report.markdown_pieces import Depth, Piece, Rank, pieces
+from kgitops.report.markdown_pieces import Piece, Rank, pieces
 from kgitops.report.object_names import object_name
+from kgitops.report.policy_markdown import Depth
+from kgitops.report.policy_rows import Standing, counts, groups, tally
 from kgitops.report.safe_text import code_span, comment_token, fenced, longest_run
 from kgitops.report.sections import sections
 from kgitops.report.statements import (
@@ -44,7 +46,7 @@ def render_markdown_comments(
 ) -> tuple[str, ...]:
     """One comment, or as many as the changes that may not be left out need; each in the budget."""
     frame = _Frame.of(plan, sealed)
-    shown = [_Shown(piece, Depth.FULL) for piece in pieces(plan)]
+    shown = [_Shown(piece, Depth.FULL) for piece in pieces(plan, sealed)]
     for index, depth in _ladder(shown):
         if _size(frame.whole(shown)) <= budget:
             break
@@ -188,11 +190,15 @@ def _colour(plan: Plan) -> str:
     levels = {change.level for change in plan.changes}
     if plan.verdict.stops or Level.DATA_LOSS in levels:
         return "🔴"
-    return "🟠" if levels & {Level.ACCESS_LOSS, Level.DISRUPTIVE} else "🟢"
+    look = levels & {Level.ACCESS_LOSS, Level.DISRUPTIVE} or counts(plan)[Standing.WAIVED]
+    return "🟠" if look else "🟢"
 
 
 def _words(plan: Plan) -> str:
     parts = [f"stops with exit {int(plan.verdict.exit)}"] if plan.verdict.stops else []
+    denied = sum(change.denied for change in plan.changes)
+    judged = {"denied": denied, "waived": counts(plan)[Standing.WAIVED]}
+    parts += [f"{word} ({count:,})" for word, count in judged.items() if count]
     parts += [
         f"{section.title.lower()} ({len(section.changes):,})"
         for section in sections(plan)
@@ -228,6 +234,8 @@ def _bottom(plan: Plan, sealed: SealedPlan | None, digest: str) -> Iterator[str]
     checked = checked_sentence(plan)
     if checked:
         yield f"Checked: {checked}.\n"
+    if plan.policies_loaded and not groups(plan):
+        yield f"Policy: {tally(plan, None)}.\n"
     yield f"Plan {_span(digest)}"
     if sealed:
         yield f"expires {_span(clock.to_text(sealed.expires))}"

@@ -12,6 +12,8 @@ from kgitops.report.details import Detail, details, stake, warning
 from kgitops.report.folding import FOLD_ABOVE, Block, Grouping, blocks
 from kgitops.report.ink import Line, Part, Style, ink
 from kgitops.report.object_names import object_name
+from kgitops.report.policy_rows import denying
+from kgitops.report.policy_text import policy_lines
 from kgitops.report.safe_text import terminal_text
 from kgitops.report.sections import SYMBOLS, Section, kind_word, sections, symbol
 from kgitops.report.statements import (
@@ -21,6 +23,7 @@ from kgitops.report.statements import (
     loss_sentence,
     notes,
     reason_lines,
+    stops_beside_policies,
     summary_sentence,
     verdict_sentence,
 )
@@ -70,6 +73,7 @@ def render_text(
         *page.changes(plan),
         *page.drift(plan),
         *page.other(plan),
+        *policy_lines(plan, sealed, full=full, width=page.width),
         *page.ending(plan, sealed, saved_as),
     ]
     return ink(lines, colour=colour, ascii_only=ascii)
@@ -131,7 +135,7 @@ class _Page:
     def block(self, block: Block, columns: _Columns) -> Iterator[Line]:
         first = block.changes[0]
         if len(block.changes) == 1 and not block.patterns:
-            yield [*self.row(first, columns), *_risk(first)]
+            yield [*self.row(first, columns), *_risk(first), *_denied(first)]
             yield from self.details(details(first, full=self.full))
             return
         what = counted(len(block.changes), kind_word(block.changes))
@@ -141,7 +145,7 @@ class _Page:
             yield from ([f"      {line}"] for line in self.wrapped(block.patterns))
             return
         for change in block.changes:
-            yield ["    ", *self.row(change, columns)[1:], stake(change)]
+            yield ["    ", *self.row(change, columns)[1:], stake(change), *_denied(change)]
 
     def row(self, change: Change, columns: _Columns) -> list[Part]:
         name = terminal_text(str(object_name(change.address)))
@@ -211,10 +215,11 @@ class _Page:
 
     def ending(self, plan: Plan, sealed: SealedPlan | None, saved_as: str | None) -> Iterator[Line]:
         sentence = verdict_sentence(plan)
-        if sentence:
+        stops = stops_beside_policies(plan)
+        if stops:
             yield []
-            yield [(Style.RED_BOLD, f"STOPS ({len(plan.verdict.reasons):,})")]
-            for line in reason_lines(plan.verdict.reasons):
+            yield [(Style.RED_BOLD, f"STOPS ({len(stops):,})")]
+            for line in reason_lines(stops):
                 yield ["  ", (Style.RED, "!"), f" {line}"]
         yield []
         yield [(Style.BOLD, summary_sentence(plan))]
@@ -235,6 +240,11 @@ def _marked(change: Change) -> Part:
 
 def _risk(change: Change) -> list[Part]:
     return _coded(change.risk, warning(change))
+
+
+def _denied(change: Change) -> list[Part]:
+    policies = denying(change)
+    return ["  ", (Style.RED_BOLD, f"DENIED by {', '.join(policies)}")] if policies else []
 
 
 def _coded(risk: Risk, text: str) -> list[Part]:

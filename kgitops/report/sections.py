@@ -58,9 +58,14 @@ def symbol(change: Change) -> str:
     return "".join(SYMBOLS[action] for action in change.actions)
 
 
-def never_folded(change: Change) -> bool:
-    """Whether every view must show this change on its own: deletions, lost data, lost access."""
+def hurts(change: Change) -> bool:
+    """Whether something is lost by this change: it deletes, or data or access goes."""
     return change.level in (Level.DATA_LOSS, Level.ACCESS_LOSS) or Action.DELETE in change.actions
+
+
+def never_folded(change: Change) -> bool:
+    """Whether every view must show this change on its own: it hurts, or a policy denies it."""
+    return hurts(change) or change.denied
 
 
 def _order(change: Change) -> tuple[bool, int, str]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kgitops.model.capabilities import Validation
 from kgitops.model.requests import api_name
@@ -45,7 +46,7 @@ def summary_sentence(plan: Plan) -> str:
     kept = f"{counts['kept']} kept, {counts['drift']} drifted"
     if plan.changes:
         planned = ", ".join(f"{counts[action]} to {action}" for action in Action)
-        denied = f", {counts['denied']} denied" if counts["denied"] else ""
+        denied = f"; {counts['denied']} denied" if counts["denied"] else ""
         return f"Plan: {planned}; {kept}{denied}."
     if plan.verdict.stops:
         return f"No changes are planned; {kept}."
@@ -66,6 +67,11 @@ def verdict_sentence(plan: Plan) -> str | None:
 def reason_lines(reasons: Sequence[Reason]) -> list[str]:
     """Each reason with its exit code."""
     return [f"exit {int(reason.exit)}: {reason.sentence}" for reason in reasons]
+
+
+def stops_beside_policies(plan: Plan) -> tuple[Reason, ...]:
+    """Why the plan stops, without the denials: each of those is told once, among the policies."""
+    return replace(plan, changes=()).verdict.reasons
 
 
 def notes(plan: Plan) -> list[str]:

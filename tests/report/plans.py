@@ -1,6 +1,7 @@
 """Plans to render and to seal: a handful built by hand, and a strategy for any plan at all."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
@@ -34,13 +35,18 @@ from kgitops.plan.plan import (
     FieldChange,
     Kept,
     Kind,
+    LoadedPolicy,
     Plan,
     PlannedRequest,
+    PolicyResult,
     Precondition,
     Target,
+    WaiverUse,
 )
 from kgitops.plan.plan_file import SealedPlan, seal
 from kgitops.plan.risks import Risk, all_risks
+from kgitops.policy.judgement import Outcome, fingerprint
+from kgitops.policy.rules import Level
 
 TOPIC_ID = "pLbTz2s1R5eK0cQyA1b2Cg"
 
@@ -390,12 +396,153 @@ def refused_plan() -> Plan:
     )
 
 
+POLICIES = tuple(
+    LoadedPolicy(
+        name=name,
+        level=level,
+        digest="sha256:" + "c" * 64,
+        description=description,
+        remediation=remediation,
+        source=Source(f"policies/{name}.yaml", 1, 1),
+    )
+    for name, level, description, remediation in (
+        (
+            "replication-factor-range",
+            Level.HARD,
+            "A topic must survive the loss of one broker. Two copies do not.",
+            "set replicationFactor to 3",
+        ),
+        ("team-prefix", Level.HARD, "Names begin with a team's name.", ""),
+        ("retention-cap", Level.SOFT, "Disks are finite.", "lower retention.ms to 7 d"),
+        ("labels", Level.ADVISORY, "", "name a team in metadata.labels"),
+        ("compression", Level.INFO, "Compressed topics cost less.", ""),
+    )
+)
+MIGRATION = WaiverUse(
+    name="audit-retention",
+    owner="@data-platform",
+    reason="until the archive has moved",
+    ticket="OPS-12",
+    expires="2027-01-31",
+)
+
+
+def judged(change: Change, *results: PolicyResult) -> Change:
+    """The change with these results, and a pass of every policy that they don't name."""
+    told = {result.policy for result in results}
+    passed = tuple(
+        PolicyResult(policy=policy.name, level=policy.level, outcome=Outcome.PASSED)
+        for policy in POLICIES
+        if policy.name not in told
+    )
+    return replace(change, policies=(*passed, *results))
+
+
+def violation(
+    change: Change, policy: str, message: str, *, waiver: WaiverUse | None = None, line: int = 7
+) -> PolicyResult:
+    """What ``policy`` says against the change, three lines below where its document begins."""
+    file = change.source.file if change.source else None
+    return PolicyResult(
+        policy=policy,
+        level=next(each.level for each in POLICIES if each.name == policy),
+        outcome=Outcome.WAIVED if waiver else Outcome.DENIED,
+        message=message,
+        request=change.requests[0].id if change.requests else None,
+        field="configs.retention.ms",
+        source=Source(file, line, 24) if file else None,
+        fingerprint=fingerprint(policy, change.address, message),
+        waiver=waiver,
+    )
+
+
+def denied(change: Change, policy: str, message: str) -> Change:
+    """The change with one violation."""
+    return judged(change, violation(change, policy, message))
+
+
+def passed_plan() -> Plan:
+    """Nothing to object."""
+    return make_plan(
+        judged(create_topic("orders.v2")), judged(update_topic("audit")), policies_loaded=POLICIES
+    )
+
+
+def judged_plan() -> Plan:
+    """Of everything that policies can say one or two."""
+    orders, audit, gone = create_topic("orders.v2"), update_topic("audit"), forget_topic("scratch")
+    return make_plan(
+        judged(
+            orders,
+            violation(orders, "replication-factor-range", "replication factor 2 is below 3"),
+            violation(orders, "retention-cap", "retention 30 d is above 7 d", line=9),
+            violation(orders, "labels", "no team is named", line=2),
+        ),
+        judged(
+            audit,
+            violation(audit, "retention-cap", "retention 90 d is above 7 d", waiver=MIGRATION),
+            violation(audit, "compression", "", line=12),
+        ),
+        # A policy that crashed: no place, no fingerprint, and it can't be waived.
+        judged(
+            gone,
+            PolicyResult(
+                policy="team-prefix",
+                level=Level.HARD,
+                outcome=Outcome.DENIED,
+                message="the policy failed: KeyError: 'team'",
+            ),
+        ),
+        judged(delete_topic("orders.v1")),
+        judged(create_topic("orders.v3")),
+        policies_loaded=POLICIES,
+    )
+
+
+def three_denials() -> Plan:
+    """The same words of one policy, and other words of another."""
+    names = ("a", "b", "c")
+    return make_plan(
+        *(
+            judged(
+                change,
+                violation(change, "replication-factor-range", "replication factor 2 is below 3"),
+                violation(change, "team-prefix", f"topic {name} does not begin with a team's name"),
+            )
+            for name in names
+            for change in (create_topic(name),)
+        ),
+        policies_loaded=POLICIES,
+    )
+
+
+def many_denials(count: int = 30) -> Plan:
+    """Everybody forgot the same, among as many changes that nobody objects to."""
+    return make_plan(
+        *(
+            denied(
+                create_topic(f"team-{n % 7}.events.{n}"),
+                "replication-factor-range",
+                "replication factor 2 is below 3",
+            )
+            for n in range(count)
+        ),
+        *(denied(create_topic(f"other.{n}"), "labels", "no team is named") for n in range(count)),
+        *(judged(create_topic(f"good.{n}")) for n in range(count)),
+        policies_loaded=POLICIES,
+    )
+
+
 ALL_PLANS = {
     "no_changes": no_changes,
     "one_change": one_change,
     "twelve_changes": twelve_changes,
     "thousand_changes": thousand_changes,
     "refused": refused_plan,
+    "passed": passed_plan,
+    "judged": judged_plan,
+    "three_denials": three_denials,
+    "many_denials": many_denials,
 }
 
 _sources = st.none() | st.builds(
@@ -436,6 +583,46 @@ _fields = st.builds(
     risk=st.none() | st.sampled_from(all_risks()),
     note=st.none() | any_text,
 )
+_levels = st.sampled_from([level for level in Level if level is not Level.OFF])
+_passed = st.builds(
+    PolicyResult, policy=any_text, level=_levels, outcome=st.just(Outcome.PASSED), message=any_text
+)
+_waivers = st.builds(
+    WaiverUse,
+    name=any_text,
+    owner=any_text,
+    reason=any_text,
+    ticket=any_text,
+    expires=st.dates().map(str) | any_text,
+)
+_told = {
+    "policy": any_text,
+    "message": any_text,
+    "request": st.none() | any_text,
+    "field": st.none() | any_text,
+    "source": _sources,
+    "fingerprint": st.none() | any_text,
+}
+_results = (
+    _passed
+    | st.builds(PolicyResult, outcome=st.just(Outcome.DENIED), level=_levels, **_told)
+    | st.builds(
+        PolicyResult,
+        outcome=st.just(Outcome.WAIVED),
+        level=st.just(Level.SOFT),
+        waiver=_waivers,
+        **_told,
+    )
+)
+_loaded = st.builds(
+    LoadedPolicy,
+    name=any_text,
+    level=_levels,
+    digest=any_text,
+    description=any_text,
+    remediation=any_text,
+    source=_sources,
+)
 changes = st.builds(
     Change,
     address=any_text,
@@ -443,6 +630,7 @@ changes = st.builds(
     actions=st.lists(st.sampled_from(Action), min_size=1, max_size=2, unique=True).map(tuple),
     risks=st.sets(st.sampled_from(all_risks()), min_size=1, max_size=3).map(risks.worst_first),
     because=any_text,
+    policies=st.lists(_results, max_size=3).map(tuple),
     source=_sources,
     before=st.none() | _json_objects,
     after=st.none() | _json_objects,
@@ -488,6 +676,7 @@ any_plan = st.builds(
         registry_offset=st.integers(-1, 2**63 - 1),
     ),
     principal=any_text,
+    policies_loaded=st.lists(_loaded, max_size=3).map(tuple),
     changes=st.lists(changes, max_size=3).map(tuple),
     drift=st.lists(
         st.builds(

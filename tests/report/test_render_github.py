@@ -6,7 +6,18 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from report.payloads import MARK, PAYLOADS
-from report.plans import any_plan, delete_topic, make_plan, no_changes, refused_plan
+from report.plans import (
+    POLICIES,
+    any_plan,
+    create_topic,
+    delete_topic,
+    denied,
+    judged_plan,
+    make_plan,
+    no_changes,
+    refused_plan,
+    sealed,
+)
 from report.test_injection import assert_harmless, poisoned
 from report.workflow_commands import Command, commands
 
@@ -15,6 +26,7 @@ from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.plan import Plan
 from kgitops.plan.risks import Level
+from kgitops.policy.judgement import Outcome
 from kgitops.report.render_github import (
     MOST_OF_A_LEVEL,
     render_github,
@@ -32,7 +44,13 @@ def test_a_refused_plan_is_annotated_at_its_lines_worst_first() -> None:
     assert found[0] == Command(
         "error",
         f"{finding.problem}; {finding.advice}",
-        {"file": "topics/ledger.yaml", "line": "6", "col": "15", "title": "finding"},
+        {
+            "file": "topics/ledger.yaml",
+            "line": "6",
+            "endLine": "6",
+            "col": "15",
+            "title": "finding",
+        },
     )
     sentences = [refusal.sentence for refusal in plan.refusals]
     assert [command.message for command in found[1:3]] == sentences
@@ -40,6 +58,45 @@ def test_a_refused_plan_is_annotated_at_its_lines_worst_first() -> None:
     assert (found[3].name, found[3].properties["title"]) == ("warning", "KG101 topic-delete")
     assert "orders.v1" in found[3].message
     assert log.splitlines()[-1].startswith("Plan: 0 to create, 0 to update, 1 to delete")
+
+
+def test_what_policies_say_is_annotated_the_worst_first() -> None:
+    plan = judged_plan()
+    found = commands(render_github(plan, sealed=sealed(plan)))
+    assert [(command.name, command.properties["title"]) for command in found] == [
+        ("error", "DENIED by replication-factor-range (hard)"),
+        ("error", "DENIED by team-prefix (hard)"),
+        ("error", "DENIED by retention-cap (soft)"),
+        ("warning", "KG101 topic-delete"),
+        ("warning", "WAIVED from retention-cap (soft)"),
+        ("warning", "ADVISED by labels (advisory)"),
+        ("notice", "NOTED by compression (info)"),
+    ]
+    place = {"file": "topics/orders.v2.yaml", "line": "7", "endLine": "7", "col": "24"}
+    assert found[0].properties == {**place, "title": "DENIED by replication-factor-range (hard)"}
+    assert found[0].message.startswith("topic orders.v2: replication factor 2 is below 3; what to")
+    assert "file" not in found[1].properties
+    assert "correct the policy" in found[1].message
+    assert "until 2027-01-31, 71 days left, owner @data-platform, OPS-12" in found[4].message
+
+
+def test_a_hard_denial_is_never_crowded_out() -> None:
+    """By findings, refusals or denials that a waiver could lift."""
+    orders = create_topic("z")
+    plan = make_plan(
+        *(denied(create_topic(f"t{n}"), "retention-cap", f"no {n}") for n in range(50)),
+        denied(orders, "team-prefix", "no team"),
+        policies_loaded=POLICIES,
+        findings=tuple(
+            Finding(source=Source("a.yaml", n, 1), problem=f"p{n}", advice="a")
+            for n in range(1, 50)
+        ),
+        refusals=tuple(Reason(exit=ExitCode.REFUSED, sentence=f"no {n}") for n in range(50)),
+    )
+    found = commands(render_github(plan))
+    assert len(found) == MOST_OF_A_LEVEL
+    assert found[0].properties["title"] == "DENIED by team-prefix (hard)"
+    assert found[-1].message.startswith("and 141 more errors")
 
 
 def test_a_plan_without_changes_has_no_annotation_but_a_sentence() -> None:
@@ -77,10 +134,15 @@ def test_any_plan_keeps_to_the_limits_and_ends_with_a_sentence(plan: Plan) -> No
         sum(command.name == level for command in found) <= MOST_OF_A_LEVEL for level in LEVELS
     )
     risky = sum(change.level is not Level.SAFE for change in plan.changes)
-    assert len(lines) == sum(
-        map(len, (plan.findings, plan.refusals, plan.access_losses, plan.warnings, plan.drift)),
-        risky,
+    told = sum(
+        result.outcome is not Outcome.PASSED
+        for change in plan.changes
+        for result in change.policies
     )
+    listed = (plan.findings, plan.refusals, plan.access_losses, plan.warnings, plan.drift)
+    whole = sum(map(len, listed)) + risky + told
+    more = [re.search(r"^and (\d+) more \w+, which GitHub", item.message) for item in found]
+    assert sum(int(match[1]) if match else 1 for match in more) == whole
     assert commands(last) == []
 
 
@@ -92,7 +154,7 @@ def test_a_payload_is_text_in_an_annotation(payload: str) -> None:
     # One line an annotation, one for the summary, and no property that was not meant.
     assert log.count("\n") == len(found)
     for command in found:
-        assert set(command.properties) <= {"file", "line", "col", "title"}
+        assert set(command.properties) <= {"file", "line", "endLine", "col", "title"}
         for text in (command.message, *command.properties.values()):
             assert_harmless(re.sub(r"^\s*::", "", text))
     assert any(_is_told(command) for command in found)

@@ -63,17 +63,21 @@ def test_text_verdict_and_json_agree(plan: Plan) -> None:
     if plan.changes:
         sentence = re.search(
             r"^Plan: (\d+) to create, (\d+) to update, (\d+) to delete, (\d+) to adopt, "
-            r"(\d+) to forget; (\d+) kept, (\d+) drifted\.$",
+            r"(\d+) to forget; (\d+) kept, (\d+) drifted(?:; (\d+) denied)?\.$",
             text,
             re.MULTILINE,
         )
         assert sentence is not None
-        names = ("create", "update", "delete", "adopt", "forget", "kept", "drift")
-        assert [int(count) for count in sentence.groups()] == [counts[name] for name in names]
+        names = ("create", "update", "delete", "adopt", "forget", "kept", "drift", "denied")
+        assert [int(count or 0) for count in sentence.groups()] == [counts[name] for name in names]
     assert ("No changes. The cluster matches the manifests." in text) == (verdict["exit"] == 0)
     if verdict["exit"] not in (0, 2):
         assert f"exit {verdict['exit']}. Resolve them and plan again." in text
-        assert f"STOPS ({len(verdict['reasons'])})" in text
+        # Each reason once: a denial among the policies, every other one here.
+        stops = re.search(r"^STOPS \((\d+)\)$", text, re.MULTILINE)
+        denials = re.search(r"^POLICY \((\d+) denied", text, re.MULTILINE)
+        told = [int(match[1]) for match in (stops, denials) if match]
+        assert sum(told) == len(verdict["reasons"])
     titles = "DATA LOSS|ACCESS LOSS|DISRUPTIVE|DELETE|UPDATE|ADOPT|FORGET|CREATE"
     headings = re.findall(rf"^(?:{titles}) \(([\d,]+)\)$", text, re.MULTILINE)
     assert sum(int(count.replace(",", "")) for count in headings) == len(plan.changes)
