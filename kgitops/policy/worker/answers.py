@@ -57,12 +57,13 @@ class Answers:
         if ruling.outcome is Outcome.PASSED:
             return index
         waiver = self._waivers.index(ruling.waiver) if ruling.waiver else None
-        return [index, ruling.message, ruling.field, ruling.fingerprint, waiver, ruling.crashed]
+        found = ruling.message, ruling.field, ruling.fingerprint, ruling.rule
+        return [index, *found, waiver, ruling.crashed]
 
     def _ruling(self, parts: Any) -> Ruling:  # noqa: ANN401 (any JSON)
         if type(parts) is int:
             return self._passed[_at(parts, self._passed)]
-        index, message, field, fingerprint, waiver, crashed = parts
+        index, message, field, fingerprint, rule, waiver, crashed = parts
         policy = self._policies[_at(index, self._policies)]
         if not isinstance(message, str) or not isinstance(crashed, bool):
             raise TypeError("no ruling")
@@ -75,6 +76,7 @@ class Answers:
             fingerprint=None if fingerprint is None else str(fingerprint),
             waiver=None if waiver is None else self._waivers[_at(waiver, self._waivers)],
             crashed=crashed,
+            rule=None if rule is None else int(rule),
         )
 
     def _all_in(self, bits: int) -> list[Ruling]:
