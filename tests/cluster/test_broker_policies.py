@@ -4,7 +4,7 @@ import logging
 
 import pytest
 from cluster.clusters import a_grant, admin
-from cluster.policing import Recorder, denying, logged, policed
+from cluster.policing import Recorder, logged, policed
 
 from kgitops.cluster.embedded.acl_control import AclAction
 from kgitops.cluster.embedded.acl_filter import AclFilter

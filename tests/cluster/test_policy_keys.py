@@ -16,11 +16,13 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.options import Compat, Options
 from kgitops.cluster.embedded.partition_control import NewPartitions
-from kgitops.cluster.embedded.policy_keys import BROKER_KEY, TOPIC_KEY, key_policies as named
+from kgitops.cluster.embedded.policy_keys import BROKER_KEY, TOPIC_KEY
+from kgitops.cluster.embedded.policy_keys import key_policies as named
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.policy import TopicManagementPolicy
 from kgitops.policy.judge import Judge
-from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY, ConfigResource as Resource
+from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY
+from kgitops.policy.legacy import ConfigResource as Resource
 from kgitops.policy.loading import load_rules
 from kgitops.policy.rules import Bundle, Level
 

@@ -1,4 +1,4 @@
-"""Policies on deleted records: each leader judges its part, kgitops' own request is judged whole."""
+"""Policies on deleted records: each leader judges its part, kgitops judges its request whole."""
 
 from cluster.clusters import admin
 from cluster.policing import Recorder, denying, policed
