@@ -170,6 +170,7 @@ def _denials(rule: Rule, address: str, violations: Sequence[Violation]) -> list[
                 message=message,
                 field=None if violation.field is None else cut(violation.field),
                 fingerprint=fingerprint(rule.name, address, message),
+                rule=violation.rule,
             )
         )
     return rulings

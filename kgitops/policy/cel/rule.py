@@ -68,8 +68,8 @@ class CelRule:
         if not _meet(self._conditions, context):
             return ()
         return [
-            Violation(message=_message(validation, context), field=validation.field)
-            for validation in self._validations
+            Violation(message=_message(validation, context), field=validation.field, rule=number)
+            for number, validation in enumerate(self._validations)
             if not _holds(validation.expression, context)
         ]
 

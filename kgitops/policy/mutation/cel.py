@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kgitops.model.source import Source
-from kgitops.policy.mutation.cel_tokens import Token, tokens
+from kgitops.policy.cel.tokens import Token, tokenize
 from kgitops.policy.mutation.change import (
     OPERATORS,
     Change,
@@ -27,8 +27,6 @@ _CALLS = {
     "exists": "all",
     "exists_one": "exists",
 }
-_WORDS = {"true": "false", "false": "true"}
-_BETWEEN_VALUES = frozenset({"+", "-"})
 
 
 def cel_mutants(policy: CelPolicy) -> Iterator[tuple[CelPolicy, Change]]:
@@ -81,37 +79,33 @@ def _of_condition(
 def _of_expression(
     expression: str, source: Source | None, policy: CelPolicy
 ) -> Iterator[tuple[str, Change]]:
-    found = list(tokens(expression))
-    for index, token in enumerate(found):
-        before = found[index - 1] if index else None
-        after = found[index + 1] if index + 1 < len(found) else None
+    found = list(tokenize(expression))
+    for before, token, after in zip([None, *found], found, found[1:], strict=False):
         for text in _instead_of(token, before, after):
             changed = f"{expression[: token.start]}{text}{expression[token.end :]}"
             what = f"{token.text} → {text}" if text else f"{token.text} removed"
             yield changed, _change(expression, source, policy, what)
 
 
-def _instead_of(token: Token, before: Token | None, after: Token | None) -> Iterator[str]:
-    is_member = before is not None and before.text == "."
+def _instead_of(token: Token, before: Token | None, after: Token) -> Iterator[str]:
     match token.kind:
         case "operator" if token.text == "!":
             yield ""
-        case "operator" if token.text in _BETWEEN_VALUES:
-            if not (before and before.ends_a_value):
+        case "operator" if token.text in ("+", "-"):
+            if before is None or (before.kind == "operator" and before.text not in (")", "]", "}")):
                 yield ""
-            elif after is None or "string" not in (before.kind, after.kind):
+            elif "string" not in (before.kind, after.kind):
                 yield _OPERATORS[token.text]
         case "operator" if token.text in _OPERATORS:
             yield _OPERATORS[token.text]
-        case "int":
-            suffix = token.text[-1] if token.text[-1] in "uU" else ""
+        case "int" | "uint":
+            suffix = "u" if token.kind == "uint" else ""
             for number in other_numbers(int(token.text.rstrip("uU"), 0)):
                 yield f"{number}{suffix}"
-        case "name" if after is not None and after.text == "(":
-            if token.text in _CALLS:
-                yield _CALLS[token.text]
-        case "name" if token.text in _WORDS and not is_member:
-            yield _WORDS[token.text]
+        case "name" if after.text == "(" and token.text in _CALLS:
+            yield _CALLS[token.text]
+        case "bool":
+            yield "false" if token.text == "true" else "true"
         case "string":
             for text in other_quantities(token.text[1:-1]):
                 yield f"{token.text[0]}{text}{token.text[-1]}"

@@ -28,17 +28,22 @@ class ParsedTest:
     document: Document
 
 
-def find_documents(paths: Sequence[Path], findings: list[Finding]) -> list[ParsedTest]:
-    """The tests below ``paths``, in the order of their files; what is wrong is a finding."""
+def find_documents(
+    paths: Sequence[Path], cluster: str, findings: list[Finding], *, may_be_empty: bool
+) -> list[ParsedTest]:
+    """The tests below ``paths`` for ``cluster``, in the order of their files.
+
+    What is wrong is a finding; that a path holds no files is none where it ``may_be_empty``.
+    """
     found: list[ParsedTest] = []
-    for file in find_files(paths, findings):
+    for file in find_files(paths, findings, may_be_empty=may_be_empty):
         text = read_text(file.path, file.name)
         if isinstance(text, Finding):
             findings.append(text)
         elif KIND in text.text:  # of a fleet's manifests none is parsed for nothing
             for parsed in parse(text, findings):
                 found += _document(parsed, findings)
-    return found
+    return [one for one in found if cluster in (one.test.metadata.clusters or [cluster])]
 
 
 def _document(parsed: ParsedDocument, findings: list[Finding]) -> list[ParsedTest]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.manifests.project_document import PythonPolicy as PythonPolicyWritten
 from kgitops.manifests.python_policies import python_policy
 from kgitops.model.errors import FindingsError, UsageError
@@ -40,11 +41,16 @@ def open_test_project(workspace: Workspace) -> TestProject:
         UsageError: there is no test, or nowhere to look for one.
     """
     paths = _paths(workspace)
-    bundle = load_policies(workspace)
     findings: list[Finding] = []
-    documents = find_documents(paths, findings)
+    documents = find_documents(
+        paths,
+        workspace.target_name,
+        findings,
+        may_be_empty=not workspace.selection.paths or workspace.whole,
+    )
     policies: dict[str, Policy] = {
-        policy.name: replace(policy, level=Level.HARD) for policy in bundle.policies
+        policy.name: replace(policy, level=Level.HARD)
+        for policy in load_policies(workspace, _beside(workspace)).policies
     }
     of_project = tuple(policies)
     suites = [
@@ -76,6 +82,22 @@ def _paths(workspace: Workspace) -> Sequence[Path]:
             )
         return workspace.manifests
     return (*workspace.file.policies, *workspace.file.manifests)
+
+
+def _beside(workspace: Workspace) -> ManifestSet | None:
+    """The policies that lie where the tests do, where no project says which there are."""
+    if workspace.file is not None:
+        return None
+    loaded = load_manifests(
+        workspace.manifests,
+        cluster=workspace.target_name,
+        variables=workspace.variables,
+        env=workspace.selection.environ,
+        only=("Policy",),
+    )
+    if loaded.findings:
+        raise FindingsError(loaded.findings)
+    return loaded
 
 
 def _suite(

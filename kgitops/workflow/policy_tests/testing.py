@@ -58,7 +58,7 @@ def run_policy_tests(
             anatomies = stack.enter_context(pool).anatomies
         if wishes.coverage:
             seen = [item for ran in results for result in ran for item in result.seen]
-            covered = cover(looked_at, anatomies, seen)
+            covered = cover(looked_at, anatomies, seen, of_project=project.of_project)
         if mutate:
             under_test = [policy for policy in looked_at if policy.name in tested]
             mutation = _mutation(pool, under_test, on_stage)

@@ -50,10 +50,10 @@ class _Process:
 
     def end(self) -> None:
         """End it, whatever it does."""
-        self._connection.close()
         self._process.kill()
         self._process.join()
         self._process.close()
+        self._connection.close()
 
 
 class TrialPool:
