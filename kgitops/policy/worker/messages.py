@@ -14,6 +14,8 @@ from kgitops.policy.rules import Policy, Waiver
 HEADER = struct.Struct("!Q")
 OUT_OF_MEMORY = 86
 """The worker's exit status where a policy, or what policies keep, took all memory."""
+BROKEN = 87
+"""Its exit status where it fails while no policy is at work."""
 
 
 class Load(NamedTuple):

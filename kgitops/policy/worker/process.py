@@ -15,7 +15,7 @@ from typing import Any
 from kgitops.model.errors import KgitopsError
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.marks import BYTES, NOBODY, Marks
-from kgitops.policy.worker.messages import HEADER, OUT_OF_MEMORY, Message, to_bytes
+from kgitops.policy.worker.messages import BROKEN, HEADER, OUT_OF_MEMORY, Message, to_bytes
 
 # The worker finds the modules that this process would find, whatever folder it is started in.
 _PROGRAM = (
@@ -27,9 +27,10 @@ _ENDED_S = 1.0
 
 
 class Breach(Exception):  # noqa: N818 (of the limits)
-    """The worker took too long or too much, or is gone; ``policy`` was at work, or NOBODY.
+    """The worker took too long or too much, or is gone.
 
-    ``what`` continues a sentence about that policy; ``request`` is the number of the request.
+    ``policy`` was at work, and ``what`` continues a sentence about it; or it is NOBODY, and the
+    sentence is about the process. ``request`` is the number of the request.
     """
 
     def __init__(self, what: str, place: tuple[int, int]) -> None:
@@ -108,7 +109,7 @@ class Process:
 
     def nonsense(self) -> Breach:
         """To raise where an answer isn't one."""
-        return Breach("wrote into the answers of its process", self._marks.place)
+        return Breach("gives answers that can't be read", (0, NOBODY))
 
     def kill(self) -> None:
         """End it and what it started, at once; a second time does nothing."""
@@ -139,7 +140,7 @@ class Process:
     def _receive(self) -> None:
         read = os.read(self._from, 1 << 20)
         if not read:
-            raise Breach(self._how_it_ended(), self._marks.place)
+            raise self._end()
         self._read += read
 
     def _next(self) -> Any:  # noqa: ANN401 (any JSON)
@@ -158,12 +159,15 @@ class Process:
         del self._read[:end]
         return answer
 
-    def _how_it_ended(self) -> str:
+    def _end(self) -> Breach:
+        place = self._marks.place
         try:
             status = self._child.wait(_ENDED_S)
         except subprocess.TimeoutExpired:
-            return "closed the files of its process"
+            return Breach("closed the files of its process", place)
+        if status == BROKEN:
+            return Breach("broke after they had judged", (0, NOBODY))
         if status == OUT_OF_MEMORY:
-            return f"took more than {self._limits.memory >> 20:,} MiB of memory"
+            return Breach(f"took more than {self._limits.memory >> 20:,} MiB of memory", place)
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return f"ended its process ({how})"
+        return Breach(f"ended its process ({how})", place)

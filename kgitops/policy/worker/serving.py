@@ -29,6 +29,7 @@ from kgitops.policy.worker.becoming import (
 from kgitops.policy.worker.marks import Marks
 from kgitops.policy.worker.memory import lift_limit, limit_memory
 from kgitops.policy.worker.messages import (
+    BROKEN,
     HEADER,
     OUT_OF_MEMORY,
     Begin,
@@ -54,7 +55,7 @@ def serve(marks_file: int, parent: int) -> None:
         os._exit(OUT_OF_MEMORY)
     except BaseException:  # noqa: BLE001 (a policy's thread or alarm may raise anything here)
         _log.info("the worker broke", exc_info=True)
-        os._exit(1)
+        os._exit(BROKEN)
     # Without waiting for threads that policies left behind.
     os._exit(0)
 

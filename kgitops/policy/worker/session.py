@@ -51,6 +51,7 @@ class WorkerJudging:
         self._banned: dict[int, str] = {}
         self._asked = 0  # how many requests so far: the number of the next one
         self._closed = False
+        self._failure: KgitopsError | None = None
         if not ENFORCED:
             _log.info("the memory of policies is not limited on this system")
         self._start()
@@ -124,12 +125,13 @@ class WorkerJudging:
             problem = f"the policy {policy.name} can't be loaded: it {breach.what}"
             findings = [Finding(source=policy.source, problem=problem, advice="correct it")]
         if findings:
-            self._process.kill()
-            raise FindingsError(findings)
+            self._fail(FindingsError(findings))
         self._loaded = True
 
     def _show(self) -> None:
         """Let the process judge on the state and what was accepted since."""
+        if self._failure is not None:
+            raise self._failure
         if not self._loaded:
             self._wait_until_loaded()
         known = self._shown is self._state
@@ -244,11 +246,19 @@ class WorkerJudging:
             )
 
     def _give_up(self, breach: Breach) -> NoReturn:
-        self._process.kill()
-        raise KgitopsError(
-            f"the process that runs the policies {breach.what}; look for a policy that starts "
-            "threads or processes, and run with --log debug to see more"
+        self._fail(
+            KgitopsError(
+                f"the process that runs the policies {breach.what}; look for a policy that closes "
+                "files or starts threads, processes or timers, and run with --log debug"
+            )
         )
+
+    def _fail(self, error: KgitopsError) -> NoReturn:
+        """Without the policies nothing is judged, now and later."""
+        self._process.kill()
+        self._loaded = False
+        self._failure = error
+        raise error
 
     def _who(self, breach: Breach) -> str:
         if 0 <= breach.policy < len(self._policies):
