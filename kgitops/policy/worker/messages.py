@@ -18,15 +18,22 @@ BROKEN = 87
 """Its exit status where it fails while no policy is at work."""
 
 
+class Ban(NamedTuple):
+    """A policy that denies, for this reason, from the request of this number on."""
+
+    since: int
+    why: str
+
+
 class Load(NamedTuple):
-    """Load these policies, none of them off; those in ``banned``, by index, deny for this reason.
+    """Load these policies, none of them off; ``banned`` holds bans by a policy's index.
 
     ``memory`` is the limit in bytes; ``verbose`` lets everything be logged.
     """
 
     policies: Sequence[Policy]
     waivers: Sequence[Waiver]
-    banned: Mapping[int, str]
+    banned: Mapping[int, Ban]
     memory: int
     verbose: bool
 

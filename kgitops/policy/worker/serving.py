@@ -32,6 +32,7 @@ from kgitops.policy.worker.messages import (
     BROKEN,
     HEADER,
     OUT_OF_MEMORY,
+    Ban,
     Begin,
     BrokerConfigs,
     Load,
@@ -113,7 +114,7 @@ class Worker:
         self._send(["loaded", []])
         self._writing = Answers(load.policies, load.waivers)
         heeded = [
-            _Banned(rule, load.banned[index]) if index in load.banned else rule
+            _Banned(rule, load.banned[index], self._marks) if index in load.banned else rule
             for index, rule in enumerate(rules)
         ]
         return _Judge(heeded, load.waivers, at_work=at_work)
@@ -176,17 +177,22 @@ class _Judge(Judge):
 class _Banned:
     """A policy that broke its limits too often: it is not asked any more."""
 
-    def __init__(self, rule: Rule, words: str) -> None:
+    def __init__(self, rule: Rule, ban: Ban, marks: Marks) -> None:
         self.name = rule.name
         self.level = rule.level
         self.judges = rule.judges
         self.close = rule.close
-        self._words = words
+        self._rule = rule
+        self._ban = ban
+        self._marks = marks
 
-    def check(self, asked: Asked, cluster: PolicyClusterState) -> Sequence[Violation]:  # noqa: ARG002
-        """Deny.
+    def check(self, asked: Asked, cluster: PolicyClusterState) -> Sequence[Violation]:
+        """What it says of requests before it was banned, which may be judged again.
 
         Raises:
-            PolicyFailed: always.
+            PolicyFailed: it is banned; or whatever the policy raises.
         """
-        raise PolicyFailed(self._words)
+        request, _ = self._marks.place
+        if request < self._ban.since:
+            return self._rule.check(asked, cluster)
+        raise PolicyFailed(self._ban.why)

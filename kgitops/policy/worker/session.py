@@ -17,7 +17,7 @@ from kgitops.policy.worker.answers import Answers, read_findings
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.marks import NOBODY
 from kgitops.policy.worker.memory import ENFORCED
-from kgitops.policy.worker.messages import Begin, BrokerConfigs, Close, Load, Work
+from kgitops.policy.worker.messages import Ban, Begin, BrokerConfigs, Close, Load, Work
 from kgitops.policy.worker.process import Breach, Process
 
 _BATCH = 200
@@ -48,7 +48,7 @@ class WorkerJudging:
         self._limits = limits
         self._answers = Answers(self._policies, self._waivers)
         self._breaches: Counter[int] = Counter()
-        self._banned: dict[int, str] = {}
+        self._banned: dict[int, Ban] = {}
         self._asked = 0  # how many requests so far: the number of the next one
         self._closed = False
         self._failure: KgitopsError | None = None
@@ -103,6 +103,7 @@ class WorkerJudging:
     def _start(self) -> None:
         self._process = Process(self._limits)
         self._loaded = False
+        self._in_step = False
         self._shown: ClusterState | None = None
         self._configs: Mapping[str, str] | None = None
         self._process.send(
@@ -240,10 +241,8 @@ class WorkerJudging:
         _log.info("%s", words)
         failed.setdefault(breach.request, {})[index] = f"{words}, so it denies; correct the policy"
         if self._breaches[index] >= self._limits.breaches:
-            self._banned[index] = (
-                f"it broke its limits {self._breaches[index]} times in this run and is not asked "
-                "any more"
-            )
+            why = f"it broke its limits {self._breaches[index]} times in this run"
+            self._banned[index] = Ban(breach.request, f"{why} and is not asked any more")
 
     def _give_up(self, breach: Breach) -> NoReturn:
         self._fail(

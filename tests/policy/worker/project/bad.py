@@ -4,6 +4,7 @@ import ctypes
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -316,3 +317,17 @@ class TellsItsFiles(BaseTopicPolicy):
             with suppress(OSError):
                 targets.append(str(file.readlink()))
         raise PolicyViolation(" ".join(targets))
+
+
+class Naps(Bad):
+    def go_wrong(self, request, cluster_state):
+        time.sleep(1)
+
+
+class StartsAProcess(BaseTopicPolicy):
+    def configure(self, configs):
+        self.file = configs["file"]
+
+    def validate_create_topic(self, request, cluster_state):
+        started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        Path(self.file).write_text(str(started.pid))
