@@ -13,7 +13,8 @@ def init(
 ) -> None:
     """Start a new project.
 
-    Writes a project file, an example manifest and a CI workflow; overwrites nothing.
+    Writes a project file, an example manifest, a few policies with their tests, and a CI
+    workflow; overwrites nothing.
 
     Example: kgitops init payments
     """

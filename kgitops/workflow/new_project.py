@@ -3,6 +3,8 @@
 import os
 import re
 import uuid
+from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import kgitops
@@ -17,6 +19,7 @@ metadata:
   uid: {uid}
 spec:
   manifests: [manifests]
+  policies: [policies]
   defaultCluster: local
   clusters:
     # A cluster in one file, to try things out. Nothing needs to be installed.
@@ -76,6 +79,7 @@ jobs:
         with:
           python-version: "3.12"
       - run: pip install "kgitops=={version}"
+      - run: kgitops policy test --coverage --min 100
       # For a cluster that takes a password: env, from secrets, of a principal that may only read.
       - run: kgitops plan --out plan.json --format github
       - if: ${{{{ !cancelled() && hashFiles('plan.json') != '' }}}}
@@ -97,25 +101,33 @@ def create_project(folder: Path) -> list[Path]:
         UsageError: one of the files exists already, or can't be written.
     """
     name = _project_name(Path(os.path.abspath(folder)).name)  # noqa: PTH100 (links stay links)
-    files = {
+    written = {
         "kgitops.yaml": _PROJECT.format(name=name, uid=uuid.uuid4()),
         "manifests/events.yaml": _TOPIC.format(name=name),
+        **{f"policies/{path}": text for path, text in _policies(name)},
         ".github/workflows/kgitops.yaml": _WORKFLOW.format(version=kgitops.__version__),
     }
     if not (folder / ".gitignore").exists():
-        files[".gitignore"] = _IGNORE
-    taken = [folder / path for path in files if (folder / path).exists()]
+        written[".gitignore"] = _IGNORE
+    taken = [folder / path for path in written if (folder / path).exists()]
     if taken:
         raise UsageError(f"{taken[0]} exists already; init overwrites nothing, choose another DIR")
     try:
-        for path, text in files.items():
+        for path, text in written.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"{folder} can't be written: {error.strerror}; choose another DIR"
         ) from error
-    return [folder / path for path in files]
+    return [folder / path for path in written]
+
+
+def _policies(name: str) -> Iterator[tuple[str, str]]:
+    """The first policies with their tests, in files that are part of this package."""
+    folder = files("kgitops.workflow") / "first_policies"
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        yield file.name, file.read_text(encoding="utf-8").replace("PROJECT", name)
 
 
 def _project_name(folder: str) -> str:
