@@ -70,6 +70,8 @@ class Checker:
         self.problems: list[Problem] = []
         self.types: dict[Node, Type] = {}
         self._scope: dict[str, Type] = dict(roots)
+        # A field to what follows it: the key of a config is often written as if it were fields.
+        self._following: dict[Node, str] = {}
 
     def check(self, node: Node) -> Type:
         """The type of ``node``; ANY where it is not known."""
@@ -83,6 +85,7 @@ class Checker:
             case Name():
                 return self._name(node)
             case Select(operand=operand, field=field):
+                self._following[operand] = f".{field}{self._following.get(node, '')}"
                 return self._field(node, operand, self.check(operand), field)
             case Index():
                 return self._index(node)
@@ -153,7 +156,7 @@ class Checker:
         while isinstance(dotted, Select) and isinstance(dotted.operand, Select):
             dotted = dotted.operand
             if self.types.get(dotted.operand, ANY).kind is Kind.MAP:
-                key = ".".join([dotted.field, *reversed(parts)])
+                key = ".".join([dotted.field, *reversed(parts)]) + self._following.get(node, "")
                 advice = f"write {_text(dotted.operand)}['{key}']"
                 return self._add(node, problem, advice)
             parts.append(dotted.field)
@@ -177,9 +180,9 @@ class Checker:
             case Kind.MAP:
                 self._may_be_null(node.operand, operand)
                 if not fits(index, operand.keys):
-                    advice = f"its keys are {operand.keys}"
+                    advice = f"its keys are {_bare(operand.keys)}"
                     return self._add(
-                        node, f"{_text(node.operand)} has no key of type {index}", advice
+                        node, f"{_text(node.operand)} has no key that is {_a(index)}", advice
                     )
                 return operand.items
             case Kind.RECORD:
@@ -339,7 +342,7 @@ class Checker:
                 return self._add(right, text, advice)
         self._may_be_null(right, other)
         if not comparable(type_, held):
-            text = f"{_text(right)} holds {held}, and {_text(left)} is {_a(type_)}"
+            text = f"{_text(right)} holds {_bare(held)}, and {_text(left)} is {_a(type_)}"
             self._add(right, f"{text}, so it is never in there", _conversion(type_, (held,)))
         return BOOL
 
@@ -350,6 +353,9 @@ class Checker:
             self._add(node, text, "compare it with something")
 
     def _null(self, node: Node) -> Type:
+        if isinstance(node, Literal):
+            advice = "compare with == null or != null"
+            return self._add(node, "null stands where a value is needed", advice)
         text = f"{_root_text(node)} is null"
         return self._add(node, text, "match other requests, or ask for null first", weak=True)
 
@@ -400,6 +406,10 @@ def _a(type_: Type) -> str:
     if type_.kind is Kind.RECORD:
         return text
     return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
+
+
+def _bare(type_: Type) -> str:
+    return _a(type_) if type_.kind is Kind.STRING else str(type_)
 
 
 def _root_text(node: Node) -> str:

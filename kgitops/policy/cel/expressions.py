@@ -69,7 +69,10 @@ def read_expression(text: str, variables: Mapping[str, Tree]) -> Tree:
     try:
         compile_expression(text)
     except CompileError as error:
-        raise SyntaxProblem(str(error)) from error
+        problem = str(error)
+        if "invalid int literal" in problem:
+            problem = "a whole number is beyond 64 bits"
+        raise SyntaxProblem(problem) from error
     size = 0
     for node in walk(root):
         used = _used(node)

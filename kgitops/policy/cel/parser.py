@@ -90,7 +90,7 @@ class _Parser:
 
     def _expect(self, operator: str) -> int:
         if not self._is(operator):
-            raise self._unexpected(operator)
+            raise self._unexpected(f"'{operator}'")
         return self._take().end
 
     def _unexpected(self, expected: str) -> SyntaxProblem:

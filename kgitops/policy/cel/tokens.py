@@ -38,7 +38,7 @@ class Token:
         if self.kind == "end":
             return "the end of the expression"
         shown = self.text if len(self.text) <= _SHOWN else f"{self.text[: _SHOWN - 1]}…"
-        return f"{shown} at character {self.start + 1}"
+        return f"'{shown}' at character {self.start + 1}"
 
 
 _SHOWN = 30
@@ -60,6 +60,10 @@ _TOKEN = re.compile(
     r"|(?P<int>0x[0-9a-fA-F]+|[0-9]+)"
     r"|(?P<name>[_a-zA-Z][_a-zA-Z0-9]*)"
     r"|(?P<operator>&&|\|\||==|!=|<=|>=|[-<>+*/%!?:.,()\[\]{}])"
+)
+_ESCAPE = re.compile(
+    r"\\(?:[abfnrtv\\?\"'`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|(.))",
+    re.DOTALL,
 )
 _WORDS = {"true": "bool", "false": "bool", "null": "null", "in": "operator"}
 # What people write who know another language, and what it is in CEL.
@@ -96,7 +100,20 @@ def tokenize(text: str) -> Iterator[Token]:
         kind = found.lastgroup or ""
         if kind == "name":
             kind = _WORDS.get(found[0], kind)
+        if kind in ("string", "bytes"):
+            _check_escapes(found[0], index)
         if kind != "space":
             yield Token(kind, found[0], index)
         index = found.end()
     yield Token("end", "", index)
+
+
+def _check_escapes(quoted: str, start: int) -> None:
+    if "r" in quoted[:2].lower():
+        return
+    for found in _ESCAPE.finditer(quoted):
+        if found[1] is not None:
+            raise SyntaxProblem(
+                f"'{found[0]}' at character {start + found.start() + 1} is no escape of CEL",
+                f"write r{quoted[:1]}…{quoted[:1]} for text in which a backslash is one",
+            )

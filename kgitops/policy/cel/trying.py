@@ -68,7 +68,7 @@ def _why(expression: Compiled, error: EvaluationError, api: str) -> tuple[str, s
     found = expression.problems[api]
     strong = [problem for problem in found if not problem.weak]
     if strong:
-        return _in_request(strong[0], api)
+        return f"{strong[0].text} {_in(api)}", "match other requests, or ask for request.api first"
     if error.kind_error:
         if found:
             return _in_request(found[0], api)
