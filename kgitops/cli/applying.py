@@ -1,7 +1,8 @@
 """The conversation of ``kgitops apply``: what is to be applied, shown, and agreed to."""
 
 import sys
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from kgitops.cli.refusing import print_verdict, tell_refusal
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
 from kgitops.workflow.pipeline import loaded, plan_against
-from kgitops.workflow.policies import Policies, judging_by, load_policies
+from kgitops.workflow.policies import Policies, load_policies, opened
 from kgitops.workflow.saved_plan import check_digest, is_plan, load_plan
 from kgitops.workflow.selection import Selection, Workspace, open_workspace, open_workspace_of
 
@@ -86,9 +87,12 @@ def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int
         return run_plan(sealed, cluster, workspace, policies, options.how)
 
 
-def _policies(workspace: Workspace) -> AbstractContextManager[Policies]:
+@contextmanager
+def _policies(workspace: Workspace) -> Iterator[Policies]:
     """The policies where no manifests are loaded."""
-    return judging_by(load_policies(workspace))
+    with opened(load_policies(workspace)) as policies:
+        policies.wait()
+        yield policies
 
 
 def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:

@@ -290,16 +290,16 @@ def denials(changes: Iterable[Change], policies: Iterable[LoadedPolicy]) -> Iter
 def denial_sentence(change: Change, result: PolicyResult, remediation: str = "") -> str:
     """Where, which policy, what is wrong, and what to do next, on one line."""
     place = result.source or change.source
-    why = f": {_on_one_line(result.message)}" if result.message else ""
-    return (
-        f"{f'{place}: ' if place else ''}the {result.level} policy {result.policy} denies "
-        f"{change.address}{why}; {_way_on(result, remediation)}"
-    )
+    why = _on_one_line(result.message)
+    denies = f"the {result.level} policy {result.policy} denies {change.address}"
+    if result.fingerprint is None:  # the policy failed, and its own words say all
+        said = why or f"{denies}; correct the policy"
+    else:
+        said = f"{denies}{f': {why}' if why else ''}; {_way_on(result, remediation)}"
+    return f"{place}: {said}" if place else said
 
 
 def _way_on(result: PolicyResult, remediation: str) -> str:
-    if result.fingerprint is None:
-        return "correct the policy, for what it can't judge it denies"
     way = _on_one_line(remediation) or "change the document"
     if result.level is PolicyLevel.SOFT:
         return f"{way}, or waive it: `kgitops policy explain {result.policy}` shows how"

@@ -29,7 +29,7 @@ from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.git import read_git
 from kgitops.workflow.homes import PROJECT_FILE
 from kgitops.workflow.leftovers import find_undoing
-from kgitops.workflow.policies import Policies, judging_by, load_policies
+from kgitops.workflow.policies import Policies, load_policies, opened
 from kgitops.workflow.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
 from kgitops.workflow.usage import with_impact, with_offsets
@@ -72,11 +72,11 @@ def loaded(workspace: Workspace, on_stage: OnStage = in_silence) -> Iterator[Loa
     )
     findings: list[Finding] = []
     bundle = _collecting(findings, lambda: load_policies(workspace, manifests))
-    # Policies are made ready in a process of their own, while this one goes on.
-    with judging_by(bundle or Bundle()) as policies:
+    with opened(bundle or Bundle()) as policies:
         on_stage("checking the manifests")
         desired = _collecting(findings, lambda: _build(workspace, manifests))
-        if desired is None or bundle is None:
+        _collecting(findings, policies.wait)
+        if desired is None or findings:
             raise FindingsError(findings)
         yield Loaded(desired, policies)
 

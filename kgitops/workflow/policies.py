@@ -17,15 +17,18 @@ from kgitops.desired.findings import without_env_values
 from kgitops.manifests.load import JUDGING, Manifest, ManifestSet, load_manifests
 from kgitops.manifests.policy import Policy as PolicyDocument
 from kgitops.manifests.policy import Waiver as WaiverDocument
+from kgitops.manifests.policy_values import cel_policy, waiver
 from kgitops.manifests.problems import suggestion
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.policy.judging import Judging
 from kgitops.policy.opening import open_judging
 from kgitops.policy.rules import Bundle, Policy, PythonPolicy, Waiver
-from kgitops.workflow.selection import Workspace
+from kgitops.workflow.selection import ANONYMOUS, Workspace
 
 _JUDGES = ("Policy", "Waiver")
+_NOWHERE = ClusterState(cluster_id="", backend="", brokers=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,15 @@ class Policies:
 
     bundle: Bundle
     judging: Judging | None = None
+
+    def wait(self) -> None:
+        """Wait until the policies can judge: that takes a moment, in which other work gets done.
+
+        Raises:
+            FindingsError: some can't be loaded; it holds every finding.
+        """
+        if self.judging is not None:
+            self.judging.begin(_NOWHERE, principal=ANONYMOUS)
 
 
 def utc_day(moment: datetime) -> date:
@@ -59,17 +71,19 @@ def load_policies(workspace: Workspace, manifests: ManifestSet | None = None) ->
     policies = _at_their_levels(read, workspace)
     today = utc_day(SystemClock().now())
     waivers, warnings = _that_hold(read, policies, today)
-    if read.findings:
+    if any(finding.severity is Severity.ERROR for finding in read.findings):
         raise FindingsError(read.findings)
-    return Bundle(policies=policies, waivers=waivers, today=today, warnings=warnings)
+    return Bundle(
+        policies=policies, waivers=waivers, today=today, warnings=(*read.findings, *warnings)
+    )
 
 
 @contextmanager
-def judging_by(bundle: Bundle) -> Iterator[Policies]:
-    """Who judges by ``bundle``, within a ``with`` block.
+def opened(bundle: Bundle) -> Iterator[Policies]:
+    """Who judges by ``bundle``, within a ``with`` block; see ``Policies.wait``.
 
     Raises:
-        FindingsError: a policy can't be loaded.
+        KgitopsError: the process that judges can't be started.
     """
     if not bundle:
         yield Policies(bundle)
@@ -99,12 +113,8 @@ class _Read:
             self._seen.add(manifest.document.source)
             match manifest.declares:
                 case PolicyDocument() as declared:
-                    from kgitops.manifests.policy_values import cel_policy
-
                     self.policies.append(cel_policy(declared, manifest.document))
                 case WaiverDocument() as declared:
-                    from kgitops.manifests.policy_values import waiver
-
                     self.waivers.append((waiver(declared, manifest.document), manifest))
                 case _:
                     pass
