@@ -38,10 +38,22 @@ def show_plan(
             from kgitops.report.render_markdown import render_markdown
 
             text = render_markdown(sealed.plan, sealed=sealed)
+        case Format.HTML:
+            from kgitops.report.html import render_html
+
+            text = render_html(sealed.plan, sealed=sealed)
+        case Format.SARIF:
+            from kgitops.report.render_sarif import render_sarif
+
+            text = render_sarif(sealed.plan, sealed=sealed)
+        case Format.JUNIT:
+            from kgitops.report.render_junit import render_junit
+
+            text = render_junit(sealed.plan, sealed=sealed)
         case Format.GITHUB:
             from kgitops.report.render_github import render_github
 
-            text = render_github(sealed.plan)
+            text = render_github(sealed.plan, sealed=sealed)
     print_result(text)
 
 

@@ -11,7 +11,7 @@ from io import BytesIO
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from kgitops.model.source import Finding
-from kgitops.plan.plan import Plan
+from kgitops.plan.plan import Drift, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.policy.judgement import Outcome
 from kgitops.report.policy_rows import (
@@ -24,7 +24,7 @@ from kgitops.report.policy_rows import (
     waiver_sentence,
 )
 from kgitops.report.safe_text import terminal_text
-from kgitops.report.statements import summary_sentence
+from kgitops.report.statements import drift_sentence, summary_sentence
 from kgitops.report.units import counted
 from kgitops.report.values import shortened
 
@@ -124,6 +124,18 @@ def _own_cases(plan: Plan) -> Iterator[TestCase]:
         case.result = [
             _failure(reason.sentence, f"exit {int(reason.exit)}", [reason.sentence]),
         ]
+        yield case
+    yield from _drifted(plan)
+
+
+def _drifted(plan: Plan) -> Iterator[TestCase]:
+    found: dict[str, list[Drift]] = {}
+    for drift in plan.drift:
+        found.setdefault(drift.address, []).append(drift)
+    for address, drifts in found.items():
+        more = f" (and {len(drifts) - 1:,} more)" if len(drifts) > 1 else ""
+        case = _case(address, f"{_OWN}.drift")
+        case.result = [Skipped(_safe(f"{drift_sentence(drifts[0], full=False)}{more}"))]
         yield case
 
 

@@ -9,6 +9,7 @@ from cli.conftest import Kgitops
 from cli.exit_cases import creation, with_retention
 from cli.projects import EXAMPLES, Project, acl, quota, topic
 
+from kgitops.cli.options import Format
 from kgitops.model.registry import Json
 from kgitops.model.requests import DeleteTopicRequest
 from kgitops.plan.plan_file import read_plan
@@ -196,7 +197,7 @@ def test_the_quickstart_exported_elsewhere_makes_the_same_cluster_again(
 
 def test_show_says_what_plan_said_in_each_format(applied: Project, kgitops: Kgitops) -> None:
     applied.write(*APPLIED[:3], topic("new"))
-    for format_ in ("text", "json", "markdown"):
+    for format_ in Format:
         planned = kgitops("plan", "payments", "--format", format_, "-o", "plan.json")
         shown = kgitops("show", "plan.json", "--format", format_)
         assert (planned.code, shown.code) == (0, 0)

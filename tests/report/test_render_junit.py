@@ -133,8 +133,10 @@ def test_findings_and_refusals_fail_and_warnings_do_not() -> None:
         f"topics/ledger.yaml: {words}"
     )
     assert root_of(twelve_changes()).attrib["failures"] == "0"
-    (warning,) = root_of(twelve_changes()).iter("skipped")
+    (warning, drift) = root_of(twelve_changes()).iter("skipped")
     assert warning.attrib["message"].startswith("topics/payments.yaml:7:5: warning: min.insync")
+    assert drift.attrib["message"].startswith("topic audit  segment.bytes 536870912")
+    assert drift.attrib["message"].endswith("this plan restores it (and 1 more)")
 
 
 def test_a_policy_may_have_the_name_of_our_own_suite() -> None:
