@@ -1,5 +1,6 @@
 """Policies as they should be."""
 
+from hashlib import sha256
 from pathlib import Path
 
 from kgitops.policy import (
@@ -50,7 +51,13 @@ class Everything(
         states = [cluster_state.topic_state(name) for name in topics]
         sizes = cluster_state.cluster_size(), cluster_state.partitions("o")
         node = dict(cluster_state.broker_state().configs)
-        raise PolicyViolation(f"{request} on {states} {acls} {sizes} {node}", field="configs")
+        rest = sorted(cluster_state.default_configs().items()), cluster_state.brokers()
+        if hasattr(request, "entity"):
+            rest += (sorted(cluster_state.quotas(request.entity).items()),)
+        told = f"on {states} {acls} {sizes} {node}"
+        # The words may be cut, their hash is not.
+        digest = sha256(f"{request} {told} {rest}".encode(errors="surrogatepass")).hexdigest()
+        raise PolicyViolation(f"{digest} {told} for {request.principal}", field="configs")
 
 
 class Odd(BaseTopicPolicy):
