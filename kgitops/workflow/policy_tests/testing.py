@@ -61,7 +61,7 @@ def run_policy_tests(
             covered = cover(looked_at, anatomies, seen, of_project=project.of_project)
         if mutate:
             under_test = [policy for policy in looked_at if policy.name in tested]
-            mutation = _mutation(pool, under_test, on_stage)
+            mutation = _mutation(pool, project, under_test, on_stage)
     return PolicyTestReport(
         suites=_outcomes(project, results),
         untested=untested,
@@ -81,8 +81,10 @@ def _run(project: TestProject) -> list[list[CaseResult]]:
         ]
 
 
-def _mutation(pool: TrialPool, policies: Sequence[Policy], on_stage: OnStage) -> MutationOutcome:
-    mutants = make_mutants(policies, pool.anatomies)
+def _mutation(
+    pool: TrialPool, project: TestProject, policies: Sequence[Policy], on_stage: OnStage
+) -> MutationOutcome:
+    mutants = make_mutants(policies, pool.anatomies, of_project=project.of_project)
     done = 0
 
     def told() -> None:
