@@ -4,13 +4,13 @@ import importlib
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 
-# What each project's folder brought into this process. A process judges for one project at a
-# time: modules of the same name from another project's folder must not be mistaken for its own.
-_brought: dict[str, set[str]] = {}
+# The projects' folders, and which modules were there before them. A process judges for one project
+# at a time: modules of one name from another project's folder must not be mistaken for its own.
+_folders: dict[str, frozenset[str]] = {}
 
 
 def import_from(folder: Path | None, module: str) -> ModuleType:
@@ -22,18 +22,14 @@ def import_from(folder: Path | None, module: str) -> ModuleType:
     if folder is None:
         return importlib.import_module(module)
     place = str(folder.resolve())
-    for other in [known for known in _brought if known != place]:
+    for other in [known for known in _folders if known != place]:
         _forget(other)
-    if place not in sys.path:
+    if place not in _folders:
+        _folders[place] = frozenset(sys.modules)
         sys.path.insert(0, place)
-    before = set(sys.modules)
     importlib.invalidate_caches()
-    try:
-        with _writing_no_bytecode():
-            return importlib.import_module(module)
-    finally:
-        new = set(sys.modules) - before
-        _brought.setdefault(place, set()).update(name for name in new if _stands_in(place, name))
+    with _writing_no_bytecode():
+        return importlib.import_module(module)
 
 
 def line_of(error: BaseException) -> str | None:
@@ -52,7 +48,7 @@ def line_of(error: BaseException) -> str | None:
 
 def _short(file: str) -> str | None:
     """The file as seen from the project's folder; None outside, and among installed packages."""
-    for place in _brought:
+    for place in _folders:
         path = Path(file)
         if path.is_relative_to(place) and "site-packages" not in path.parts:
             return str(path.relative_to(place))
@@ -60,16 +56,17 @@ def _short(file: str) -> str | None:
 
 
 def _forget(place: str) -> None:
-    for name in _brought.pop(place):
-        sys.modules.pop(name, None)
-    if place in sys.path:
+    before = _folders.pop(place)
+    for name in [name for name in sys.modules if name not in before and _stands_in(place, name)]:
+        del sys.modules[name]
+    with suppress(ValueError):  # a policy may have taken it from the path
         sys.path.remove(place)
 
 
 def _stands_in(place: str, name: str) -> bool:
     """Whether the module's topmost package stands in that folder itself, not deeper."""
     top = sys.modules.get(name.partition(".")[0])
-    if top is None or top.__name__ == "kgitops":
+    if top is None or name.startswith("kgitops."):
         return False
     paths = [*getattr(top, "__path__", ()), getattr(top, "__file__", None) or ""]
     return any(Path(path).parent == Path(place) for path in paths if path)

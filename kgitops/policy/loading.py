@@ -57,7 +57,7 @@ class _Loader:
             case CelPolicy():
                 return self._load_cel(policy)
             case PythonPolicy():
-                return PythonRule(policy.name, policy.level, _configured(policy))
+                return _rule(policy)
 
     @cached_property
     def _load_cel(self) -> Callable[[CelPolicy], Rule]:
@@ -68,10 +68,11 @@ class _Loader:
         return partial(load_cel, contexts=Contexts())
 
 
-def _configured(policy: PythonPolicy) -> Configurable:
+def _rule(policy: PythonPolicy) -> PythonRule:
     class_ = _class(policy)
     try:
         made = class_()
+        rule = PythonRule(policy.name, policy.level, made)
     except BaseException as error:
         raise _failed(policy, "making it", error, "make it work without arguments") from error
     try:
@@ -80,7 +81,7 @@ def _configured(policy: PythonPolicy) -> Configurable:
         raise _finding(policy, f"its configs are refused: {error}", "correct them") from error
     except BaseException as error:
         raise _failed(policy, "configure", error, "correct its configs or the class") from error
-    return made
+    return rule
 
 
 def _class(policy: PythonPolicy) -> type[Configurable]:
@@ -89,7 +90,10 @@ def _class(policy: PythonPolicy) -> type[Configurable]:
         raise _finding(policy, f"{policy.class_!r} names no class", _FORM)
     name = parts["name"]
     module = _module(policy, parts["module"])
-    found = getattr(module, name, None)
+    try:
+        found = getattr(module, name, None)
+    except BaseException as error:
+        raise _failed(policy, f"importing {name}", error, "correct the module") from error
     if found is None:
         raise _finding(policy, f"{module.__name__} has no class {name}", _meant(module, name))
     if not isinstance(found, type):
