@@ -1,6 +1,7 @@
 """From a plan to the file's text: one template, its style and its script inlined and hashed."""
 
 from base64 import b64encode
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -25,6 +26,19 @@ def render_html(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
         plan: what to show.
         sealed: its envelope; gives the base's time and until when the plan holds.
     """
+    style, script = (_inline(_HERE / name) for name in ("plan.css", "plan.js"))
+    template = _environment().get_template("plan.html.jinja")
+    return template.render(
+        page=page_of(plan, sealed),
+        style=style,
+        script=script,
+        csp=_content_security_policy(style, script),
+    )
+
+
+@cache
+def _environment() -> Environment:
+    """Jinja's, made once: it keeps the templates that it has compiled."""
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
@@ -34,13 +48,7 @@ def render_html(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
         lstrip_blocks=True,
     )
     environment.filters["counted"] = counted
-    style, script = (_inline(_HERE / name) for name in ("plan.css", "plan.js"))
-    return environment.get_template("plan.html.jinja").render(
-        page=page_of(plan, sealed),
-        style=style,
-        script=script,
-        csp=_content_security_policy(style, script),
-    )
+    return environment
 
 
 def _shown(value: object) -> object:
