@@ -197,18 +197,27 @@ def _facet(name: str, legend: str, counts: Sequence[tuple[str, str, int]]) -> Fa
 
 
 def _groups(plan: Plan, sealed: SealedPlan | None, anchors: Mapping[int, str]) -> Iterator[Group]:
-    """The sections, with rows open where something is lost or denied, as far as there is room."""
+    """The sections; some rows are open where a policy denies or something is lost."""
     brief = _is_large(plan.changes)
-    left = _OPEN_ROWS
+    grave = [change for section in sections(plan) for change in section.changes]
+    grave = sorted(filter(never_folded, grave), key=lambda change: not change.denied)
+    opened = {id(change) for change in grave[:_OPEN_ROWS]}
     for section in sections(plan):
-        rows = []
-        for change in section.changes:
-            opened = left > 0 and never_folded(change)
-            left -= opened
-            anchor = anchors[id(change)]
-            rows.append(row_of(change, anchor, today=today_of(sealed), brief=brief, opened=opened))
-        shown = len(rows) <= _OPEN_GROUP or any(map(never_folded, section.changes))
-        yield Group(title=section.title, level=section.level, open=shown, rows=tuple(rows))
+        yield Group(
+            title=section.title,
+            level=section.level,
+            open=len(section.changes) <= _OPEN_GROUP or any(map(never_folded, section.changes)),
+            rows=tuple(
+                row_of(
+                    change,
+                    anchors[id(change)],
+                    today=today_of(sealed),
+                    brief=brief,
+                    opened=id(change) in opened,
+                )
+                for change in section.changes
+            ),
+        )
 
 
 def _words(level: Level) -> str:

@@ -117,6 +117,14 @@ def test_a_very_large_plan_is_brief_only_about_what_can_do_no_harm() -> None:
             assert f"<b>{planned.id}</b>" in page
 
 
+def test_what_is_denied_stands_open_before_what_is_lost(large: Plan) -> None:
+    rows = Document(render_html(large)).of_class("change")
+    opened = [row for row in rows if "open" in row]
+    assert len(opened) == 12
+    assert sum("denied" in row["data-policy"] for row in opened) == 11
+    assert "data-loss" in {row["data-level"] for row in opened}
+
+
 def test_the_same_plan_gives_the_same_bytes(large: Plan) -> None:
     first, second = (render_html(large, sealed=sealed(large)) for _ in range(2))
     assert first == second
