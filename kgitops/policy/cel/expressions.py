@@ -27,7 +27,7 @@ from kgitops.policy.cel.variables import VARIABLES
 
 MAX_SIZE = 2_000
 MAX_COST = 1_000_000
-_GUESSED_SIZE = 50
+_GUESSED_SIZE = 20
 _COUNTED = (Kind.LIST, Kind.MAP, Kind.RECORD)
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 
@@ -114,7 +114,7 @@ def _used(node: Node) -> str | None:
 
 
 def cost(node: Node) -> int:
-    """About how many steps an evaluation takes, lists of unknown size taken as 50 long."""
+    """About how many steps an evaluation takes, lists of unknown size taken as 20 long."""
     if isinstance(node, Call) and node.loop_name is not None and node.target is not None:
         body = sum(map(cost, node.arguments[1:]))
         return 1 + cost(node.target) + _length(node.target) * body

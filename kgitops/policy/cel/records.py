@@ -21,7 +21,7 @@ from kgitops.policy.cluster_state import ClusterState
 DEFAULT_ENTITY = "<default>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Field:
     """A field: its type, what it is, and how it is read from the object on a cluster."""
 
@@ -160,7 +160,7 @@ _QUOTA = {
             {"user": STRING.or_null, "clientId": STRING.or_null, "ip": STRING.or_null},
         ),
         f"Whom it is about: user, clientId, ip; null where the entity has no such part, "
-        f"'{DEFAULT_ENTITY}' for the default.",
+        f"`'{DEFAULT_ENTITY}'` for the default.",
         _entity,
     ),
     "quotas": Field(
@@ -259,7 +259,7 @@ def _replicas(sides: Sides, _: ClusterState) -> bool:
     return any(before != after for before, after in pairs)
 
 
-_CHANGED = "What differs, by key, as {before, after}; null where the key is not set."
+_CHANGED = "What differs, by key, as `{before, after}`; null where the key is not set."
 TOPIC_CHANGE = Record(
     "a change of a topic",
     {
@@ -311,7 +311,7 @@ CLUSTER = Record(
         ),
         "brokers": Field(
             list_of(record("a broker", {"id": INT, "rack": STRING.or_null})),
-            "The brokers as {id, rack}; rack is null where none is configured.",
+            "The brokers as `{id, rack}`; rack is null where none is configured.",
             lambda _, cluster: [
                 {"id": broker.id, "rack": broker.rack} for broker in cluster.brokers()
             ],

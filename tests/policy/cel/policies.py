@@ -34,6 +34,11 @@ def document(spec: str, name: str = "p") -> str:
     return head + "".join(f"  {line}\n" for line in spec.splitlines())
 
 
+def quoted(text: str) -> str:
+    """The text in double quotes, as YAML reads it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def one(
     expression: str,
     *,
@@ -48,14 +53,14 @@ def one(
     if variables:
         lines.append("variables:")
         for name, text in variables.items():
-            lines.append(f"  - {{name: {name}, expression: {json.dumps(text)}}}")
+            lines.append(f"  - {{name: {name}, expression: {quoted(text)}}}")
     if condition is not None:
-        lines.append(f"matchConditions: [{{name: c, expression: {json.dumps(condition)}}}]")
-    lines += ["validations:", f"  - expression: {json.dumps(expression)}"]
+        lines.append(f"matchConditions: [{{name: c, expression: {quoted(condition)}}}]")
+    lines += ["validations:", f"  - expression: {quoted(expression)}"]
     if message is not None:
-        lines.append(f"    message: {json.dumps(message)}")
+        lines.append(f"    message: {quoted(message)}")
     if message_expression is not None:
-        lines.append(f"    messageExpression: {json.dumps(message_expression)}")
+        lines.append(f"    messageExpression: {quoted(message_expression)}")
     return document("\n".join(lines))
 
 

@@ -39,7 +39,7 @@ EXPRESSIONS: dict[str, tuple[str, str]] = {
     "too long": ("true" + FILLER, "the expression is 4804 characters long, more than 4096"),
     "too many loops": (
         "requested.assignments.all(a, requested.assignments.all(b, requested.assignments.all(c, "
-        "requested.assignments.all(d, true))))",
+        "requested.assignments.all(d, requested.assignments.all(e, true)))))",
         "its loops in loops could take too long",
     ),
     "loops over much": (

@@ -1,0 +1,101 @@
+"""The tables of ``docs/policies-cel.md``, made from what expressions may use."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from kgitops.policy.cel.functions import FUNCTIONS
+from kgitops.policy.cel.records import (
+    BROKER_CHANGE,
+    CLUSTER,
+    PRINCIPAL,
+    QUOTA_CHANGE,
+    RECORDS,
+    REQUEST,
+    TOPIC_CHANGE,
+    Field,
+    Record,
+)
+from kgitops.policy.cel.variables import ROOTS, SHAPES
+
+PAGE = Path("docs/policies-cel.md")
+_FIXED: Mapping[str, Record] = {"request": REQUEST, "cluster": CLUSTER, "principal": PRINCIPAL}
+_GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def with_tables(page: str) -> str:
+    """The page with every table as it should be, between its marks."""
+    return _GENERATED.sub(lambda found: f"{found[1]}{_table(found[2])}{found[3]}", page)
+
+
+def _table(name: str) -> str:
+    rows = {"requests": _requests, "fields": _fields, "functions": _functions}[name]()
+    return "\n".join(rows) + "\n"
+
+
+def _requests() -> list[str]:
+    rows = ["| request | `requested` | `current` | `change` |", "| --- | --- | --- | --- |"]
+    for api, shape in SHAPES.items():
+        current = _name(shape.current) + (" or `null`" if shape.may_be_new else "")
+        rows.append(f"| `{api}` | {_name(shape.requested)} | {current} | {_name(shape.change)} |")
+    return rows
+
+
+def _name(record: Record | None) -> str:
+    return "`null`" if record is None else record.name
+
+
+def _fields() -> list[str]:
+    rows = ["| field | type | |", "| --- | --- | --- |"]
+    for root, text in ROOTS.items():
+        if root in _FIXED:
+            rows += [f"| **`{root}`** | | {text} |", *_rows(f"{root}.", _FIXED[root].fields)]
+        elif root == "requested":
+            rows.append("| **`requested`**, **`current`** | | The object after and before. |")
+            for name, fields in _objects().items():
+                rows += [f"| *{name}* | | |", *_rows("", fields)]
+        elif root == "change":
+            rows.append(f"| **`{root}`** | | {text} |")
+            for record in (TOPIC_CHANGE, QUOTA_CHANGE, BROKER_CHANGE):
+                rows += [f"| *{record.name}* | | |", *_rows(f"{root}.", record.fields)]
+    return rows
+
+
+def _objects() -> Mapping[str, Mapping[str, Field]]:
+    """Every object's fields; those that only one side has say so."""
+    objects: dict[str, dict[str, Field]] = {}
+    for shape in SHAPES.values():
+        for record in (shape.requested, shape.current):
+            if record is not None:
+                objects.setdefault(record.name, {}).update(record.fields)
+    return objects
+
+
+def _rows(prefix: str, fields: Mapping[str, Field]) -> list[str]:
+    return [
+        f"| `{prefix}{name}` | {field.type} | {field.doc}{_side(field)} |"
+        for name, field in fields.items()
+    ]
+
+
+def _side(field: Field) -> str:
+    sides = {
+        side
+        for shape in SHAPES.values()
+        for side, record in (("requested", shape.requested), ("current", shape.current))
+        if record is not None and field in record.fields.values()
+    }
+    paired = sides and field not in RECORDS.fields.values()
+    return f" Only of `{sides.pop()}`." if paired and len(sides) == 1 else ""
+
+
+def _functions() -> list[str]:
+    rows = ["| function | gives | |", "| --- | --- | --- |"]
+    return rows + [
+        f"| `{function.form}` | {function.gives} | {function.doc} |"
+        for function in FUNCTIONS.values()
+    ]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,208 @@
+"""The variables of every kind of request are what the documented types say."""
+
+import pytest
+from policy.cel.policies import alteration, creation, deletion, judged, one, said, state, topic
+
+from kgitops.model import requests as wire
+from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.quotas import CLIENT_ID, IP, USER, ClientQuotaState, make_entity
+from kgitops.policy.cel.samples import samples
+from kgitops.policy.cel.types import Kind, Type
+from kgitops.policy.cel.variables import ROOTS, SHAPES, read
+
+ENTITY = make_entity({USER: "billing", CLIENT_ID: None})
+BINDING = AclBinding(
+    resource_type=ResourceType.TRANSACTIONAL_ID,
+    resource_name="tx-",
+    pattern_type=PatternType.PREFIXED,
+    principal="User:billing",
+    host="10.0.0.1",
+    operation=Operation.WRITE,
+    permission_type=PermissionType.DENY,
+)
+_OF_KIND: dict[Kind, type] = {
+    Kind.BOOL: bool,
+    Kind.INT: int,
+    Kind.DOUBLE: float,
+    Kind.STRING: str,
+    Kind.MAP: dict,
+    Kind.RECORD: dict,
+}
+
+
+def check(value: object, type_: Type, path: str) -> None:
+    if type_.kind is Kind.NULL or (value is None and type_.nullable):
+        assert value is None, path
+        return
+    if type_.kind is Kind.LIST:
+        assert isinstance(value, list | tuple), path
+        for item in value:
+            check(item, type_.items, f"{path}[]")
+        return
+    assert type(value) is _OF_KIND[type_.kind], path
+    if isinstance(value, dict) and type_.fields is not None:
+        assert value.keys() == type_.fields.keys(), path
+        for name, field in type_.fields.items():
+            check(value[name], field, f"{path}.{name}")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            check(key, type_.keys, f"{path} key")
+            check(item, type_.items, f"{path}[{key}]")
+
+
+@pytest.mark.parametrize("api", SHAPES)
+def test_values_have_the_documented_types(api: str) -> None:
+    types = SHAPES[api].types()
+    seen = 0
+    for sample in samples(api, ["min.insync.replicas"]):
+        values = read(sample.asked, sample.cluster, dict.fromkeys(ROOTS))
+        for name, value in values.items():
+            check(value, types[name], f"{api}: {name}")
+            seen += 1
+    assert seen >= 2 * len(ROOTS)
+
+
+@pytest.mark.parametrize("api", SHAPES)
+def test_only_what_is_wanted_is_read(api: str) -> None:
+    sample = next(samples(api, []))
+    values = read(sample.asked, sample.cluster, {"request": frozenset({"api"})})
+    assert values == {"request": {"api": api}}
+
+
+TOPIC = topic("orders", {"a": "1", "b": "2"}, ((1, 2), (2, 1)))
+ALTERED = alteration(TOPIC, {"a": "3", "c": "4"}, ((1, 2), (1, 2), (3, 1)))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "request.api == 'AlterTopic' && request.name == 'orders'",
+        "request.address == 'topic/orders'",
+        "requested.name == 'orders' && requested.partitions == 3",
+        "requested.replicationFactor == 2 && !requested.internal",
+        "requested.assignments == [[1, 2], [1, 2], [3, 1]]",
+        "requested.configs == {'a': '3', 'c': '4'}",
+        "requested.requestedConfigs == {'a': '3', 'b': null, 'c': '4'}",
+        "!requested.generatedAssignments && !current.reassigning",
+        "current.configs == {'a': '1', 'b': '2'} && current.partitions == 2",
+        "change.configs.map(k, k) == ['a', 'b', 'c']",
+        "change.configs['a'] == {'before': '1', 'after': '3'}",
+        "change.configs['b'] == {'before': '2', 'after': null}",
+        "change.configs['c'] == {'before': null, 'after': '4'}",
+        "change.partitions == 1 && change.replicationFactor == 0 && change.replicas",
+        "principal.type == 'User' && principal.name == 'kgitops'",
+        "cluster.size == 3 && cluster.brokers[0] == {'id': 1, 'rack': 'rack-1'}",
+    ],
+)
+def test_an_alteration_of_a_topic(expression: str) -> None:
+    assert said(one(expression, requests=["AlterTopic"]), ALTERED, state(TOPIC)) == ""
+
+
+def test_two_spellings_of_a_value_are_no_change() -> None:
+    """A plan writes Kafka's normal form; a broker is asked in whatever spelling a client chose."""
+    before = topic(configs={"cleanup.policy": "delete,compact", "retention.ms": "01000"})
+    after = alteration(before, {"cleanup.policy": " compact, delete", "retention.ms": "1000"})
+    assert (
+        said(one("size(change.configs) == 0", requests=["AlterTopic"]), after, state(before)) == ""
+    )
+
+
+def test_replicas_that_only_change_their_order_count_as_moved() -> None:
+    after = alteration(TOPIC, assignment=((2, 1), (2, 1)))
+    text = one("!change.replicas", requests=["AlterTopic"])
+    assert said(text, after, state(TOPIC)) != ""
+    assert said(text, alteration(TOPIC, {}), state(TOPIC)) == ""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "current == null && change.partitions == 3 && !change.replicas",
+        "change.configs['a'] == {'before': null, 'after': '1'}",
+    ],
+)
+def test_a_creation(expression: str) -> None:
+    assert said(one(expression), creation(configs={"a": "1"})) == ""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "requested == null && current.name == 'orders' && change.partitions == -2",
+        "change.configs['a'] == {'before': '1', 'after': null}",
+    ],
+)
+def test_a_deletion(expression: str) -> None:
+    text = one(expression, requests=["DeleteTopic"])
+    assert said(text, deletion(), state(TOPIC)) == ""
+
+
+def test_a_deletion_of_records() -> None:
+    request = wire.DeleteRecordsRequest(
+        topic="orders", topic_id="id", deleted_message_offsets={0: 5, 1: 7}
+    )
+    expression = (
+        "requested.offsets == {0: 5, 1: 7} && requested.offsets[1] == 7 && change == null "
+        "&& requested.offsets.all(p, p < current.partitions)"
+    )
+    assert said(one(expression, requests=["DeleteRecords"]), request, state(TOPIC)) == ""
+
+
+@pytest.mark.parametrize(
+    ("api", "side", "other"),
+    [("CreateAcl", "requested", "current"), ("DeleteAcl", "current", "requested")],
+)
+def test_an_acl(api: str, side: str, other: str) -> None:
+    made = {"CreateAcl": wire.CreateAclRequest, "DeleteAcl": wire.DeleteAclRequest}[api]
+    expression = (
+        f"{side} == {{'principal': 'User:billing', 'host': '10.0.0.1', 'operation': 'Write', "
+        "'permission': 'Deny', 'resourceType': 'transactionalId', 'resourceName': 'tx-', "
+        f"'patternType': 'prefixed'}} && {other} == null && change == null"
+    )
+    assert said(one(expression, requests=[api]), made(binding=BINDING)) == ""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "requested.entity == {'user': 'billing', 'clientId': '<default>', 'ip': null}",
+        "requested.quotas == {'consumer_byte_rate': 5.0, 'producer_byte_rate': 2.5}",
+        "requested.requestedQuotas == {'consumer_byte_rate': 5.0, 'request_percentage': null}",
+        "current.quotas['producer_byte_rate'] == 2.5",
+        "change.quotas['request_percentage'] == {'before': 50.0, 'after': null}",
+        "change.quotas['consumer_byte_rate'] == {'before': null, 'after': 5.0}",
+        "!('producer_byte_rate' in change.quotas)",
+        "request.name == 'user=billing,client-id=<default>'",
+    ],
+)
+def test_a_quota(expression: str) -> None:
+    cluster = state()
+    held = {"producer_byte_rate": 2.5, "request_percentage": 50.0}
+    quotas = {ENTITY: ClientQuotaState(entity=ENTITY, quotas=held)}
+    asked = {"consumer_byte_rate": 5, "request_percentage": None}
+    request = wire.AlterClientQuotaRequest(entity=ENTITY, quotas=asked)
+    guarded = f"current != null && {expression}"
+    text = one(guarded, requests=["AlterClientQuota"])
+    cluster = type(cluster)(cluster_id="t", backend="embedded", quotas=quotas)
+    assert said(text, request, cluster) == ""
+
+
+def test_a_quota_that_is_new_has_no_current() -> None:
+    entity = make_entity({IP: "10.0.0.1"})
+    request = wire.AlterClientQuotaRequest(entity=entity, quotas={"connection_creation_rate": 3.0})
+    text = one(
+        "current == null && requested.entity.ip == '10.0.0.1'", requests=["AlterClientQuota"]
+    )
+    assert said(text, request) == ""
+
+
+def test_a_broker() -> None:
+    request = wire.AlterBrokerRequest(broker=2, configs={"a": "2", "b": None})
+    expression = (
+        "requested == {'id': 2, 'configs': {'a': '2', 'c': '3'}, "
+        "'requestedConfigs': {'a': '2', 'b': null}} && current.configs['b'] == '1' "
+        "&& change.configs.map(k, k) == ['a', 'b'] && request.address == 'broker/2'"
+    )
+    text = one(expression, requests=["AlterBroker"])
+    judgement = judged(text, request, broker_configs={"a": "1", "b": "1", "c": "3"})
+    assert judgement.message is None
