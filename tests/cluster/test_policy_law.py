@@ -1,0 +1,312 @@
+"""The law: of each request, plan, dry run and real run have the same verdict, in one batch."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import count
+
+import pytest
+from cluster.clusters import NOON
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from laws.chains import assert_caught
+from strategies import BROKERS, HIGH_WATERMARK, TEAMS, TOPICS, foreign_requests, projects
+from used import used
+
+from kgitops.cluster.embedded import policies as broker_policies
+from kgitops.cluster.embedded import topic_control
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.options import Surroundings
+from kgitops.model.requests import Request
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.plan.planner import make_plan
+from kgitops.policy import (
+    AclManagementPolicy,
+    BaseTopicPolicy,
+    ClientQuotaManagementPolicy,
+    ClusterState,
+    PolicyViolation,
+)
+from kgitops.policy.asked import address_of
+from kgitops.policy.interfaces import Configurable
+from kgitops.policy.judge import Judge
+from kgitops.policy.judgement import Judgement
+from kgitops.policy.python_rule import PythonRule
+from kgitops.policy.requests import PolicyRequest
+from kgitops.policy.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.workflow.usage import with_offsets
+
+PRINCIPAL = "User:payments"
+PLACEHOLDER = Bundle(policies=(PythonPolicy(name="x", level=Level.HARD, digest="", class_="a:B"),))
+
+
+# Policies of every kind: on what is asked, what is there, both, who asks, and what fails
+
+
+@dataclass
+class PartitionCap(BaseTopicPolicy):
+    most: int
+
+    def validate_create_topic(self, request, cluster_state: ClusterState) -> None:
+        self._check(request, cluster_state, 0)
+
+    def validate_alter_topic(self, request, cluster_state: ClusterState) -> None:
+        before = cluster_state.topic_state(request.topic)
+        self._check(request, cluster_state, before.num_partitions if before else 0)
+
+    def _check(self, request, cluster_state: ClusterState, before: int) -> None:
+        total = cluster_state.partitions() - before + request.requested_state.num_partitions
+        if total > self.most:
+            raise PolicyViolation(f"{total} partitions are more than {self.most}")
+
+
+@dataclass
+class Replication(BaseTopicPolicy):
+    least: int
+
+    def validate_create_topic(self, request, cluster_state) -> None:
+        state = request.requested_state
+        if state.replication_factor < self.least and state.generated_replica_assignments:
+            raise PolicyViolation(f"{state.replication_factor} replicas", field="replicationFactor")
+
+    def validate_alter_topic(self, request, cluster_state) -> None:
+        lists = request.requested_state.replicas_assignments.values()
+        if min(map(len, lists)) < self.least:
+            raise PolicyViolation(f"{request.requested_state.assignment}")
+
+
+@dataclass
+class FrozenConfig(BaseTopicPolicy):
+    key: str
+
+    def validate_create_topic(self, request, cluster_state) -> None:
+        if self.key in request.requested_state.requested_configs:
+            raise PolicyViolation(request.requested_state.configs[self.key])
+
+    def validate_alter_topic(self, request, cluster_state: ClusterState) -> None:
+        before = cluster_state.topic_state(request.topic)
+        was = before.configs.get(self.key) if before else None
+        will = request.requested_state.configs.get(self.key)
+        if was != will:
+            raise PolicyViolation(f"{was} to {will} by {request.requested_state.requested_configs}")
+
+
+@dataclass
+class Protected(BaseTopicPolicy):
+    topic: str
+
+    def validate_delete_topic(self, request, cluster_state: ClusterState) -> None:
+        there = cluster_state.topic_state(request.topic)
+        if request.topic == self.topic and there is not None:
+            raise PolicyViolation(f"{there.num_partitions} partitions stay")
+
+    def validate_delete_records(self, request, cluster_state) -> None:
+        if request.topic == self.topic:
+            raise PolicyViolation(f"{dict(request.deleted_message_offsets)}")
+
+
+@dataclass
+class Access(AclManagementPolicy, ClientQuotaManagementPolicy):
+    word: str
+    ceiling: float
+
+    def validate_create_acl(self, request, cluster_state: ClusterState) -> None:
+        if self.word in str(request.binding):
+            raise PolicyViolation(f"{self.word} beside {len(cluster_state.acls())}")
+
+    def validate_delete_acl(self, request, cluster_state: ClusterState) -> None:
+        if self.word in str(request.binding) and request.binding in cluster_state.acls():
+            raise PolicyViolation(f"{self.word} stays")
+
+    def validate_alter_client_quota(self, request, cluster_state: ClusterState) -> None:
+        total = sum(request.requested_state.quotas.values())
+        if total > self.ceiling:
+            raise PolicyViolation(f"{dict(cluster_state.quotas(request.entity))} to {total}")
+
+
+@dataclass
+class Fails(BaseTopicPolicy):
+    topic: str
+
+    def validate_create_topic(self, request: PolicyRequest, cluster_state) -> None:
+        if getattr(request, "topic", None) == self.topic:
+            raise ZeroDivisionError
+
+    validate_alter_topic = validate_create_topic
+    validate_delete_topic = validate_create_topic
+
+
+policies: st.SearchStrategy[Configurable] = st.one_of(
+    st.builds(PartitionCap, st.integers(1, 12)),
+    st.builds(Replication, st.integers(1, 3)),
+    st.builds(FrozenConfig, st.sampled_from(("retention.ms", "cleanup.policy", "preallocate"))),
+    st.builds(Protected, st.sampled_from(TOPICS)),
+    st.builds(Access, st.sampled_from(("All", "User:*", "Deny")), st.sampled_from((2.0, 2000.0))),
+    st.builds(Fails, st.sampled_from(TOPICS)),
+)
+waivers = st.builds(
+    lambda policy, name: Waiver(
+        name="w",
+        policy=policy,
+        address=f"topic/{name}",
+        owner="o",
+        reason="r",
+        ticket="t",
+        expires=date(2999, 1, 1),
+    ),
+    st.sampled_from(("policy-0", "policy-1")),
+    st.sampled_from(TOPICS),
+)
+
+
+seen: Counter[int] = Counter()
+"""How often each code was the verdict."""
+
+
+def one_verdict_in_three_places(data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(policies, min_size=1, max_size=4), label="policies")
+    levels = [data.draw(st.sampled_from(list(Level)[1:]), label="level") for _ in chosen]
+    lifted = data.draw(st.lists(waivers, max_size=1), label="waivers")
+
+    def judge() -> Judge:
+        rules = [
+            PythonRule(f"policy-{number}", level, policy)
+            for number, (level, policy) in enumerate(zip(levels, chosen, strict=True))
+        ]
+        return Judge(rules, lifted)
+
+    numbers = count()
+    cluster = boot(
+        None,
+        brokers=BROKERS,
+        surroundings=Surroundings(now=lambda: NOON, new_id=lambda: f"id-{next(numbers)}"),
+        policies=PLACEHOLDER,
+        opening=lambda _: judge(),
+    )
+    try:
+        held, cluster.controller.policies = cluster.controller.policies, None
+        _disturb(data, cluster)
+        requests = _planned(data, cluster)
+        accepted = _asked(cluster, requests, validate_only=True)
+        assume(all(result.ok for result in accepted))
+        cluster.controller.policies = held
+
+        in_the_plan = judge()
+        in_the_plan.begin(cluster.read_state(), principal=PRINCIPAL)
+        batch = _without_what_follows_a_denial(in_the_plan, requests)
+        in_the_plan.begin(cluster.read_state(), principal=PRINCIPAL)
+        said = [_as_answer(judgement) for judgement in in_the_plan.judge_all(batch)]
+        before = cluster.read_state()
+        for validate_only in (True, True, False):
+            assert cluster.read_state() == before
+            answers = _asked(cluster, batch, validate_only=validate_only)
+            assert [_verdict(answer) for answer in answers] == said
+        seen.update(code for code, _ in said)
+    finally:
+        cluster.close()
+
+
+def _disturb(data: st.DataObject, cluster: EmbeddedCluster) -> None:
+    for _ in range(2):
+        for request in data.draw(foreign_requests(cluster.read_state()), label="others"):
+            cluster.execute([request], validate_only=False, principal="User:someone")
+    for name, usage in used(cluster).usage.items():
+        for partition in range(len(usage.high_watermarks)):
+            cluster.produce(name, partition, HIGH_WATERMARK, 10)
+
+
+def _planned(data: st.DataObject, cluster: EmbeddedCluster) -> Sequence[Request]:
+    state = cluster.read_state()
+    desired = data.draw(projects(TEAMS[0], None, state), label="desired")
+    plan = make_plan(
+        desired,
+        with_offsets(cluster, desired, state),
+        target_name="local",
+        capabilities=cluster.capabilities,
+    )
+    others = data.draw(foreign_requests(state), label="and by hand")
+    planned = [planned.request for planned in plan.requests]
+    touched = {address_of(request) for request in planned}
+    return [*planned, *(item for item in others if address_of(item) not in touched)]
+
+
+def _without_what_follows_a_denial(judge: Judge, requests: Sequence[Request]) -> list[Request]:
+    """A step builds on the one before: where that is denied, the next was never meant."""
+    batch: list[Request] = []
+    denied: set[str] = set()
+    for request in requests:
+        if address_of(request) in denied:
+            continue
+        batch.append(request)
+        if judge.judge(request).stops:
+            denied.add(address_of(request))
+        else:
+            judge.accept(request)
+    return batch
+
+
+def _asked(
+    cluster: EmbeddedCluster, requests: Sequence[Request], *, validate_only: bool
+) -> Sequence[RequestResult]:
+    return cluster.execute(requests, validate_only=validate_only, principal=PRINCIPAL)
+
+
+def _as_answer(judgement: Judgement) -> tuple[int, str | None]:
+    """What a broker has to answer: failures have no words for who asks."""
+    stopping = [ruling for ruling in judgement.rulings if ruling.stops]
+    words = [ruling.message for ruling in stopping if not ruling.crashed]
+    if words:
+        return ErrorCode.POLICY_VIOLATION, "; ".join(words)
+    return (ErrorCode.UNKNOWN_SERVER_ERROR, None) if stopping else (ErrorCode.NONE, None)
+
+
+def _verdict(answer: RequestResult) -> tuple[int, str | None]:
+    is_failure = answer.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    return answer.code, None if is_failure else answer.message
+
+
+def test_three_places_have_one_verdict() -> None:
+    """P201-11, P201-41, P201-76, P108-20, P108-26: whatever the plan, and whatever the policies."""
+    seen.clear()
+    settings(max_examples=500, deadline=None)(given(st.data())(one_verdict_in_three_places))()
+    # A law that is only tried where it is easy says nothing.
+    assert seen[ErrorCode.NONE] > 100
+    assert seen[ErrorCode.POLICY_VIOLATION] > 30
+    assert seen[ErrorCode.UNKNOWN_SERVER_ERROR] > 5
+
+
+def test_brokers_that_do_not_ask_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_policies, "_refuse", lambda _: None)
+    assert_caught(one_verdict_in_three_places)
+
+
+def test_brokers_that_forget_what_they_accepted_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Draft, "accept", lambda *_: None)
+    assert_caught(one_verdict_in_three_places)
+
+
+def test_brokers_that_trust_a_dry_run_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was only judged is not there: the next batch must not see it."""
+    real = broker_policies.Policies.end
+
+    def believing(policies: broker_policies.Policies, image: object) -> None:
+        draft = policies._draft
+        real(policies, None)
+        if draft is not None:
+            policies._held = draft.image, draft.authorizer.principal
+
+    monkeypatch.setattr(broker_policies.Policies, "end", believing)
+    assert_caught(one_verdict_in_three_places)
+
+
+def test_brokers_that_lose_who_placed_replicas_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = topic_control.creation
+
+    def manual(name: str, **how: object) -> object:
+        return real(name, **{**how, "generated": False})  # type: ignore[arg-type]
+
+    monkeypatch.setattr(topic_control, "creation", manual)
+    assert_caught(one_verdict_in_three_places)
