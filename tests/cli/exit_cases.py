@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from cli.conftest import Kgitops
+from cli.policed import THREE, TWO, policy, write_policies
 from cli.projects import Document, Project, acl, quota, tombstone, topic
 
 from kgitops.cluster.embedded.store_file import open_store
@@ -256,6 +257,82 @@ def a_tombstone_for_what_nobody_manages(project: Project, kgitops: Kgitops) -> W
     applied(project, kgitops)
     project.change_behind(creation("wild"))
     project.write(topic(), acl(), quota(), tombstone("topic/wild"))
+    return "plan", project.folder
+
+
+# 3: denied by policy.
+
+
+@case(3, "the hard policy replicas denies topic/orders: replication factor 2")
+def a_denied_plan_applied(project: Project, kgitops: Kgitops) -> Words:
+    project.write(TWO)
+    write_policies(project, policy())
+    assert kgitops("plan", project.folder, "-o", project.plan_file).code == 3
+    return apply_saved(project)
+
+
+@case(3, "DENIED by replicas")
+def a_denied_plan(project: Project, kgitops: Kgitops) -> Words:
+    project.write(TWO)
+    write_policies(project, policy())
+    return "plan", project.folder
+
+
+@case(3, "DENIED by replicas")
+def a_denied_plan_of_a_part(project: Project, kgitops: Kgitops) -> Words:
+    """Policies count whatever part is planned."""
+    project.write(TWO)
+    write_policies(project, policy())
+    return "plan", project.folder / "manifests" / "all.yaml"
+
+
+@case(3, "DENIED by replicas")
+def a_denied_plan_shown_again(project: Project, kgitops: Kgitops) -> Words:
+    project.write(TWO)
+    write_policies(project, policy())
+    kgitops("plan", project.folder, "-o", project.plan_file)
+    return "show", project.plan_file
+
+
+@case(3, "DENIED by replicas")
+def a_denied_apply(project: Project, kgitops: Kgitops) -> Words:
+    project.write(TWO)
+    write_policies(project, policy(level="soft"))
+    return "apply", project.folder, "--auto-approve"
+
+
+@case(3, "the policy replicas, which was soft when the plan was made, is advisory now")
+def a_policy_that_was_lowered_after_the_plan(project: Project, kgitops: Kgitops) -> Words:
+    project.write(THREE)
+    write_policies(project, policy(level="soft"))
+    assert kgitops("plan", project.folder, "-o", project.plan_file).code == 0
+    project.write_file(cluster={"policyLevels": {"replicas": "advisory"}}, policies=["policies"])
+    return apply_saved(project)
+
+
+@case(3, "the policy replicas, which was info when the plan was made, is not loaded any more")
+def a_policy_that_was_removed_after_the_plan(project: Project, kgitops: Kgitops) -> Words:
+    project.write(THREE)
+    write_policies(project, policy(level="info"))
+    assert kgitops("plan", project.folder, "-o", project.plan_file).code == 0
+    project.write_file()
+    return apply_saved(project)
+
+
+@case(3, "all.yaml:10:26: the hard policy replicas denies topic/orders: replication factor 3")
+def a_policy_that_was_changed_after_the_plan(project: Project, kgitops: Kgitops) -> Words:
+    project.write(THREE)
+    advisory = policy(level="advisory", expression="requested.replicationFactor == 2")
+    write_policies(project, advisory)
+    assert kgitops("plan", project.folder, "-o", project.plan_file).code == 0
+    write_policies(project, policy(expression="requested.replicationFactor == 2"))
+    return apply_saved(project)
+
+
+@case(3, "the policy replicas failed on topic/orders")
+def a_policy_that_fails(project: Project, kgitops: Kgitops) -> Words:
+    project.write(THREE)
+    write_policies(project, policy(expression="requested.configs['no'] == 'such key'"))
     return "plan", project.folder
 
 

@@ -1,0 +1,86 @@
+"""Projects with policies, and judging without a process of its own where that is not the matter."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from cli.projects import Document, Project, as_yaml, document, topic
+
+from kgitops.apply.settings import SystemClock
+from kgitops.model.registry import Json
+from kgitops.policy import opening
+from kgitops.policy.judge import Judge
+from kgitops.policy.judging import Judging
+from kgitops.policy.loading import load_rules
+from kgitops.policy.rules import Bundle
+from kgitops.workflow import policies
+
+REPLICAS = "requested.replicationFactor >= 3"
+TWO, THREE = topic(replicationFactor=2), topic(replicationFactor=3)
+
+SetClock = Callable[[datetime], None]
+
+
+def policy(
+    name: str = "replicas", level: str = "hard", expression: str = REPLICAS, **spec: Json
+) -> Document:
+    """A document of a policy that wants three replicas, if nothing else is said."""
+    validation = {
+        "expression": expression,
+        "messageExpression": "'replication factor ' + string(requested.replicationFactor)",
+        "field": "replicationFactor",
+    }
+    plain = {"match": {"requests": ["CreateTopic", "AlterTopic"]}, "validations": [validation]}
+    return document("Policy", name, **({"level": level} | plain | spec))
+
+
+def waiver(name: str = "old", **spec: Json) -> Document:
+    """A document that waives the policy replicas for the topic orders."""
+    plain = {
+        "policy": "replicas",
+        "address": "topic/orders",
+        "owner": "data",
+        "reason": "a test topic",
+        "ticket": "T-1",
+        "expires": "2026-11-21",
+    }
+    return document("Waiver", name, **(plain | spec))
+
+
+def write_policies(project: Project, *documents: Document, **spec: Json) -> None:
+    """Let the project's policies consist of these documents, in a folder beside its manifests."""
+    project.write_file(**({"policies": ["policies"]} | spec))
+    folder = project.folder / "policies"
+    folder.mkdir(exist_ok=True)
+    (folder / "all.yaml").write_text(as_yaml(documents) or "# none")
+
+
+def write_module(project: Project, name: str, text: str) -> Path:
+    """A module of policies in Python in the project's folder."""
+    file = project.folder / f"{name}.py"
+    project.folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same judge in this process: starting one for each command of a long table takes long."""
+
+    def open_judging(bundle: Bundle) -> Judging:
+        return Judge(load_rules(bundle.policies), bundle.waivers)
+
+    monkeypatch.setattr(opening, "open_judging", open_judging)
+    monkeypatch.setattr(policies, "open_judging", open_judging)
+
+
+@pytest.fixture
+def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    """Sets the moment that commands take for now; the waivers above hold until midnight."""
+
+    def set_clock(moment: datetime) -> None:
+        monkeypatch.setattr(SystemClock, "now", lambda _: moment)
+
+    set_clock(datetime(2026, 11, 21, 12, tzinfo=UTC))
+    return set_clock
