@@ -8,8 +8,9 @@ from cluster.policing import Recorder, logged, policed
 
 from kgitops.cluster.embedded.acl_control import AclAction
 from kgitops.cluster.embedded.acl_filter import AclFilter
+from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.config_control import AlterConfig, ConfigOp, ConfigResource
-from kgitops.cluster.embedded.options import Compat
+from kgitops.cluster.embedded.options import Compat, Options
 from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
 from kgitops.cluster.embedded.quota_control import QuotaAlteration
 from kgitops.model.acls import Operation, ResourceType
@@ -19,6 +20,9 @@ from kgitops.model.requests import AlterBrokerRequest
 from kgitops.model.results import ErrorCode
 from kgitops.model.verdict import ExitCode
 from kgitops.policy import BaseTopicPolicy, Principal
+from kgitops.policy.judge import Judge
+from kgitops.policy.python_rule import PythonRule
+from kgitops.policy.rules import Bundle, Level, PythonPolicy
 
 ALL = ConfigResource(type="broker", name="")
 RETENTION = "log.retention.ms"
@@ -165,12 +169,6 @@ def test_a_broker_starts_only_with_configs_that_policies_accept(caplog):
 
 def test_who_could_not_start_is_not_written_down(tmp_path):
     """P201-86: the store keeps no configs, so the next process decides by its own."""
-    from cluster.policing import Judge, PythonRule
-
-    from kgitops.cluster.embedded.boot import boot
-    from kgitops.cluster.embedded.options import Options
-    from kgitops.policy.rules import Bundle, Level, PythonPolicy
-
     rule = PythonRule(
         "p", Level.HARD, Recorder(says=lambda request, _: "no" if request.broker_id == 1 else None)
     )

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,12 +20,13 @@ from kgitops.cluster.embedded.partition_control import NewPartitions
 from kgitops.cluster.embedded.policy_keys import BROKER_KEY, TOPIC_KEY
 from kgitops.cluster.embedded.policy_keys import key_policies as named
 from kgitops.model.errors import FindingsError, KgitopsError
+from kgitops.model.results import ErrorCode
 from kgitops.policy import TopicManagementPolicy
 from kgitops.policy.judge import Judge
-from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY
+from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY, LegacyPolicyAdapter
 from kgitops.policy.legacy import ConfigResource as Resource
 from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import Bundle, Level
+from kgitops.policy.rules import Bundle, Level, PythonPolicy
 
 HERE = "cluster.key_policies"
 
@@ -155,8 +157,6 @@ def test_both_older_policies_are_one_to_the_brokers():
     (policy,) = named(options, options.static_configs, None, []).values()
     assert policy.class_ == "kgitops.policy.legacy:LegacyPolicyAdapter"
     assert policy.name == "both-and-y"
-    from kgitops.policy.legacy import LegacyPolicyAdapter
-
     assert issubclass(LegacyPolicyAdapter, TopicManagementPolicy)
 
 
@@ -339,11 +339,48 @@ def test_a_projects_cluster_has_the_policies_that_its_configs_name(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["small.py"]
 
 
+PACKED = """
+from kgitops.policies import MinInsyncReplicasRange, ReplicationFactorRange, RetentionRange
+from kgitops.policy.composing import AllOf
+
+
+class OurRules(AllOf):
+    def __init__(self):
+        super().__init__(
+            [
+                ReplicationFactorRange({"min": "2", "max": "3"}),
+                MinInsyncReplicasRange({"min": "1", "spare": "1"}),
+                RetentionRange({"min": "1h", "max": "7d"}),
+            ]
+        )
+"""
+
+
+def test_the_use_cases_of_the_first_policy_hold_on_brokers(tmp_path: Path):
+    """P108-32: replication factor, min.insync.replicas and retention within what is allowed."""
+    (tmp_path / "packed.py").write_text(PACKED, encoding="utf-8")
+    configs = {TOPIC_KEY: "packed:OurRules"}
+    with closing(connect("embedded:", base=tmp_path, configs=configs)) as cluster:
+        assert isinstance(cluster, EmbeddedCluster)
+
+        def answer(replicas: int, **configs: str) -> int:
+            topic = replace(
+                a_new_topic(retention_ms="86400000", min_insync_replicas="1"),
+                replication_factor=replicas,
+            )
+            asked = replace(topic, configs={**topic.configs, **configs})
+            return admin(cluster).create_topics([asked], validate_only=True)["orders"].code
+
+        assert answer(2) == answer(3) == ErrorCode.NONE
+        assert answer(1) == ErrorCode.POLICY_VIOLATION
+        assert answer(3, **{"min.insync.replicas": "3"}) == ErrorCode.POLICY_VIOLATION
+        assert answer(3, **{"retention.ms": "-1"}) == ErrorCode.POLICY_VIOLATION
+        assert answer(3, **{"retention.ms": "1000"}) == ErrorCode.POLICY_VIOLATION
+
+
 def test_a_projects_own_policies_are_its_brokers_too(tmp_path: Path):
     """P201-01: beside those that the brokers' configs name."""
     (tmp_path / "small.py").write_text(RULES, encoding="utf-8")
-    from kgitops.policy.rules import PythonPolicy
-
     policy = PythonPolicy(
         name="small",
         level=Level.HARD,

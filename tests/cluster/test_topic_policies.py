@@ -148,6 +148,25 @@ def test_a_dry_run_is_judged_the_same_and_writes_nothing(way):
         assert way(cluster).code is code
 
 
+def test_a_dry_run_is_no_promise():
+    """P108-21, P108-23: brokers die meanwhile; each topic is told on its own."""
+    recorder = Recorder()
+    cluster = policed(recorder)
+    topics = [
+        NewTopic(name=f"with-{number}", num_partitions=1, replication_factor=number)
+        for number in (1, 3)
+    ]
+    dry = admin(cluster).create_topics(topics, validate_only=True)
+    assert codes(dry) == {"with-1": 0, "with-3": 0}
+    cluster.fence(3)
+    assert codes(admin(cluster).create_topics(topics)) == {
+        "with-1": ErrorCode.NONE,
+        "with-3": ErrorCode.INVALID_REPLICATION_FACTOR,
+    }
+    assert list(cluster.read_state().topics) == ["with-1"]
+    assert [request.topic for request in recorder.requests] == ["with-1", "with-3", "with-1"]
+
+
 # What a policy is told
 
 
@@ -630,3 +649,23 @@ def test_the_first_version_of_delete_records_does_not_speak_of_policies(version:
     assert row.low_watermark == -1
     dry = admin(cluster).delete_records({key: 4}, version=version, validate_only=True)[key]
     assert dry.result.code == (35 if version == 0 else 44)
+
+
+def test_kraft_has_no_dry_run_of_deletions_and_late_words():
+    """P201-111, C-22: none of KIP-201's versions shipped, so KRaft's are followed there."""
+    cluster = with_orders(denying("why not"), compat=Compat.KRAFT)
+    connection = admin(cluster)
+    key = "orders", 0
+    for version in (2, 6):
+        dry = connection.delete_topics(["orders"], version=version, validate_only=True)["orders"]
+        assert dry.code is ErrorCode.UNSUPPORTED_VERSION
+    words = {
+        version: connection.delete_topics(["orders"], version=version)["orders"].message
+        for version in (2, 4, 5, 6)
+    }
+    assert words == {2: None, 4: None, 5: "why not", 6: "why not"}
+    dry_row = connection.delete_records({key: 4}, version=2, validate_only=True)[key]
+    assert dry_row.result.code is ErrorCode.UNSUPPORTED_VERSION
+    assert connection.delete_records({key: 4}, version=2)[key].result == RequestResult(
+        code=ErrorCode.POLICY_VIOLATION
+    )
