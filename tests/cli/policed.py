@@ -8,10 +8,10 @@ import pytest
 from cli.projects import Document, Project, as_yaml, document, topic
 
 from kgitops.apply.settings import SystemClock
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.policy import opening
 from kgitops.policy.judge import Judge
-from kgitops.policy.judging import Judging
 from kgitops.policy.loading import load_rules
 from kgitops.policy.rules import Bundle
 from kgitops.workflow import policies
@@ -26,11 +26,10 @@ def policy(
     name: str = "replicas", level: str = "hard", expression: str = REPLICAS, **spec: Json
 ) -> Document:
     """A document of a policy that wants three replicas, if nothing else is said."""
-    validation = {
-        "expression": expression,
-        "messageExpression": "'replication factor ' + string(requested.replicationFactor)",
-        "field": "replicationFactor",
-    }
+    validation = {"expression": expression}
+    if expression == REPLICAS:
+        message = "'replication factor ' + string(requested.replicationFactor)"
+        validation |= {"messageExpression": message, "field": "replicationFactor"}
     plain = {"match": {"requests": ["CreateTopic", "AlterTopic"]}, "validations": [validation]}
     return document("Policy", name, **({"level": level} | plain | spec))
 
@@ -64,15 +63,28 @@ def write_module(project: Project, name: str, text: str) -> Path:
     return file
 
 
+class InThisProcess(Judge):
+    """The same judge without a process of its own; it too loads its policies when it begins."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle: Bundle | None = bundle
+
+    def begin(self, state: ClusterState, *, principal: str) -> None:
+        if self._bundle is not None:
+            super().__init__(load_rules(self._bundle.policies), self._bundle.waivers)
+            self._bundle = None
+        super().begin(state, principal=principal)
+
+    def close(self) -> None:
+        if self._bundle is None:
+            super().close()
+
+
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same judge in this process: starting one for each command of a long table takes long."""
-
-    def open_judging(bundle: Bundle) -> Judging:
-        return Judge(load_rules(bundle.policies), bundle.waivers)
-
-    monkeypatch.setattr(opening, "open_judging", open_judging)
-    monkeypatch.setattr(policies, "open_judging", open_judging)
+    """Starting a process for each command of a long table takes long."""
+    monkeypatch.setattr(opening, "open_judging", InThisProcess)
+    monkeypatch.setattr(policies, "open_judging", InThisProcess)
 
 
 @pytest.fixture
