@@ -9,7 +9,9 @@ _GUESS = re.compile(r"\.? (?:Did you mean (?P<word>.*)\?|\(Possible options: (?P
 _SAID_BY = re.compile(r"(?<=: )(?:Value error, |Input should be (?=an? |greater|less))")
 _PLAIN = {
     "a valid integer, unable to parse string as an integer": "it must be a whole number",
+    "a valid number, unable to parse string as a number": "it must be a number",
     "greater than or equal to": "it must be at least",
+    "less than or equal to": "it must be at most",
 }
 
 

@@ -46,7 +46,7 @@ def open_test_project(workspace: Workspace) -> TestProject:
         paths,
         workspace.target_name,
         findings,
-        may_be_empty=not workspace.selection.paths or workspace.whole,
+        may_be_empty=workspace.whole,
     )
     policies: dict[str, Policy] = {
         policy.name: replace(policy, level=Level.HARD)
@@ -74,7 +74,7 @@ def open_test_project(workspace: Workspace) -> TestProject:
 
 def _paths(workspace: Workspace) -> Sequence[Path]:
     """Where tests are looked for: beside the policies, which also lie among the manifests."""
-    if workspace.file is None or tuple(workspace.manifests) != workspace.file.manifests:
+    if workspace.file is None or not workspace.whole:
         if not workspace.manifests:
             raise UsageError(
                 "there is no kgitops.yaml here and no PATH was given; run kgitops init, or name "

@@ -43,7 +43,7 @@ def run_policy_tests(
     results = _run(project)
     failed = any(not result.passed for ran in results for result in ran)
     tested = {suite.policy for suite in project.suites}
-    untested = () if workspace.selection.paths else _without(project.of_project, tested)
+    untested = _without(project.of_project, tested) if workspace.whole else ()
     mutate = wishes.mutate and not failed
     looked_at = [
         policy for policy in project.policies if policy.name in tested or policy.name in untested
