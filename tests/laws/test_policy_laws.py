@@ -1,0 +1,181 @@
+"""What the policies say of a plan they say of its apply: each law with mutants that it catches."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
+
+import pytest
+from apply.faults import FakeClock
+from apply.plans import Apply, sealed_now
+from cluster.test_policy_law import policies, waivers
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from laws.chains import assert_caught
+from laws.embedded_chains import planned
+from strategies import BROKERS, TEAMS, foreign_requests, projects
+
+from kgitops.approval import judging, rulings
+from kgitops.approval.judging import judge_plan
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.options import Surroundings, random_id
+from kgitops.desired.state import Safety
+from kgitops.plan.plan import Plan
+from kgitops.policy.interfaces import Configurable
+from kgitops.policy.judge import Judge
+from kgitops.policy.python_rule import PythonRule
+from kgitops.policy.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.workflow.execution import objections
+from kgitops.workflow.policies import Policies
+from kgitops.workflow.selection import Selection, open_workspace
+
+TODAY = date(2026, 11, 21)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policed:
+    """A cluster whose brokers judge by policies, and a plan that was judged by the same."""
+
+    cluster: EmbeddedCluster
+    clock: FakeClock
+    plan: Plan
+    policies: Policies
+
+
+@contextmanager
+def policed(data: st.DataObject, lifted: Sequence[Waiver]) -> Iterator[Policed]:
+    """Others change the cluster, then a team plans."""
+    chosen = data.draw(st.lists(policies, min_size=1, max_size=4), label="policies")
+    levels = [data.draw(st.sampled_from(list(Level)[1:]), label="level") for _ in chosen]
+    bundle = _bundle(levels, lifted)
+    clock = FakeClock()
+    cluster = boot(
+        None,
+        brokers=BROKERS,
+        surroundings=Surroundings(now=clock.now, new_id=random_id),
+        policies=bundle,
+        opening=lambda _: _judge(chosen, levels, lifted),
+    )
+    judge = _judge(chosen, levels, lifted)
+    try:
+        held, cluster.controller.policies = cluster.controller.policies, None
+        for request in data.draw(foreign_requests(cluster.read_state()), label="others"):
+            cluster.execute([request], validate_only=False, principal="User:someone")
+        state = cluster.read_state()
+        desired = data.draw(projects(TEAMS[0], None, state), label="desired")
+        desired = replace(desired, safety=Safety(replication_throttle=0))
+        plan = planned(desired, cluster)
+        assume(not plan.verdict.stops)
+        cluster.controller.policies = held
+        plan = judge_plan(plan, judge, state, desired, bundle)
+        yield Policed(cluster=cluster, clock=clock, plan=plan, policies=Policies(bundle, judge))
+    finally:
+        cluster.close()
+
+
+def _judge(
+    chosen: Sequence[Configurable], levels: Sequence[Level], lifted: Sequence[Waiver]
+) -> Judge:
+    rules = [
+        PythonRule(f"policy-{number}", level, policy)
+        for number, (level, policy) in enumerate(zip(levels, chosen, strict=True))
+    ]
+    return Judge(rules, lifted)
+
+
+def _bundle(levels: Sequence[Level], lifted: Sequence[Waiver]) -> Bundle:
+    named = [
+        PythonPolicy(name=f"policy-{number}", level=level, digest="", class_="a:B")
+        for number, level in enumerate(levels)
+    ]
+    return Bundle(policies=tuple(named), waivers=tuple(lifted), today=TODAY)
+
+
+seen: Counter[str] = Counter()
+"""How often each thing happened: a law that is only tried where it is easy says nothing."""
+
+
+def what_a_plan_lets_pass_its_apply_lets_pass(data: st.DataObject) -> None:
+    """Neither the second look nor any broker denies what was reviewed, on the same cluster."""
+    lifted = data.draw(st.lists(waivers, max_size=1), label="waivers")
+    with policed(data, lifted) as world:
+        if world.plan.verdict.stops or not world.plan.changes:
+            return
+        seen["applied"] += 1
+        seen["waived"] += "waived" in str(world.plan.changes)
+        workspace = open_workspace(Selection(cluster="embedded:"))
+        apply = Apply(cluster=world.cluster, clock=world.clock)
+        apply.recheck = objections(workspace, world.policies, apply._around, resumed=False)
+        result = apply.plan(world.plan)
+        assert result.failed == ()
+        assert result.not_attempted == ()
+
+
+def brokers_deny_what_the_plan_denies(data: st.DataObject) -> None:
+    """An apply that no gate held back: of what it sends exactly that is refused."""
+    with policed(data, ()) as world:
+        denied = {
+            row.request for change in world.plan.changes for row in change.policies if row.stops
+        }
+        held_back = {
+            name for planned in world.plan.requests for name in planned.depends_on if name in denied
+        }
+        # Of what depends on a denied request the plan tells, and no broker is asked.
+        assume(world.plan.changes and not held_back)
+        # A row is the first of those alike: what else has the same wrong is denied as well.
+        assume(all(len(change.requests) == 1 for change in world.plan.changes if change.denied))
+        seen["denied" if denied else "nothing denied"] += 1
+        ungated = replace(
+            world.plan,
+            changes=tuple(replace(change, policies=()) for change in world.plan.changes),
+        )
+        apply = Apply(cluster=world.cluster, clock=world.clock)
+        result = apply.plan(sealed_now(ungated, world.clock))
+        assert {failure.step for failure in result.failed} == denied
+        assert result.not_attempted == ()
+
+
+def test_what_a_plan_lets_pass_its_apply_lets_pass() -> None:
+    """P201-11, P201-34, P201-41."""
+    seen.clear()
+    run = settings(max_examples=150, deadline=None)(
+        given(st.data())(what_a_plan_lets_pass_its_apply_lets_pass)
+    )
+    run()
+    assert seen["applied"] > 20
+
+
+def test_brokers_deny_what_the_plan_denies() -> None:
+    """P201-11, P201-41, P201-65: request by request."""
+    seen.clear()
+    settings(max_examples=150, deadline=None)(given(st.data())(brokers_deny_what_the_plan_denies))()
+    assert seen["denied"] > 20
+    assert seen["nothing denied"] > 10
+
+
+def test_a_plan_judged_in_another_order_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rulings, "in_waves", lambda requests: list(reversed(requests)))
+    assert_caught(brokers_deny_what_the_plan_denies)
+
+
+def test_a_plan_that_forgets_what_it_accepted_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cap that many topics pass together (P201-41)."""
+    monkeypatch.setattr(Judge, "judge_all", lambda self, requests: list(map(self.judge, requests)))
+    assert_caught(brokers_deny_what_the_plan_denies)
+
+
+def test_a_plan_that_takes_a_waiver_for_all_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = judging.judge_changes
+
+    def lenient(*words: object, **named: object) -> object:
+        found = real(*words, **named)  # type: ignore[arg-type]
+        calm = {
+            name: [replace(ruling, level=Level.INFO) for ruling in said]
+            for name, said in found.rulings.items()
+        }
+        return replace(found, rulings=calm)
+
+    monkeypatch.setattr(judging, "judge_changes", lenient)
+    assert_caught(what_a_plan_lets_pass_its_apply_lets_pass)
