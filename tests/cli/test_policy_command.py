@@ -2,13 +2,13 @@
 
 import json
 import re
-import xml.etree.ElementTree as ET
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Document, Project, as_yaml, document, topic
+from junitparser import JUnitXml, TestSuite
 
 NAMING = '''\
 """How topics are named."""
@@ -305,24 +305,23 @@ def test_junit_counts_what_failed(project: Project, kgitops: Kgitops) -> None:
     ran = kgitops("policy", "test", project.folder, "--coverage", "--format", "junit")
     assert ran.code == 1
     assert "\x1b" not in ran.out
-    root = ET.fromstring(ran.out)
-    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "1", "0")
-    first = next(iter(root))
-    assert [one.get("name") for one in first] == ["<bad> & \\x1b[31mred", "just enough"]
-    failure = first[0].find("failure")
-    assert failure is not None
-    assert failure.get("message") == "denied: too few replicas"
-    assert re.match(
-        r"\S+all\.yaml:\d+:\d+: expected replicas: topic/a not denied", failure.text or ""
-    )
+    root = JUnitXml.fromstring(ran.out.encode())
+    assert (root.tests, root.failures, root.errors) == (3, 1, 0)
+    suite = next(iter(root))
+    assert isinstance(suite, TestSuite)
+    first, second = suite
+    assert (first.name, second.name) == ("<bad> & \\x1b[31mred", "just enough")
+    (failure,) = first.result
+    assert failure.message == "denied: too few replicas"
+    assert re.match(r"\S+all\.yaml:\d+:\d+: expected replicas: topic/a not", failure.text)
 
 
 def test_junit_fails_for_mutants_only_below_the_score(project: Project, kgitops: Kgitops) -> None:
     put(project, replicas(), test_of("replicas", FEW))
-    for least, failures in (("0", "0"), ("100", "1")):
+    for least, failures in (("0", 0), ("100", 1)):
         words = ("--mutate", "--min-score", least, "--format", "junit")
-        root = ET.fromstring(kgitops("policy", "test", project.folder, *words).out)
-        assert root.get("failures") == failures
+        root = JUnitXml.fromstring(kgitops("policy", "test", project.folder, *words).out.encode())
+        assert root.failures == failures
 
 
 def waiver(days: int) -> Document:
