@@ -54,12 +54,14 @@ class BrokerConfigs(NamedTuple):
 class Work(NamedTuple):
     """Take ``accepted`` as carried out, then judge ``requests``, numbered from ``first`` on.
 
+    None among the accepted stands for the request that was judged last: who asks about one after
+    another needn't send each twice.
     With ``accepting``, what nothing stops is carried out before the next is judged. ``failed``
     holds, by a request's number, the policies by index that may not be asked about it, and why.
     """
 
     first: int
-    accepted: Sequence[Request]
+    accepted: Sequence[Request | None]
     requests: Sequence[Request]
     accepting: bool
     failed: Mapping[int, Mapping[int, str]]

@@ -153,7 +153,7 @@ class Process:
         if len(self._read) < end:
             return None
         try:
-            answer = json.loads(self._read[HEADER.size : end])
+            answer = json.loads(self._read[HEADER.size : end].decode())
         except (ValueError, RecursionError) as error:
             raise self.nonsense() from error
         del self._read[:end]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
+from kgitops.model.requests import Request
 from kgitops.policy.asked import Asked
 from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
 from kgitops.policy.judge import Judge
@@ -70,6 +71,8 @@ class Worker:
         self._answers = answers
         self._state: ClusterState | None = None
         self._broker_configs = BrokerConfigs(None)
+        self._ahead = bytearray()
+        self._last: Request | None = None
 
     def run(self) -> None:
         """Load, then judge until told to close; with the parent gone, close all the same."""
@@ -125,8 +128,10 @@ class Worker:
             judge.begin(self._state, principal=begin.principal)
 
     def _work(self, judge: Judge, work: Work) -> None:
-        for request in work.accepted:
-            judge.accept(request)
+        for accepted in work.accepted:
+            carried_out = accepted or self._last
+            if carried_out is not None:
+                judge.accept(carried_out)
         written = []
         for number, request in enumerate(work.requests, work.first):
             self._marks.at_request(number)
@@ -138,6 +143,7 @@ class Worker:
             if work.accepting and not judgement.stops:
                 judge.accept(request)
             written.append(self._writing.written(judgement))
+            self._last = request
         self._send(["judged", work.first, written])
         self._marks.at_nothing()
 
@@ -150,13 +156,15 @@ class Worker:
         return from_bytes(self._read(size))
 
     def _read(self, size: int) -> bytes:
-        parts = bytearray()
-        while len(parts) < size:
-            part = os.read(self._messages, size - len(parts))
+        """So many bytes, or fewer at the end; what was read beyond them is kept for the next."""
+        while len(self._ahead) < size:
+            part = os.read(self._messages, max(size - len(self._ahead), 1 << 16))
             if not part:
                 break
-            parts += part
-        return bytes(parts)
+            self._ahead += part
+        taken = bytes(self._ahead[:size])
+        del self._ahead[:size]
+        return taken
 
     def _send(self, answer: object) -> None:
         body = json.dumps(answer, separators=(",", ":")).encode()

@@ -106,6 +106,7 @@ class WorkerJudging:
         self._in_step = False
         self._shown: ClusterState | None = None
         self._configs: Mapping[str, str] | None = None
+        self._last: Request | None = None
         self._process.send(
             Load(
                 policies=self._policies,
@@ -193,13 +194,17 @@ class WorkerJudging:
                 self._process.send(
                     Work(
                         first=first + sent,
-                        accepted=self._accepted[self._told :],
+                        accepted=[
+                            None if request is self._last else request
+                            for request in self._accepted[self._told :]
+                        ],
                         requests=batch,
                         accepting=accepting,
                         failed=failed,
                     )
                 )
                 self._told = len(self._accepted)
+                self._last = batch[-1]
                 sent += len(batch)
             for judgement in self._received(first + done):
                 yield judgement
