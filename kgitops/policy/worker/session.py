@@ -1,7 +1,6 @@
 """Judges in a worker process; a policy that breaks its limits denies, and the rest goes on."""
 
 import logging
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
@@ -14,10 +13,10 @@ from kgitops.policy.judgement import Judgement
 from kgitops.policy.principal import Principal
 from kgitops.policy.rules import Policy, Waiver
 from kgitops.policy.worker.answers import Answers, read_findings
+from kgitops.policy.worker.breaches import Breaches
 from kgitops.policy.worker.limits import Limits
-from kgitops.policy.worker.marks import NOBODY
 from kgitops.policy.worker.memory import ENFORCED
-from kgitops.policy.worker.messages import Ban, Begin, BrokerConfigs, Close, Load, Work
+from kgitops.policy.worker.messages import Begin, BrokerConfigs, Close, Load, Work
 from kgitops.policy.worker.process import Breach, Process
 
 _BATCH = 200
@@ -47,8 +46,7 @@ class WorkerJudging:
         self._waivers = tuple(waivers)
         self._limits = limits
         self._answers = Answers(self._policies, self._waivers)
-        self._breaches: Counter[int] = Counter()
-        self._banned: dict[int, Ban] = {}
+        self._breaches = Breaches(self._policies, limits)
         self._asked = 0  # how many requests so far: the number of the next one
         self._closed = False
         self._failure: KgitopsError | None = None
@@ -94,7 +92,7 @@ class WorkerJudging:
                 while self._process.answer(self._limits.closing_seconds) != ["closed"]:
                     pass
         except Breach as breach:
-            _log.warning("%s %s while it was closed", self._who(breach), breach.what)
+            _log.warning("%s %s while it was closed", self._breaches.who(breach), breach.what)
         finally:
             self._process.kill()
 
@@ -111,7 +109,7 @@ class WorkerJudging:
             Load(
                 policies=self._policies,
                 waivers=self._waivers,
-                banned=self._banned,
+                banned=self._breaches.banned,
                 memory=self._limits.memory,
                 verbose=_log.isEnabledFor(logging.DEBUG),
             )
@@ -121,10 +119,10 @@ class WorkerJudging:
         try:
             findings = read_findings(self._process.answer(self._limits.loading_seconds)[1])
         except Breach as breach:
-            if breach.policy == NOBODY:
+            if not self._breaches.has_culprit(breach):
                 self._give_up(breach)
             policy = self._policies[breach.policy]
-            problem = f"the policy {policy.name} can't be loaded: it {breach.what}"
+            problem = f"{self._breaches.who(breach)} can't be loaded: it {breach.what}"
             findings = [Finding(source=policy.source, problem=problem, advice="correct it")]
         if findings:
             self._fail(FindingsError(findings))
@@ -169,8 +167,6 @@ class WorkerJudging:
                 self._in_step = True
             except Breach as breach:
                 self._blame(breach, requests, first, failed)
-                self._process.kill()
-                self._start()
         return judged
 
     def _tell(self, broker_configs: Mapping[str, str] | None) -> None:
@@ -233,21 +229,17 @@ class WorkerJudging:
         first: int,
         failed: dict[int, dict[int, str]],
     ) -> None:
-        """The policy at work denies that request, and after too many breaches all requests."""
-        index, position = breach.policy, breach.request - first
-        if not (0 <= index < len(self._policies) and 0 <= position < len(requests)):
+        """The policy at work denies that request, and a new process goes on."""
+        position = breach.request - first
+        if not (self._breaches.has_culprit(breach) and 0 <= position < len(requests)):
             self._give_up(breach)
-        self._breaches[index] += 1
-        if self._breaches.total() > self._limits.breaches * len(self._policies):
+        why = self._breaches.blame(breach, address_of(requests[position]))
+        _log.info("%s", why)
+        if self._breaches.are_hopeless:
             self._give_up(breach)
-        words = (
-            f"{self._who(breach)} {breach.what} while it judged {address_of(requests[position])}"
-        )
-        _log.info("%s", words)
-        failed.setdefault(breach.request, {})[index] = f"{words}, so it denies; correct the policy"
-        if self._breaches[index] >= self._limits.breaches:
-            why = f"it broke its limits {self._breaches[index]} times in this run"
-            self._banned[index] = Ban(breach.request, f"{why} and is not asked any more")
+        failed.setdefault(breach.request, {})[breach.policy] = why
+        self._process.kill()
+        self._start()
 
     def _give_up(self, breach: Breach) -> NoReturn:
         self._fail(
@@ -263,8 +255,3 @@ class WorkerJudging:
         self._loaded = False
         self._failure = error
         raise error
-
-    def _who(self, breach: Breach) -> str:
-        if 0 <= breach.policy < len(self._policies):
-            return f"the policy {self._policies[breach.policy].name}"
-        return "the process that runs the policies"
