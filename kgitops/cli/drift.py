@@ -23,7 +23,8 @@ def drift(
 ) -> int:
     """Show what others changed since the last apply.
 
-    Compares the cluster with what this project last applied; reads no manifests.
+    Compares the cluster with what this project last applied; reads no manifests and asks no
+    policies, for nobody asks for a change here.
 
     Example: kgitops drift examples/quickstart --detailed-exitcode
     """

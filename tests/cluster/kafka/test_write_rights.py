@@ -173,9 +173,11 @@ def test_a_refusal_of_the_brokers_stands_at_its_document_in_their_words(admin: C
     plan = plan_of(a_desired(*topics), admin.read_state())
     assert not plan.findings
     checked = validate_on_brokers(plan, admin)
-    policy, storage = map(str, checked.findings)
-    assert policy.startswith("disorderly.yaml:1:1: the broker refuses CreateTopic")
-    assert "POLICY_VIOLATION (44): disorderly is disorderly, on {0=[1], 1=[1]};" in policy
+    (storage,) = map(str, checked.findings)
+    (policy,) = [row for change in checked.changes for row in change.policies]
+    assert (policy.policy, str(policy.source)) == ("broker", "disorderly.yaml:1:1")
+    assert policy.stops
+    assert policy.message == "disorderly is disorderly, on {0=[1], 1=[1]}"
     assert storage.startswith("tiered.yaml:1:1: ")
     assert "INVALID_CONFIG (40): Tiered Storage functionality is disabled in the broker" in storage
     creations = [item for item in checked.requests if isinstance(item.request, CreateTopicRequest)]
