@@ -16,9 +16,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 _BROWSERS = (
-    "chromium",
     "google-chrome",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "chromium",
 )
 _FLAGS = (
     "--headless=new",

@@ -1,6 +1,7 @@
 """The page as its text alone says it, without a browser."""
 
 from collections import Counter
+from functools import cached_property
 from html.parser import HTMLParser
 
 _VOID = {"meta", "input", "link", "br", "img"}
@@ -36,7 +37,7 @@ class Document(HTMLParser):
         if not self.open_tags or self.open_tags[-1] not in ("style", "script"):
             self.words.append(data)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """All text on one line."""
         return " ".join("".join(self.words).split())

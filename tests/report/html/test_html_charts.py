@@ -11,7 +11,7 @@ from kgitops.model.cluster_state import TopicUsage
 from kgitops.plan.plan import Plan
 from kgitops.report.html.brokers import byte_chart, replica_chart
 from kgitops.report.html.drawing import drawing_of
-from kgitops.report.html.graph import dependency_graph
+from kgitops.report.html.graph import Edge, dependency_graph
 from kgitops.report.html.pieces import segments
 
 
@@ -136,9 +136,16 @@ def test_what_follows_from_other_lines_is_not_drawn_but_listed() -> None:
 
 
 def test_circles_and_unknown_requests_are_drawn_without_falling_over() -> None:
-    graph = dependency_graph(_bound(a=("b",), b=("a",), c=("b", "nowhere"), d=()))
+    circle = {"a": ("b",), "b": ("a",), "c": ("b", "nowhere")}
+    graph = dependency_graph(_bound(**circle, d=("e",), e=(), f=()))
     assert graph
-    assert len(graph.boxes) == 3
+    assert sorted((box.subtitle[-1], box.column) for box in graph.boxes) == [
+        ("a", 2),
+        ("b", 2),
+        ("c", 2),
+        ("d", 1),
+        ("e", 0),
+    ]
     assert dependency_graph(_bound(a=("nowhere",))) is None
 
 
@@ -162,3 +169,11 @@ def test_boxes_and_numbers_do_not_lie_on_each_other() -> None:
         for other_x, other_y in places[index + 1 :]:
             apart = abs(x - other_x) >= drawing.box_width, abs(y - other_y) >= drawing.box_height
             assert any(apart)
+
+
+def test_the_numbers_of_crossing_lines_stand_apart() -> None:
+    graph = dependency_graph(_bound(a=(), b=(), c=("b",), d=("a",)))
+    assert graph
+    crossed = replace(graph, edges=(Edge(start=0, to=3, count=40), Edge(start=1, to=2, count=20)))
+    (first, second) = drawing_of(crossed).edges
+    assert abs(first.x - second.x) > 30 or abs(first.y - second.y) > 13

@@ -15,14 +15,17 @@ from report.plans import (
     any_plan,
     delete_topic,
     make_plan,
+    many_denials,
     one_change,
     sealed,
     shrink_topic,
 )
-from report.test_injection import HARMLESS, assert_harmless, poisoned
+from report.poison import poisoned
+from report.safety import assert_harmless
 
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_json import summary
+from kgitops.policy.judgement import Outcome
 from kgitops.report.html import render_html
 from kgitops.report.object_names import object_name
 from kgitops.report.safe_text import terminal_text
@@ -83,6 +86,11 @@ def test_what_can_be_filtered_adds_up_to_the_summary_of_the_json(large: Plan) ->
         assert found == counts[action]
     denied = [row for row in rows if "denied" in row["data-policy"].split(",")]
     assert len(denied) == counts["denied"] > 0
+    plain = [row for row in rows if "passed" in row["data-policy"].split(",")]
+    assert len(plain) == sum(
+        all(result.outcome is Outcome.PASSED for result in change.policies)
+        for change in large.changes
+    )
     chips = {
         (attributes["name"], attributes["value"])
         for tag, attributes in document.elements
@@ -104,7 +112,7 @@ def test_a_thousand_changes_take_less_than_two_megabytes_and_nothing_is_left_out
 
 
 def test_a_very_large_plan_is_brief_only_about_what_can_do_no_harm() -> None:
-    plan = large_plan(3_000)
+    plan = large_plan(2_050)
     page = render_html(plan)
     assert len(Document(page).of_class("change")) == len(plan.changes)
     note = re.search(r"([\d,]+) changes without risk or violation stand here without", page)
@@ -115,6 +123,20 @@ def test_a_very_large_plan_is_brief_only_about_what_can_do_no_harm() -> None:
         risky = str(change.level) != "safe" or change.denied
         for planned in change.requests if risky else ():
             assert f"<b>{planned.id}</b>" in page
+
+
+def test_a_long_list_folds_and_says_how_many_it_leaves_out() -> None:
+    for count, linked, left in ((300, 300, None), (1_200, 1_000, "and 200 more")):
+        plan = many_denials(count)
+        document = Document(render_html(plan))
+        denied = {f"#{row['id']}" for row in document.of_class("change") if _is_denied(row)}
+        links = [attributes["href"] for tag, attributes in document.elements if tag == "a"]
+        assert sum(link in denied for link in links) == linked
+        assert (left in document.text) if left else ("and 200 more" not in document.text)
+
+
+def _is_denied(row: dict[str, str]) -> bool:
+    return "denied" in row["data-policy"].split(",")
 
 
 def test_what_is_denied_stands_open_before_what_is_lost(large: Plan) -> None:
@@ -151,17 +173,14 @@ def test_only_its_own_style_and_script_may_run() -> None:
         assert attributes.get("href", "#").startswith("#")
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_a_payload_adds_no_element_and_nothing_hidden(payload: str) -> None:
-    """Goal G14: whatever stands in a plan is text on the page, and can be seen."""
-    plan, harmless = poisoned(payload), poisoned(HARMLESS)
-    page = render_html(plan, sealed=sealed(plan))
+@pytest.mark.parametrize("payload", PAYLOADS[::30], ids=range(len(PAYLOADS[::30])))
+def test_a_payload_stands_there_as_text_and_brings_nothing_that_acts(payload: str) -> None:
+    """Goal G14, for the file alone; ``test_injection`` tries them all, ``test_html_page`` runs."""
+    page = render_html(poisoned(payload), sealed=sealed(poisoned(payload)))
     document = Document(page)
     assert not document.open_tags
     assert_harmless(page)
     assert MARK in document.text
-    expected = Document(render_html(harmless, sealed=sealed(harmless)))
-    assert document.tags == expected.tags
     for tag, attributes in document.elements:
         for name in attributes:
             assert _ATTRIBUTES.fullmatch(name), f"{tag} {name}"
