@@ -1,7 +1,7 @@
 """How many partitions topics have, alone and together."""
 
 from kgitops.model.topics import TopicState
-from kgitops.policies.ranges import require_range
+from kgitops.policies.ranges import partitions_text, require_range
 from kgitops.policies.topic_rule import TopicPolicy, TopicRule
 from kgitops.policy import (
     AlterTopicRequest,
@@ -34,7 +34,7 @@ class PartitionRange(TopicRule):
         else:
             return
         raise PolicyViolation(
-            f"{topic.name} has {topic.num_partitions} partitions; {wanted} are allowed",
+            f"{topic.name} has {partitions_text(topic.num_partitions)}; {wanted} are allowed",
             field="partitions",
         )
 
@@ -85,7 +85,8 @@ class PartitionBudget(TopicPolicy):
             used = cluster_state.partitions(prefix)
             if used + added > most:
                 raise PolicyViolation(
-                    f"{topic} needs {added} more partitions; {words} {most}, and {used} are used",
+                    f"{topic} needs {partitions_text(added)} more; {words} {most}, and {used} are "
+                    "used",
                     field="partitions",
                 )
 
@@ -115,7 +116,7 @@ class NoPartitionGrowthOfKeyedTopics(TopicPolicy):
         if self._is_keyed(before, cluster_state):
             raise PolicyViolation(
                 f"{request.topic} holds keyed records, so it must stay with its "
-                f"{before.num_partitions} partitions: {added} more would send keys elsewhere",
+                f"{partitions_text(before.num_partitions)}: {added} more would send keys elsewhere",
                 field="partitions",
             )
 

@@ -113,7 +113,7 @@ class NoManualAssignment(_HandPlacement):
     def placed(self, topic: str, replicas: Mapping[int, tuple[int, ...]]) -> None:
         """Refuse whatever was placed."""
         raise PolicyViolation(
-            f"{topic} has {len(replicas)} partitions placed by hand; leave them to be placed",
+            f"replicas of {topic} are placed by hand; leave the brokers to be chosen",
             field="assignments",
         )
 

@@ -49,6 +49,11 @@ def shown(value: float, text: Callable[[int], str]) -> str:
     return "unlimited" if math.isinf(value) else text(int(value))
 
 
+def partitions_text(count: int) -> str:
+    """``1 partition``, ``2 partitions``."""
+    return "1 partition" if count == 1 else f"{count} partitions"
+
+
 def deletes(topic: TopicState, cluster_state: ClusterState) -> bool:
     """Whether the topic's old records are deleted, so that its retention means something."""
     return "delete" in (cluster_state.effective_config(topic, "cleanup.policy") or "")

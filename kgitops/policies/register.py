@@ -12,7 +12,8 @@ class DeleteOnlyIfUnused(TopicPolicy):
     """A topic is deleted only when a register of topics in use doesn't list it.
 
     The register is a text file: a topic's name on each line, ``#`` begins a comment. It is opened
-    when the policy is loaded and read again for each deletion.
+    when the policy is loaded and read again for each deletion. A relative path begins at the
+    folder in which kgitops runs.
     """
 
     remediation = "Have the topic taken out of the register once nobody uses it."

@@ -1,7 +1,7 @@
 """How long topics keep records, and how much."""
 
 from kgitops.model.topics import TopicState
-from kgitops.policies.ranges import deletes, limit, require_range, shown
+from kgitops.policies.ranges import deletes, limit, partitions_text, require_range, shown
 from kgitops.policies.topic_rule import TopicRule
 from kgitops.policy import ClusterState, PolicyViolation
 from kgitops.policy.readers import whole
@@ -36,8 +36,7 @@ class RetentionRange(TopicRule):
         else:
             return
         raise PolicyViolation(
-            f"{topic.name} keeps records {shown(kept, duration_text)} (retention.ms); {wanted} "
-            "is allowed",
+            f"retention.ms of {topic.name} is {shown(kept, duration_text)}; {wanted} is allowed",
             field="configs.retention.ms",
         )
 
@@ -61,7 +60,7 @@ class TopicSizeCap(TopicRule):
         each = limit(topic, "retention.bytes", cluster_state)
         if each * topic.num_partitions > self.max:
             raise PolicyViolation(
-                f"{topic.name} may hold {topic.num_partitions} partitions x "
+                f"{topic.name} may hold {partitions_text(topic.num_partitions)} x "
                 f"{shown(each, size_text)} (retention.bytes); at most {size_text(self.max)} "
                 "in all is allowed",
                 field="configs.retention.bytes",
@@ -83,8 +82,8 @@ class ShortRetentionOfBigTopics(TopicRule):
         kept = limit(topic, "retention.ms", cluster_state)
         if kept > self.max:
             raise PolicyViolation(
-                f"{topic.name} has {topic.num_partitions} partitions and keeps records "
-                f"{shown(kept, duration_text)} (retention.ms); with more than {self.partitions} "
-                f"partitions at most {duration_text(self.max)} is allowed",
+                f"{topic.name} has {partitions_text(topic.num_partitions)} and its retention.ms is "
+                f"{shown(kept, duration_text)}; with more than {partitions_text(self.partitions)} "
+                f"at most {duration_text(self.max)} is allowed",
                 field="configs.retention.ms",
             )

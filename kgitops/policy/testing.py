@@ -132,7 +132,7 @@ def alter_topic(
             seed=before.name,
         )
         after = (*after, *grown)
-    generated = assignments is None and after != before.assignment
+    generated = after != before.assignment
     if assignments is not None:
         after = _assignment(before.name, 1, 1, assignments)
     state = RequestedTopicState(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from policies.pack_page import FAMILIES, PAGE, pack_page
 
 from kgitops import policies
 from kgitops.cli.main import main
@@ -71,3 +72,17 @@ def test_every_policy_says_what_it_is_for_and_what_to_do() -> None:
         first = class_.__doc__.split("\n\n")[0]
         assert first.endswith("."), name
         assert class_.remediation.endswith("."), name
+
+
+def test_the_page_about_the_pack_is_up_to_date() -> None:
+    """To write it anew: uv run python tests/policies/pack_page.py."""
+    assert PAGE.read_text(encoding="utf-8") == pack_page()
+
+
+def test_the_page_tells_every_policy_and_every_config() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert {name for names in FAMILIES.values() for name in names} == set(policies.__all__)
+    for name in policies.__all__:
+        section = page.split(f"### {name}\n")[1].split("\n### ")[0]
+        for setting in getattr(policies, name).settings():
+            assert f"`{setting.key}`" in section or f"**`{setting.key}`**" in page, setting.key

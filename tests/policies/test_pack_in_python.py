@@ -322,7 +322,7 @@ def test_the_pack_composes() -> None:
     assert refused is not None
     assert refused.message == (
         "orders has replication factor 1; at least 2 is needed; "
-        "orders has 1 partitions placed by hand; leave them to be placed"
+        "replicas of orders are placed by hand; leave the brokers to be chosen"
     )
 
 

@@ -47,8 +47,8 @@ def test_settings_are_read_by_their_names_in_camel_case() -> None:
     assert (sample.max, sample.kept_for) == (5, 3_600_000)
     assert sample.except_topics is not None
     assert "abc" in sample.except_topics
-    assert [setting.key for setting in Sample.settings()] == ["exceptTopics", "keptFor", "max"]
-    assert [setting.required for setting in Sample.settings()] == [False, False, True]
+    assert [setting.key for setting in Sample.settings()] == ["max", "keptFor", "exceptTopics"]
+    assert [setting.required for setting in Sample.settings()] == [True, False, False]
 
 
 def test_what_is_not_given_has_its_default() -> None:
@@ -70,14 +70,14 @@ def test_two_policies_share_nothing() -> None:
         ({"max": "1", "Max": "2"}, "Max is no config of Sample (did you mean max?)"),
         (
             {"max": "1", "zzz": "2"},
-            "zzz is no config of Sample (known: exceptTopics, keptFor, max)",
+            "zzz is no config of Sample (known: max, keptFor, exceptTopics)",
         ),
         ({"max": "13"}, "13 brings bad luck"),
         (
             {"maxx": "1", "keptFor": "soon"},
-            "maxx is no config of Sample (did you mean max?), and keptFor: 'soon' is no duration "
-            "(write a number with ms, s, m, h, d or w, for example 7d), and max is missing "
-            "(write the most)",
+            "maxx is no config of Sample (did you mean max?), and max is missing (write the most), "
+            "and keptFor: 'soon' is no duration (write a number with ms, s, m, h, d or w, for "
+            "example 7d)",
         ),
     ],
 )
