@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from collections import deque
 from typing import Any
 
@@ -51,7 +52,6 @@ class Process:
         self._limits = limits
         self._unsent: deque[memoryview] = deque()
         self._read = bytearray()
-        self._killed = False
         with tempfile.TemporaryFile() as file:
             file.truncate(BYTES)
             self._marks = Marks(file.fileno())
@@ -71,6 +71,8 @@ class Process:
                     f"the process that runs the policies can't be started: {error}; free memory or "
                     "processes and run again"
                 ) from error
+        # Also where nobody remembers to close it.
+        self._end = weakref.finalize(self, _kill, self._child)
         assert self._child.stdin is not None  # noqa: S101 (for mypy)
         assert self._child.stdout is not None  # noqa: S101 (for mypy)
         self._to, self._from = self._child.stdin.fileno(), self._child.stdout.fileno()
@@ -113,15 +115,7 @@ class Process:
 
     def kill(self) -> None:
         """End it and what it started, at once; a second time does nothing."""
-        if self._killed:
-            return
-        self._killed = True
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._child.pid, signal.SIGKILL)
-        self._child.wait()
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe:
-                pipe.close()
+        self._end()
 
     def _write(self) -> None:
         while self._unsent:
@@ -140,7 +134,7 @@ class Process:
     def _receive(self) -> None:
         read = os.read(self._from, 1 << 20)
         if not read:
-            raise self._end()
+            raise self._ended()
         self._read += read
 
     def _next(self) -> Any:  # noqa: ANN401 (any JSON)
@@ -159,7 +153,7 @@ class Process:
         del self._read[:end]
         return answer
 
-    def _end(self) -> Breach:
+    def _ended(self) -> Breach:
         place = self._marks.place
         try:
             status = self._child.wait(_ENDED_S)
@@ -171,3 +165,12 @@ class Process:
             return Breach(f"took more than {self._limits.memory >> 20:,} MiB of memory", place)
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
         return Breach(f"ended its process ({how})", place)
+
+
+def _kill(child: "subprocess.Popen[bytes]") -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    for pipe in (child.stdin, child.stdout):
+        if pipe:
+            pipe.close()

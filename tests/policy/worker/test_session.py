@@ -325,6 +325,16 @@ def test_no_process_is_left_behind(tmp_path: Path):
     until(lambda: not is_running(child))
 
 
+def test_a_judging_that_is_forgotten_ends_its_process():
+    judge = WorkerJudging([a_policy("good:Accepts")])
+    worker = judge._process._child.pid
+    assert is_running(worker)
+
+    del judge
+
+    until(lambda: not is_running(worker))
+
+
 @contextmanager
 def interrupt_after(seconds: float) -> Iterator[None]:
     """What is done here must be interrupted, as by Ctrl-C."""
