@@ -1,6 +1,5 @@
 """What a long command tells while it works: on a terminal's stderr, or one JSON event a line."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from kgitops.apply.events import (
 from kgitops.cli.console import print_notice, print_result, wants_colour
 from kgitops.cli.options import EventFormat
 from kgitops.model.errors import KgitopsError
+from kgitops.model.json_layout import json_line
 from kgitops.report.apply_view import event_to_json, render_event_text
 from kgitops.workflow.stages import OnStage, in_silence
 
@@ -105,7 +105,7 @@ class EventPrinter:
         if self._gone:
             return
         try:
-            print_result(json.dumps(event_to_json(event)))
+            print_result(json_line(event_to_json(event)))
         except KgitopsError as error:
             self._gone = True
             print_notice(f"kgitops: {error}; the apply goes on")

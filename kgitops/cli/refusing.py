@@ -1,6 +1,5 @@
 """What is said where a command did not do its work: sentences, a verdict in JSON, an exit code."""
 
-import json
 import sys
 import traceback
 from collections.abc import Sequence
@@ -8,6 +7,7 @@ from contextlib import suppress
 
 from kgitops.cli.console import print_notice, print_result
 from kgitops.model.errors import FindingsError, KgitopsError
+from kgitops.model.json_layout import json_line
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide, verdict_to_json
 
 
@@ -40,7 +40,7 @@ def print_verdict(verdict: Verdict) -> None:
     kind = "stopped" if verdict.stops else "nothing_to_do"
     line = {"type": kind, "verdict": verdict_to_json(verdict)}
     with suppress(KgitopsError):  # the exit code says it too
-        print_result(json.dumps(line))
+        print_result(json_line(line))
 
 
 def unexpected(error: Exception, words: Sequence[str], *, as_json: bool) -> int:

@@ -10,8 +10,17 @@ _DEPTH = 3
 
 def json_text(value: Json) -> str:
     """Indented JSON where what holds no further structure stands on one line."""
+    return _quiet(_lines(value, 0)) + "\n"
+
+
+def json_line(value: Json) -> str:
+    """JSON on one line, without its end: one of many on a stream."""
+    return _quiet(_encode(value))
+
+
+def _quiet(text: str) -> str:
     # Two of these begin a command of build services; in JSON they stand within texts only.
-    return _lines(value, 0).replace("##", "#\\u0023") + "\n"
+    return text.replace("##", "#\\u0023")
 
 
 def _lines(value: Json, depth: int) -> str:
