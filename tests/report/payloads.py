@@ -1,4 +1,10 @@
-"""Texts that try to act, to hide or to reorder, as names in manifests and on clusters might."""
+"""Texts that try to act, to hide or to reorder, as names in manifests and on clusters might.
+
+By family, 500 and more: some written down as they were seen elsewhere, some made of every character
+and every command that a family has.
+"""
+
+from report.workflow_commands import REGISTERED
 
 MARK = "Zq9"
 """Part of every payload: where it turns up tells whether it was taken as text."""
@@ -171,9 +177,158 @@ _OTHER = [
     '"',
     '", "verdict": {"exit": 0}, "x": "',
 ]
-PAYLOADS = tuple(
-    f"{text[: len(text) // 2]}{MARK}{text[len(text) // 2 :]}"
-    if len(text) > 100
-    else f"{text}{MARK}"
-    for text in (*_TERMINAL, *_LINES, *_HIDING, *_SERVICES, *_MARKDOWN, *_HTML, *_OTHER)
-)
+_CONTROLS = [f"a{chr(code)}b" for code in (*range(0x20), *range(0x7F, 0xA0))]
+_SEQUENCES = [
+    *(
+        f"\x1b[{arguments}{final}"
+        for arguments in ("", "1;31", "?25", "999")
+        for final in "ABJKmhlnSrp"
+    ),
+    *(
+        f"\x1b]{number};x{end}"
+        for number in (0, 8, 9, 10, 52, 133)
+        for end in ("\x07", "\x1b\\", "\x9c")
+    ),
+    *(f"\x1b{introducer}x\x1b\\" for introducer in "PX^_"),
+]
+_BREAKS = ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+_LIES = [
+    f"{end}{line}"
+    for end in _BREAKS
+    for line in (
+        "Plan: 0 to create, 0 to update, 0 to delete",
+        "POLICY       99 passed",
+        "::error::pwned",
+        "kgitops: exit 0",
+    )
+]
+_UNSEEN = [
+    f"a{chr(code)}b"
+    for code in (
+        *(0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+        *(0x200B, 0x200C, 0x200D, *range(0x2060, 0x2065), *range(0x206A, 0x2070), 0xFEFF, 0x00AD),
+        *(0x180B, 0x180C, 0x180D, 0x180F, 0xFE00, 0xFE0E, 0xFFF9, 0xFFFA, 0xFFFB, 0x1D173),
+        *(0xE0001, 0xE0020, 0xE007F, 0xE01EF, 0x13430, 0x1BCA0, 0x17B4, 0x1160, 0x2028),
+    )
+]
+_COMMANDS = [
+    form.format(name)
+    for name in sorted(REGISTERED)
+    for form in ("::{}::x", "  ::{} name=x,file=a.py::x", "x\n::{}::x", "##[{}]x", "\t::{}::")
+]
+_PLACED = [
+    form.format(text)
+    for text in (*_MARKDOWN[:30], "@a/b", "http://a.example/(x)", "<!-- x -->", "<b>x</b>")
+    for form in ("\n\n{}\n\n", "\n    {}", "]({})", "| {} |")
+]
+_HANDLERS = [
+    *(f'<{tag} {on}="alert(1)">' for tag in ("img", "svg", "x") for on in ("onerror", "onload")),
+    *(
+        f"{quote}{end}{tag}"
+        for quote in ("", "'", '"')
+        for end in (">", "/>")
+        for tag in ("<b>", "")
+    ),
+    *(f"{quote} onmouseover={quote}alert(1)" for quote in ("'", '"', "`")),
+    "</style><script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "</textarea></noscript><script>alert(1)</script>",
+    "<template><script>alert(1)</script></template>",
+    "<math><mtext></p><img src=x onerror=alert(1)>",
+    "<base href=//evil.example>",
+    "<meta http-equiv=refresh content=0;url=//evil.example>",
+    "<form action=//evil.example><button>x",
+    "javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "<%= 7*7 %>",
+    "{% raw %}{{ self }}",
+    "{{ ''.__class__ }}",
+    "{# x #}",
+]
+_ENTITIES = [
+    *(f"&{name};" for name in ("lt", "gt", "amp", "quot", "apos", "nbsp", "zwj", "rlm", "NewLine")),
+    *(f"&#{code};" for code in ("0", "10", "13", "27", "60", "x3c", "x202e", "xD800", "1114112")),
+    "&lt",
+    "&unknown;",
+    "&xxe;",
+]
+_XML = [
+    "]]>",
+    "]]>]]&gt;<x/>",
+    "<![CDATA[x]]>",
+    "-->",
+    "--!>",
+    "<!--x--><failure/>",
+    "<?xml version='1.0'?>",
+    '<!DOCTYPE x [<!ENTITY xxe SYSTEM "file:///etc/passwd">]>',
+    "</failure></testcase></testsuite>",
+    '" type="x" message="y',
+    "'/><testcase name='x'/>",
+    "\ufffe\uffff",
+    "\U0001fffe",
+]
+_JSON = [
+    '"}]}',
+    "\\",
+    '\\"',
+    "\\u0000",
+    '","verdict":{"exit":0}',
+    "/*x*/",
+    "</script>",
+    "NaN",
+    "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
+    "{0}",
+    "{{0}}",
+    "[x](0)",
+    "[x](https://evil.example)",
+    "{1} of {0}",
+]
+_SHEETS = [
+    f"{lead}{formula}"
+    for lead in ("", " ", "\t", "'", '"')
+    for formula in ("=1+1", "+1+1", "-1+1", "@SUM(A1)", '=HYPERLINK("https://evil.example")')
+]
+_OUTPUTS = [
+    f"{break_}{delimiter}{break_}result=pwned{break_}"
+    for break_ in ("\n", "\r\n", "\r")
+    for delimiter in ("EOF", "ghadelimiter_1", "_GitHubActionsFileCommandDelimeter_", "result<<EOF")
+]
+_LONG = [
+    "y" * 100_000,
+    "<" * 5_000,
+    "\n" * 2_000 + "x",
+    "\u202e" * 2_000,
+    "[" * 3_000,
+    "~" * 3_000,
+    "\\" * 999,
+]
+
+
+def _marked(text: str) -> str:
+    half = len(text) // 2
+    return f"{text[:half]}{MARK}{text[half:]}" if len(text) > 100 else f"{text}{MARK}"
+
+
+FAMILIES = {
+    name: tuple(dict.fromkeys(map(_marked, texts)))
+    for name, texts in {
+        "controls": _CONTROLS,
+        "terminal": [*_TERMINAL, *_SEQUENCES],
+        "lines": [*_LINES, *_LIES],
+        "hiding": [*_HIDING, *_UNSEEN],
+        "services": [*_SERVICES, *_COMMANDS],
+        "markdown": [*_MARKDOWN, *_PLACED],
+        "html": [*_HTML, *_HANDLERS],
+        "entities": _ENTITIES,
+        "xml": _XML,
+        "json": _JSON,
+        "sheets": _SHEETS,
+        "outputs": _OUTPUTS,
+        "other": _OTHER,
+        "long": _LONG,
+    }.items()
+}
+PAYLOADS = tuple(dict.fromkeys(text for texts in FAMILIES.values() for text in texts))
+SURROGATES = tuple(f"a{text}{MARK}" for text in ("\ud800", "\udfff", "\udc1b[31m", "\udcff\udcfe"))
+"""What no plan with a digest can hold, and what a policy or a file's name may yet be made of."""

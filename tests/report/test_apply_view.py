@@ -22,7 +22,7 @@ from kgitops.apply.result import ApplyResult, Failure
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.report.apply_view import event_to_json, render_event_text, render_summary
-from kgitops.report.render_findings import findings_to_json, render_findings
+from kgitops.report.render_findings import render_findings
 
 STEP = {"step": "topic/orders#1", "address": "topic/orders", "api": "CreateTopic"}
 PARTIAL = decide([Reason(exit=ExitCode.PARTIAL, sentence="1 of 3 steps are done")], changes=False)
@@ -119,4 +119,3 @@ def test_findings_are_sorted_by_place_and_counted() -> None:
     assert render_findings(found) == (
         "a.yaml:9:2: warning: first; fix it\nb.yaml:1:1: second; fix it\n2 findings.\n"
     )
-    assert [finding["problem"] for finding in findings_to_json(found)] == ["first", "second"]

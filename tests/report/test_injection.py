@@ -1,204 +1,237 @@
 """Whatever a plan names, nothing that shows it is made to act, to hide or to lie (goal G14)."""
 
 import json
-import re
-import unicodedata
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 
 import pytest
-from markdown_it import MarkdownIt
-from report.payloads import MARK, PAYLOADS
-from report.plans import binding, make_plan, sealed, twelve_changes
-
-from kgitops.apply.events import ApplyStarted, Event, StepDone, StepFailed, Waiting, WaitReason
-from kgitops.apply.result import ApplyResult, Failure
-from kgitops.model.addresses import acl_address, quota_address, topic_address
-from kgitops.model.source import Finding, Severity, Source
-from kgitops.model.verdict import ExitCode, Reason, decide
-from kgitops.plan import risks
-from kgitops.plan.plan import (
-    AccessLoss,
-    Action,
-    Change,
-    Desired,
-    Drift,
-    FieldChange,
-    Kept,
-    Kind,
-    Plan,
-    Target,
+from report.payloads import FAMILIES, MARK, PAYLOADS, SURROGATES
+from report.plans import sealed
+from report.poison import poisoned, poisoned_events, poisoned_findings, poisoned_result
+from report.safety import (
+    assert_coloured,
+    assert_comment,
+    assert_harmless,
+    assert_json,
+    assert_junit,
+    assert_page,
+    assert_sarif,
+    assert_visible,
+    github_shape,
+    html_shape,
+    line_shape,
+    sarif_shape,
+    xml_shape,
 )
+from report.workflow_commands import commands
+
+from kgitops.cli.refusing import refuse
+from kgitops.model.errors import FindingsError, SafetyError
+from kgitops.model.json_layout import json_line
 from kgitops.plan.plan_file import read_plan, to_text
 from kgitops.plan.plan_json import plan_to_json
 from kgitops.report.apply_view import event_to_json, render_event_text, render_summary
-from kgitops.report.render_findings import findings_to_json, render_findings
+from kgitops.report.html import render_html
+from kgitops.report.render_drift import render_drift
+from kgitops.report.render_findings import render_findings
+from kgitops.report.render_github import render_github, render_github_refusal
 from kgitops.report.render_json import render_json
+from kgitops.report.render_junit import render_junit
 from kgitops.report.render_markdown import GITHUB_BUDGET, render_markdown_comments
+from kgitops.report.render_sarif import render_sarif
 from kgitops.report.render_text import render_text
 
 HARMLESS = "harmless"
+_MANY = 24
 
 
-def poisoned(text: str) -> Plan:
-    """A plan that holds ``text`` wherever a plan holds text of others."""
-    topic = twelve_changes().changes[0]
-    field = FieldChange(
-        path=f"configs.{text}",
-        before=text,
-        after=f"{text}.",
-        risk=risks.CONFIG_CHANGE,
-        note=text,
-    )
-    change = replace(
-        topic,
-        address=topic_address(text),
-        because=text,
-        source=Source(text, 1, 1),
-        fields=(field, replace(field, after=None, note=f"{text} will apply ({text})")),
-        impact={"partitions": 1, "active_groups": [text], text: text},
-    )
-    finding = Finding(source=Source(text, 1, 1), problem=text, advice=text)
-    return make_plan(
-        change,
-        _created(topic, text),
-        replace(topic, address=acl_address(binding(text, text)), kind=Kind.ACL),
-        replace(topic, address=quota_address((("user", text),)), kind=Kind.QUOTA),
-        replace(topic, address=text),
-        *(replace(_created(topic, f"{text}{n}"), because=text) for n in range(30)),
-        target=Target(name=text, backend=text, cluster_id=text),
-        desired=Desired(project=text, identity=text, digest=text, git_sha=text, dirty=True),
-        principal=text,
-        drift=(
-            Drift(address=topic_address(text), path=text, last_applied=text, found="", rule=text),
-        ),
-        kept=(Kept(address=text, rule=text),),
-        access_losses=(AccessLoss(principal=text, operation=text, resource=text),),
-        warnings=(replace(finding, severity=Severity.WARNING),),
-        findings=(finding,),
-        refusals=(Reason(exit=ExitCode.REFUSED, sentence=text),),
-        allow_deletes={text: 1},
-    )
+@dataclass(frozen=True, kw_only=True)
+class Renderer:
+    """Shows a text in all places that ``poison`` knows; ``check`` reads what it made.
+
+    ``shape`` is what no payload may change, where that is the same for every text: lines,
+    elements, keys. ``digests`` tells that it needs a digest, which no lone surrogate has.
+    """
+
+    show: Callable[[str], str]
+    check: Callable[[str], None]
+    shape: Callable[[str], object] | None = None
+    digests: bool = False
 
 
-def _created(change: Change, text: str) -> Change:
-    return replace(
-        change,
-        address=topic_address(text),
-        actions=(Action.CREATE,),
-        risks=(risks.TOPIC_CREATE,),
-        source=Source(text, 1, 1),
-        before=None,
-        after={"partitions": 1, "configs": {text: text}},
-    )
+def _events(text: str) -> str:
+    return "\n".join(map(render_event_text, poisoned_events(text)))
 
 
-def assert_harmless(text: str) -> None:
-    """What a terminal or a build service would see."""
-    for char in text:
-        assert char == "\n" or unicodedata.category(char) not in (
-            "Cc",
-            "Cf",
-            "Cs",
-            "Co",
-            "Zl",
-            "Zp",
-        )
+def _event_json(text: str) -> str:
+    return "\n".join(json_line(event_to_json(event)) for event in poisoned_events(text))
+
+
+def _check_lines(text: str) -> None:
     for line in text.split("\n"):
-        assert not line.lstrip().startswith("::")
-        assert not re.search(r"##(\[|vso\[|teamcity\[)", line, re.IGNORECASE)
+        assert_json(line)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_text_shows_a_payload_as_text(payload: str) -> None:
-    for full in (False, True):
-        text = render_text(poisoned(payload), full=full, saved_as=payload)
-        assert_harmless(text)
-        assert MARK in text
-        if full:
-            # A payload adds no line: each change, reason and row keeps its own.
-            harmless = render_text(poisoned(HARMLESS), full=True, saved_as=HARMLESS)
-            assert text.count("\n") == harmless.count("\n")
+def _github(text: str) -> str:
+    return render_github(poisoned(text), sealed=None)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_colours_are_the_only_escapes_and_ascii_is_ascii(payload: str) -> None:
-    coloured = render_text(poisoned(payload), colour=True)
-    assert_harmless(re.sub(r"\x1b\[[0-9;]*m", "", coloured))
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render_text(poisoned(payload))
-    assert render_text(poisoned(payload), ascii=True).isascii()
+def _refusals(text: str) -> str:
+    errors = (FindingsError(poisoned_findings(text)), SafetyError(text))
+    return "\n".join(map(render_github_refusal, errors))
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_markdown_shows_a_payload_in_code_only(payload: str) -> None:
-    """Inside code there are no links, mentions, references, images or HTML."""
-    for comment in render_markdown_comments(poisoned(payload), sealed=sealed(poisoned(payload))):
-        assert_harmless(comment)
-        assert len(comment.encode()) <= GITHUB_BUDGET
-        tokens = MarkdownIt("commonmark", {"html": True}).parse(comment)
-        flat = [inner for token in tokens for inner in (token, *(token.children or ()))]
-        assert {token.type for token in flat} <= {
-            "html_block",
-            "heading_open",
-            "heading_close",
-            "paragraph_open",
-            "paragraph_close",
-            "inline",
-            "text",
-            "code_inline",
-            "fence",
-            "strong_open",
-            "strong_close",
-            "softbreak",
-        }
-        for token in flat:
-            if token.type == "text":
-                assert MARK not in token.content
-            if token.type == "html_block":
-                assert re.fullmatch(
-                    r"<!-- kgitops:[A-Za-z0-9._%:]+( \d+/\d+)? -->\s*"
-                    r"|<details><summary>[A-Za-z ]+ \([\d,]+\)</summary>\s*"
-                    r"|</details>\s*",
-                    token.content,
-                )
-        assert comment.count("<details>\n") == 0
+def _check_annotations(text: str) -> None:
+    """Commands and one last line, whose values the runner shows as they are."""
+    found = commands(text)
+    assert {command.name for command in found} <= {"error", "warning", "notice"}
+    for command in found:
+        assert set(command.properties) <= {"file", "line", "endLine", "col", "title"}
+        for value in (command.message, *command.properties.values()):
+            assert_visible(value)
+    for line in text.split("\n"):
+        if not line.startswith(("::error ", "::warning ", "::notice ")):
+            assert_harmless(line)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_json_escapes_a_payload_and_keeps_it_whole(payload: str) -> None:
-    plan = poisoned(payload)
-    text = to_text(sealed(plan))
-    assert text.isascii()
-    assert_harmless(text)
-    assert read_plan(text, "plan.json").plan == plan
-    document = json.loads(render_json(plan))
-    document.pop("plan_digest")
-    assert document == plan_to_json(plan)
+def _comments(text: str) -> str:
+    plan = poisoned(text, many=_MANY)
+    comments = render_markdown_comments(plan, sealed=sealed(plan))
+    assert all(len(comment.encode()) <= GITHUB_BUDGET for comment in comments)
+    return "\n".join(comments)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_findings_and_an_apply_show_a_payload_as_text(payload: str) -> None:
-    finding = Finding(source=Source(payload, 1, 1), problem=payload, advice=payload)
-    listed = render_findings([finding])
-    assert_harmless(listed)
-    assert listed.count("\n") == 2
-    assert findings_to_json([finding])[0]["problem"] == payload
-    step = {"step": payload, "address": payload, "api": payload}
-    events: list[Event] = [
-        ApplyStarted(run_id=payload, project=payload, planned=1),
-        StepDone(**step),
-        StepFailed(**step, sentence=payload),
-        Waiting(reason=WaitReason.LOCK, sentence=payload, steps=(payload,)),
-    ]
-    for event in events:
-        line = render_event_text(event)
-        assert "\n" not in line
-        assert_harmless(line)
-        assert payload in event_to_json(event).values() or MARK in str(event_to_json(event))
-    reason = Reason(exit=ExitCode.PARTIAL, sentence=payload)
-    result = ApplyResult(
-        run_id=payload,
-        failed=(Failure(step=payload, address=payload, sentence="no"),),
-        not_attempted=(payload,),
-        verdict=decide([reason], changes=False),
-    )
-    assert_harmless(render_summary(result))
+RENDERERS = {
+    "text": Renderer(
+        show=lambda text: render_text(poisoned(text, many=_MANY), saved_as=text),
+        check=assert_harmless,
+    ),
+    "text, full": Renderer(
+        show=lambda text: render_text(poisoned(text), full=True, saved_as=text),
+        check=assert_harmless,
+        shape=line_shape,
+    ),
+    "text, coloured": Renderer(
+        show=lambda text: render_text(poisoned(text), colour=True), check=assert_coloured
+    ),
+    "text, ascii": Renderer(
+        show=lambda text: render_text(poisoned(text), full=True, ascii=True),
+        check=assert_harmless,
+        shape=line_shape,
+    ),
+    "json": Renderer(
+        show=lambda text: to_text(sealed(poisoned(text))), check=assert_json, digests=True
+    ),
+    "json, unsealed": Renderer(
+        show=lambda text: render_json(poisoned(text)), check=assert_json, digests=True
+    ),
+    "markdown": Renderer(show=_comments, check=assert_comment, digests=True),
+    "html": Renderer(
+        show=lambda text: render_html(poisoned(text)),
+        check=assert_page,
+        shape=html_shape,
+        digests=True,
+    ),
+    "sarif": Renderer(
+        show=lambda text: render_sarif(poisoned(text)), check=assert_sarif, shape=sarif_shape
+    ),
+    "junit": Renderer(
+        show=lambda text: render_junit(poisoned(text)), check=assert_junit, shape=xml_shape
+    ),
+    "github": Renderer(show=_github, check=_check_annotations, shape=github_shape),
+    "github, refused": Renderer(show=_refusals, check=_check_annotations, shape=github_shape),
+    "drift": Renderer(
+        show=lambda text: render_drift(sealed(poisoned(text)), full=True),
+        check=assert_harmless,
+        shape=line_shape,
+        digests=True,
+    ),
+    "drift, coloured": Renderer(
+        show=lambda text: render_drift(sealed(poisoned(text)), colour=True),
+        check=assert_coloured,
+        digests=True,
+    ),
+    "findings": Renderer(
+        show=lambda text: render_findings(poisoned_findings(text)),
+        check=assert_harmless,
+        shape=line_shape,
+    ),
+    "apply": Renderer(show=_events, check=assert_harmless, shape=line_shape),
+    "apply, json": Renderer(show=_event_json, check=_check_lines, shape=line_shape),
+    "apply, summary": Renderer(
+        show=lambda text: render_summary(poisoned_result(text)),
+        check=assert_harmless,
+        shape=line_shape,
+    ),
+}
+
+
+@cache
+def _expected(name: str) -> object:
+    renderer = RENDERERS[name]
+    assert renderer.shape
+    return renderer.shape(renderer.show(HARMLESS))
+
+
+def _show(name: str, payload: str) -> None:
+    renderer = RENDERERS[name]
+    shown = renderer.show(payload)
+    renderer.check(shown)
+    # Long ones are told without their middle, which may be where the mark is.
+    assert MARK in shown or "characters)..." in shown
+    if renderer.shape:
+        assert renderer.shape(shown) == _expected(name), repr(payload)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", RENDERERS)
+def test_a_payload_is_shown_as_text(name: str, family: str) -> None:
+    for payload in FAMILIES[family]:
+        _show(name, payload)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, renderer in RENDERERS.items() if not renderer.digests]
+)
+def test_half_a_character_is_shown_as_an_escape(name: str) -> None:
+    for payload in SURROGATES:
+        _show(name, payload)
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(PAYLOADS) >= 500
+    assert all(MARK in payload for payload in PAYLOADS)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_colour_and_ascii_change_nothing_else(family: str) -> None:
+    for payload in FAMILIES[family]:
+        plan = poisoned(payload)
+        assert render_text(plan, ascii=True).isascii()
+        if payload.isprintable():
+            coloured = render_text(plan, colour=True)
+            assert coloured.count("\n") == render_text(plan).count("\n")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_json_keeps_a_payload_whole(family: str) -> None:
+    for payload in FAMILIES[family]:
+        plan = poisoned(payload)
+        assert read_plan(to_text(sealed(plan)), "plan.json").plan == plan
+        document = json.loads(render_json(plan))
+        document.pop("plan_digest")
+        assert document == plan_to_json(plan)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_refusal_is_safe_on_both_streams(family: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is no plan: sentences for a person, the verdict as a line of JSON."""
+    for payload in FAMILIES[family]:
+        for error in (FindingsError(poisoned_findings(payload)), SafetyError(payload)):
+            refuse(error, as_json=True)
+            said = capsys.readouterr()
+            assert_harmless(said.err)
+            assert_json(said.out.removesuffix("\n"))
+            reasons = json.loads(said.out)["verdict"]["reasons"]
+            assert payload in reasons[-1]["sentence"]

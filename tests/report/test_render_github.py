@@ -1,11 +1,9 @@
 """Annotations as GitHub's runner reads them: what is said, where, how many, and nothing else."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
-from report.payloads import MARK, PAYLOADS
 from report.plans import (
     POLICIES,
     any_plan,
@@ -18,7 +16,6 @@ from report.plans import (
     refused_plan,
     sealed,
 )
-from report.test_injection import assert_harmless, poisoned
 from report.workflow_commands import Command, commands
 
 from kgitops.model.errors import FindingsError, SafetyError
@@ -146,34 +143,18 @@ def test_any_plan_keeps_to_the_limits_and_ends_with_a_sentence(plan: Plan) -> No
     assert commands(last) == []
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_a_payload_is_text_in_an_annotation(payload: str) -> None:
-    log = render_github(poisoned(payload))
-    found = commands(log)
-    assert {command.name for command in found} <= set(LEVELS)
-    # One line an annotation, one for the summary, and no property that was not meant.
-    assert log.count("\n") == len(found)
-    for command in found:
-        assert set(command.properties) <= {"file", "line", "endLine", "col", "title"}
-        for text in (command.message, *command.properties.values()):
-            assert_harmless(re.sub(r"^\s*::", "", text))
-    assert any(_is_told(command) for command in found)
+def test_findings_are_annotated_in_the_order_of_their_places() -> None:
+    found = [
+        Finding(source=Source(file, line, 3), problem=f"{file}{line}", advice="mend it")
+        for file, line in (("b", 1), ("a", 9), ("a", 2))
+    ]
+    nowhere = Finding(source=None, problem="nowhere", advice="mend it")
+    told = commands(render_github_refusal(FindingsError([*found, nowhere])))
+    assert [command.name for command in told] == ["error"] * 4
+    assert [command.message.partition(";")[0] for command in told] == ["nowhere", "a2", "a9", "b1"]
+    assert [command.properties.get("line") for command in told] == [None, "2", "9", "1"]
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_a_refusal_is_annotated_as_safely(payload: str) -> None:
-    finding = Finding(source=Source(payload, 2, 3), problem=payload, advice=payload)
-    twice = FindingsError([finding, replace(finding, source=None)])
-    for error, count in ((twice, 2), (SafetyError(payload), 1)):
-        log = render_github_refusal(error)
-        found = commands(log)
-        assert [command.name for command in found] == ["error"] * count
-        assert log.count("\n") == count - 1
-        assert _is_told(found[-1])
-    places = [command.properties.get("line") for command in commands(render_github_refusal(twice))]
-    assert places == [None, "2"]
-
-
-def _is_told(command: Command) -> bool:
-    """Long ones without their middle."""
-    return MARK in command.message or "characters)..." in command.message
+def test_a_refusal_is_annotated_with_its_exit_code() -> None:
+    (told,) = commands(render_github_refusal(SafetyError("too many deletions; look at them")))
+    assert told == Command("error", "too many deletions; look at them", {"title": "kgitops exit 5"})

@@ -1,0 +1,201 @@
+"""A plan, findings and an apply that hold a text wherever they hold text of others."""
+
+from dataclasses import replace
+
+from report.plans import MIGRATION, TOPIC_ID, binding, make_plan, twelve_changes
+
+from kgitops.apply.events import ApplyStarted, Event, StepDone, StepFailed, Waiting, WaitReason
+from kgitops.apply.result import ApplyResult, Failure
+from kgitops.model.addresses import acl_address, quota_address, topic_address
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.source import Finding, Severity, Source
+from kgitops.model.topics import RequestedTopicState
+from kgitops.model.verdict import ExitCode, Reason, decide
+from kgitops.plan import risks
+from kgitops.plan.plan import (
+    AccessLoss,
+    Action,
+    Change,
+    Desired,
+    Drift,
+    FieldChange,
+    Kept,
+    Kind,
+    LoadedPolicy,
+    Plan,
+    PlannedRequest,
+    PolicyResult,
+    Precondition,
+    Target,
+)
+from kgitops.policy.judgement import Outcome
+from kgitops.policy.rules import Level
+
+
+def poisoned(text: str, *, many: int = 2) -> Plan:
+    """A plan whose names, values, reasons, files, policies and waivers are all ``text``.
+
+    ``many`` creations besides: above 20 they are folded where a view folds.
+    """
+    topic = twelve_changes().changes[0]
+    field = FieldChange(
+        path=f"configs.{text}",
+        before=text,
+        after=f"{text}.",
+        risk=risks.CONFIG_CHANGE,
+        note=text,
+    )
+    change = replace(
+        topic,
+        address=topic_address(text),
+        because=text,
+        source=Source(text, 1, 1),
+        before={"name": text, "labels": {text: text}},
+        fields=(field, replace(field, after=None, note=f"{text} will apply ({text})")),
+        impact={"partitions": 1, "active_groups": [text], text: text},
+        requests=tuple(_planned(text, n, request) for n, request in enumerate(_requests(text))),
+        preconditions=(Precondition(object=text, exists=True, owner=text, fields={text: text}),),
+        policies=_results(text),
+    )
+    finding = Finding(source=Source(text, 1, 1), problem=text, advice=text)
+    return make_plan(
+        change,
+        _created(topic, text),
+        replace(topic, address=acl_address(binding(text, text)), kind=Kind.ACL),
+        replace(topic, address=quota_address((("user", text),)), kind=Kind.QUOTA),
+        replace(topic, address=text, policies=change.policies),
+        *(replace(_created(topic, f"{text}{n}"), because=text) for n in range(many)),
+        target=Target(name=text, backend=text, cluster_id=text),
+        desired=Desired(project=text, identity=text, digest=text, git_sha=text, dirty=True),
+        principal=text,
+        policies_loaded=_policies(text),
+        drift=(
+            Drift(address=topic_address(text), path=text, last_applied=text, found="", rule=text),
+            Drift(
+                address=text,
+                path="",
+                last_applied=None,
+                found=None,
+                rule="stays",
+                by=text,
+                at="2026-11-21T09:12:00Z",
+            ),
+        ),
+        kept=(Kept(address=text, rule=text),),
+        access_losses=(AccessLoss(principal=text, operation=text, resource=text),),
+        warnings=(replace(finding, severity=Severity.WARNING),),
+        findings=(finding,),
+        refusals=(Reason(exit=ExitCode.REFUSED, sentence=text),),
+        allow_deletes={text: 1},
+    )
+
+
+def poisoned_findings(text: str) -> list[Finding]:
+    """One at a place and one nowhere."""
+    finding = Finding(source=Source(text, 1, 1), problem=text, advice=text)
+    return [finding, replace(finding, source=None)]
+
+
+def poisoned_events(text: str) -> list[Event]:
+    """One of each that holds text of others."""
+    step = {"step": text, "address": text, "api": text}
+    return [
+        ApplyStarted(run_id=text, project=text, planned=1),
+        StepDone(**step),
+        StepFailed(**step, sentence=text),
+        Waiting(reason=WaitReason.LOCK, sentence=text, steps=(text,)),
+    ]
+
+
+def poisoned_result(text: str) -> ApplyResult:
+    """An apply that failed with a broker's words."""
+    return ApplyResult(
+        run_id=text,
+        failed=(Failure(step=text, address=text, sentence=text),),
+        not_attempted=(text,),
+        verdict=decide([Reason(exit=ExitCode.PARTIAL, sentence=f"{text}.")], changes=False),
+    )
+
+
+def _created(change: Change, text: str) -> Change:
+    return replace(
+        change,
+        address=topic_address(text),
+        actions=(Action.CREATE,),
+        risks=(risks.TOPIC_CREATE,),
+        source=Source(text, 1, 1),
+        before=None,
+        after={"partitions": 1, "configs": {text: text}},
+    )
+
+
+def _requests(text: str) -> tuple[Request, ...]:
+    state = RequestedTopicState(
+        name=text, topic_id=None, assignment=((1,),), configs={text: text}, requested_configs={}
+    )
+    return (
+        CreateTopicRequest(topic=text, requested_state=state),
+        CreateAclRequest(binding=binding(text, text)),
+        AlterClientQuotaRequest(entity=(("user", text),), quotas={text: 1.0}),
+        DeleteTopicRequest(topic=text, topic_id=TOPIC_ID),
+    )
+
+
+def _planned(text: str, number: int, request: Request) -> PlannedRequest:
+    return PlannedRequest(
+        id=f"{text}#{number}",
+        request=request,
+        depends_on=(f"{text}#{number - 1}",) if number else (),
+        expects=Precondition(object=text, exists=True, fields={text: text}),
+    )
+
+
+def _policies(text: str) -> tuple[LoadedPolicy, ...]:
+    return tuple(
+        LoadedPolicy(
+            name=f"{text}{level}",
+            level=level,
+            digest=text,
+            description=text,
+            remediation=text,
+            source=Source(text, 1, 1),
+        )
+        for level in Level
+        if level is not Level.OFF
+    )
+
+
+def _results(text: str) -> tuple[PolicyResult, ...]:
+    told = [
+        PolicyResult(
+            policy=policy.name,
+            level=policy.level,
+            outcome=Outcome.DENIED,
+            message=text,
+            request=text,
+            field=text,
+            source=Source(text, 2, 3),
+            fingerprint=text,
+        )
+        for policy in _policies(text)
+    ]
+    soft = next(result for result in told if result.level is Level.SOFT)
+    waived = [
+        replace(
+            soft,
+            outcome=Outcome.WAIVED,
+            message=f"{text}{expires}",
+            waiver=replace(
+                MIGRATION, name=text, owner=text, reason=text, ticket=text, expires=expires
+            ),
+        )
+        for expires in (text, "2027-01-31")
+    ]
+    crashed = replace(told[0], message=f"{text}!", source=None, fingerprint=None)
+    return (*told, *waived, crashed)
