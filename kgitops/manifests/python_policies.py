@@ -20,9 +20,9 @@ def python_policy(written: Written, source: Source, folder: Path) -> PythonPolic
 
     Its digest covers the class, the configs and that text, but not what the module imports.
     """
-    module, _, class_name = written.class_.partition(":")
+    class_name = written.class_.partition(":")[2]
     configs = {key: scalar_text(value) for key, value in written.configs.items()}
-    text = _module_text(folder, module)
+    text = _text(_file(folder, written.class_))
     said = _said_by_class(text, class_name)
     content = {"class": written.class_, "configs": configs, "text": text}
     return PythonPolicy(
@@ -43,15 +43,29 @@ def kebab_case(name: str) -> str:
     return "-".join(word.lower() for word in _WORDS.findall(name)) or name
 
 
-def _module_text(folder: Path, module: str) -> str | None:
-    """The source of a module of the project; None where it is an installed package's."""
-    path = folder.joinpath(*module.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        try:
-            return file.read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            continue
-    return None
+def module_file(policy: PythonPolicy) -> Path | None:
+    """The file of the policy's module; None where it is an installed package's."""
+    return None if policy.folder is None else _file(policy.folder, policy.class_)
+
+
+def _file(folder: Path, class_: str) -> Path | None:
+    path = folder.joinpath(*class_.partition(":")[0].split("."))
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in files if _is_file(file)), None)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except ValueError:  # some names no file can have
+        return False
+
+
+def _text(file: Path | None) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8") if file else None
+    except (OSError, ValueError):
+        return None
 
 
 def _said_by_class(text: str | None, name: str) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project, Safety
 from kgitops.manifests.project import ProjectFile, load_project
+from kgitops.manifests.python_policies import module_file
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.plan.plan import Plan
 from kgitops.policy.rules import Bundle
@@ -67,7 +68,9 @@ class Workspace:
         """The files and folders that a plan is made from."""
         file = self.base / PROJECT_FILE
         policies = self.file.policies if self.file else ()
-        return (*([file] if file.is_file() else []), *self.manifests, *policies)
+        python = map(module_file, self.file.python_policies if self.file else ())
+        modules = [module for module in python if module is not None]
+        return (*([file] if file.is_file() else []), *self.manifests, *policies, *modules)
 
     @property
     def target_name(self) -> str:
