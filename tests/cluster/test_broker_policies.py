@@ -64,6 +64,32 @@ def test_a_brokers_configs_come_to_the_broker_policy_of_that_broker():
     assert recorder.calls[1].node == {**before, RETENTION: "1", "a.b": "9"}
 
 
+def test_what_is_set_for_all_is_in_force_below_a_brokers_own():
+    """P201-40, P201-83."""
+    recorder = Recorder()
+    cluster = policed(recorder, static_configs={"a": "static", "b": "static", "c": "static"})
+    for resource, key in ((ALL, "b"), (ALL, "c"), (broker(1), "c")):
+        value = "own" if resource.name else "all"
+        assert altered(cluster, resource, operation=setting(value, key))[resource].ok
+    recorder.calls.clear()
+    for number in (1, 2):
+        altered(cluster, broker(number))
+    held = [{key: call.node[key] for key in "abc"} for call in recorder.calls]
+    assert held == [
+        {"a": "static", "b": "all", "c": "own"},
+        {"a": "static", "b": "all", "c": "all"},
+    ]
+    described = admin(cluster).describe_configs([broker(1), ALL])
+    assert {key: described[broker(1)].entries[key].value for key in "abc"} == held[0]
+
+
+def test_a_broker_tells_its_own_properties():
+    cluster = policed(Recorder(), broker_configs={2: {"marker": "x"}})
+    described = admin(cluster).describe_configs([broker(1), broker(2)])
+    assert "marker" not in described[broker(1)].entries
+    assert described[broker(2)].entries["marker"].value == "x"
+
+
 @pytest.mark.parametrize("validate_only", [True, False])
 def test_a_denial_is_one_brokers(validate_only: bool):
     """P201-66, P201-85, P201-87, P201-76: brokers 1 and 2, 1 is denied, 2 is changed."""
@@ -159,7 +185,11 @@ def test_a_broker_starts_only_with_configs_that_policies_accept(caplog):
     assert first.requested_state.configs == first.requested_state.requested_configs == full
     assert second.requested_state.configs == {"node.id": "2", RETENTION: "500"}
     assert [call.node for call in policy.calls] == [{}] * 3
-    # It has no replicas placed on it, and answers nothing.
+    # It answers nothing, and another one may die beside it.
+    cluster.fence(3)
+    assert [broker.id for broker in cluster.read_state().brokers if broker.fenced] == [2, 3]
+    cluster.fence()
+    assert [broker.id for broker in cluster.read_state().brokers if broker.fenced] == [2]
     request = AlterBrokerRequest(broker=2, configs={"leader.replication.throttled.rate": "9"})
     (result,) = cluster.execute([request], validate_only=False, principal="User:a")
     assert result.code is ErrorCode.NETWORK_EXCEPTION

@@ -27,6 +27,8 @@ from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY, LegacyPoli
 from kgitops.policy.legacy import ConfigResource as Resource
 from kgitops.policy.loading import load_rules
 from kgitops.policy.rules import Bundle, Level, PythonPolicy
+from kgitops.policy.worker.limits import Limits
+from kgitops.policy.worker.session import WorkerJudging
 
 HERE = "cluster.key_policies"
 
@@ -337,6 +339,40 @@ def test_a_projects_cluster_has_the_policies_that_its_configs_name(tmp_path: Pat
         result = admin(cluster).create_topics([a_new_topic()])["orders"]
         assert (result.code, result.message) == (44, "more than 1 partitions")
     assert [path.name for path in tmp_path.iterdir()] == ["small.py"]
+
+
+SLOW = '''
+import time
+
+from kgitops.policy import BaseTopicPolicy
+
+
+class Slow(BaseTopicPolicy):
+    def validate_create_topic(self, request, cluster_state):
+        if request.topic == "b":
+            time.sleep(600)
+'''
+
+
+def test_a_policy_that_takes_too_long_refuses_that_topic(tmp_path: Path, caplog):
+    """P201-68: -1 and not 7, nothing is written of it, and the rest of the batch is fine."""
+    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
+    cluster = boot(
+        None,
+        options=Options(static_configs={TOPIC_KEY: "slow:Slow"}),
+        policy_folder=tmp_path,
+        opening=lambda bundle: WorkerJudging(bundle.policies, limits=Limits(seconds=0.5)),
+    )
+    with closing(cluster), caplog.at_level(logging.ERROR):
+        results = admin(cluster).create_topics([a_new_topic(name) for name in "abc"])
+        assert {name: int(result.code) for name, result in results.items()} == {
+            "a": 0,
+            "b": ErrorCode.UNKNOWN_SERVER_ERROR,
+            "c": 0,
+        }
+        assert results["b"].message == "The policy slow failed; the brokers' log says why."
+        assert "took longer" in caplog.text
+        assert list(cluster.read_state().topics) == ["a", "c"]
 
 
 PACKED = """

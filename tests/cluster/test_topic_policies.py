@@ -22,7 +22,9 @@ from kgitops.cluster.embedded.options import AuthorizerKind, Compat
 from kgitops.cluster.embedded.partition_control import NewPartitions
 from kgitops.cluster.embedded.topic_control import NewTopic
 from kgitops.model.acls import Operation
+from kgitops.model.requests import AlterStep, AlterTopicRequest
 from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.topics import RequestedTopicState
 from kgitops.policy import BaseTopicPolicy, PolicyViolation, Principal
 from kgitops.policy.rules import Level, Waiver
 
@@ -312,6 +314,41 @@ def test_a_reassignment_is_told_once_for_each_topic_and_whole():
         "b": ((1, 2), (3,), (1, 2), (1, 2)),
     }
     assert {n: t.assignment for n, t in cluster.read_state().topics.items()} == shown
+
+
+def test_a_move_is_told_beside_those_that_still_run():
+    """P201-16: the others as they will be."""
+    recorder = Recorder()
+    cluster = policed(recorder)
+    admin(cluster).create_topics([NewTopic(name="orders", assignments=[(0, [1]), (1, [1])])])
+    cluster.faults.hold_reassignments = True
+    for partition in (0, 1):
+        key = "orders", partition
+        assert admin(cluster).alter_partition_reassignments({key: [2]})[key].ok
+    assert recorder.requests[-1].requested_state.assignment == ((2,), (2,))
+
+
+@pytest.mark.parametrize("generated", [True, False])
+@pytest.mark.parametrize("step", [AlterStep.PARTITIONS, AlterStep.REPLICAS])
+def test_the_port_says_whose_choice_the_replicas_are(step: AlterStep, generated: bool):
+    """P201-32, P201-34: kgitops places them itself, and brokers judge what a plan judged."""
+    recorder = Recorder()
+    cluster = policed(recorder, topics=["orders"])
+    before = cluster.read_state().topics["orders"]
+    more = (*before.assignment, (3, 1)) if step is AlterStep.PARTITIONS else ((1, 2), (3, 2))
+    state = RequestedTopicState(
+        name="orders",
+        topic_id=before.topic_id,
+        assignment=more,
+        generated_replica_assignments=generated,
+    )
+    assert before.topic_id
+    request = AlterTopicRequest(
+        topic="orders", topic_id=before.topic_id, step=step, requested_state=state
+    )
+    (result,) = cluster.execute([request], validate_only=True, principal="User:a")
+    assert result.ok
+    assert recorder.requests[0].requested_state == state
 
 
 def test_a_denied_reassignment_is_told_on_every_partition_of_that_topic():
