@@ -23,7 +23,7 @@ from kgitops.report.policy_rows import (
     today_of,
     waiver_sentence,
 )
-from kgitops.report.safe_text import terminal_text
+from kgitops.report.safe_text import guarded_line, terminal_text
 from kgitops.report.statements import drift_sentence, summary_sentence
 from kgitops.report.units import counted
 from kgitops.report.values import shortened
@@ -159,4 +159,4 @@ def _case(name: str, classname: str) -> TestCase:
 
 def _safe(text: str) -> str:
     """Without anything that acts or hides; what XML can't hold is an escape in words."""
-    return shortened(terminal_text(text), _LONGEST) or "(empty)"
+    return guarded_line(shortened(terminal_text(text), _LONGEST)) or "(empty)"

@@ -8,7 +8,7 @@ from junitparser import JUnitXml, TestCase, TestSuite
 
 from kgitops.report.policy_test_report import CaseOutcome, PolicyTestReport, SuiteOutcome
 from kgitops.report.render_policy_tests import coverage_sentence, score_sentence
-from kgitops.report.safe_text import terminal_text
+from kgitops.report.safe_text import guarded_line, terminal_text
 
 _OWN = "kgitops policy test"
 
@@ -90,4 +90,4 @@ def _failure(message: str, kind: str, lines: list[str]) -> FailureElement:
 
 
 def _safe(text: str) -> str:
-    return terminal_text(text) or "(empty)"
+    return guarded_line(terminal_text(text)) or "(empty)"

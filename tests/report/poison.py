@@ -1,6 +1,7 @@
-"""A plan, findings and an apply that hold a text wherever they hold text of others."""
+"""A plan, findings, an apply and policies that hold a text wherever they hold text of others."""
 
 from dataclasses import replace
+from datetime import date
 
 from report.plans import MIGRATION, TOPIC_ID, binding, make_plan, twelve_changes
 
@@ -35,7 +36,25 @@ from kgitops.plan.plan import (
     Target,
 )
 from kgitops.policy.judgement import Outcome
-from kgitops.policy.rules import Level
+from kgitops.policy.rules import (
+    CelPolicy,
+    Level,
+    Match,
+    NamedExpression,
+    PythonPolicy,
+    Validation,
+    Waiver,
+)
+from kgitops.report.policy_description import PolicyDescription, SettingOf
+from kgitops.report.policy_test_report import (
+    CaseOutcome,
+    Covered,
+    MutationOutcome,
+    PolicyTestReport,
+    SuiteOutcome,
+    Survivor,
+)
+from kgitops.report.policy_test_report import Failure as FailedExpectation
 
 
 def poisoned(text: str, *, many: int = 2) -> Plan:
@@ -120,6 +139,77 @@ def poisoned_result(text: str) -> ApplyResult:
         failed=(Failure(step=text, address=text, sentence=text),),
         not_attempted=(text,),
         verdict=decide([Reason(exit=ExitCode.PARTIAL, sentence=f"{text}.")], changes=False),
+    )
+
+
+def poisoned_policies(text: str) -> list[PolicyDescription]:
+    """A policy in CEL and one in Python, as ``policy list`` and ``policy explain`` show them."""
+    source = Source(text, 1, 1)
+    told = {
+        "name": text,
+        "level": Level.SOFT,
+        "digest": text,
+        "description": text,
+        "remediation": text,
+        "source": source,
+    }
+    named = (NamedExpression(name=text, expression=text, source=source),)
+    rules = (
+        Validation(expression=text, message=text, field=text, source=source),
+        Validation(expression=text, message_expression=text, source=source),
+    )
+    policies = (
+        CelPolicy(
+            **told,
+            match=Match(requests=(text,), names=(text,)),
+            match_conditions=named,
+            variables=named,
+            validations=rules,
+        ),
+        PythonPolicy(**told, class_=text, configs={text: text}),
+    )
+    waiver = Waiver(
+        name=text,
+        policy=text,
+        address=text,
+        owner=text,
+        reason=text,
+        ticket=text,
+        expires=date(2027, 1, 31),
+        fingerprint=text,
+        source=source,
+    )
+    return [
+        PolicyDescription(
+            policy=policy,
+            cluster=text,
+            default=Level.HARD,
+            levels={text: Level.SOFT, f"{text}.": None},
+            judges=(text,),
+            docstring="" if isinstance(policy, CelPolicy) else text,
+            settings=(SettingOf(key=text, meaning=text, default=text, given=text),),
+            waivers=(waiver,),
+            today=date(2026, 11, 21),
+        )
+        for policy in policies
+    ]
+
+
+def poisoned_tests(text: str) -> PolicyTestReport:
+    """What came of testing policies: a case that failed, a rule not covered, a mutant alive."""
+    source = Source(text, 1, 1)
+    failure = FailedExpectation(source=source, expected=text, came=text, advice=text)
+    case = CaseOutcome(name=text, source=source, failures=(failure,))
+    suite = SuiteOutcome(name=text, policy=text, source=source, cases=(case,))
+    covered = Covered(policy=text, rule=text, source=source, fired=True, silent=False)
+    survivor = Survivor(source=source, what=text, excerpt=text)
+    return PolicyTestReport(
+        suites=(suite,),
+        untested=(text,),
+        covered=(covered, replace(covered, source=None)),
+        least_covered=100.0,
+        mutation=MutationOutcome(total=2, caught=1, timed_out=0, survivors=(survivor,)),
+        least_score=90.0,
     )
 
 

@@ -8,7 +8,14 @@ from functools import cache
 import pytest
 from report.payloads import FAMILIES, MARK, PAYLOADS, SURROGATES
 from report.plans import sealed
-from report.poison import poisoned, poisoned_events, poisoned_findings, poisoned_result
+from report.poison import (
+    poisoned,
+    poisoned_events,
+    poisoned_findings,
+    poisoned_policies,
+    poisoned_result,
+    poisoned_tests,
+)
 from report.safety import (
     assert_coloured,
     assert_comment,
@@ -33,12 +40,17 @@ from kgitops.plan.plan_file import read_plan, to_text
 from kgitops.plan.plan_json import plan_to_json
 from kgitops.report.apply_view import event_to_json, render_event_text, render_summary
 from kgitops.report.html import render_html
+from kgitops.report.policy_tests_json import policy_tests_to_json
 from kgitops.report.render_drift import render_drift
 from kgitops.report.render_findings import render_findings
 from kgitops.report.render_github import render_github, render_github_refusal
 from kgitops.report.render_json import render_json
 from kgitops.report.render_junit import render_junit
 from kgitops.report.render_markdown import GITHUB_BUDGET, render_markdown_comments
+from kgitops.report.render_policies import policies_to_json, policy_to_json, render_policies
+from kgitops.report.render_policy import render_policy
+from kgitops.report.render_policy_tests import render_policy_tests
+from kgitops.report.render_policy_tests_junit import render_policy_tests_junit
 from kgitops.report.render_sarif import render_sarif
 from kgitops.report.render_text import render_text
 
@@ -75,6 +87,10 @@ def _check_lines(text: str) -> None:
 
 def _github(text: str) -> str:
     return render_github(poisoned(text), sealed=None)
+
+
+def _explained(text: str) -> str:
+    return "\n".join(render_policy(item, colour=True) for item in poisoned_policies(text))
 
 
 def _refusals(text: str) -> str:
@@ -163,6 +179,31 @@ RENDERERS = {
         show=lambda text: render_summary(poisoned_result(text)),
         check=assert_harmless,
         shape=line_shape,
+    ),
+    "policy list": Renderer(
+        show=lambda text: render_policies(poisoned_policies(text), colour=True),
+        check=assert_coloured,
+        shape=line_shape,
+    ),
+    "policy list, json": Renderer(
+        show=lambda text: policies_to_json(poisoned_policies(text)), check=assert_json
+    ),
+    "policy explain": Renderer(show=_explained, check=assert_coloured),
+    "policy explain, json": Renderer(
+        show=lambda text: policy_to_json(poisoned_policies(text)[0]), check=assert_json
+    ),
+    "policy test": Renderer(
+        show=lambda text: render_policy_tests(poisoned_tests(text), colour=True),
+        check=assert_coloured,
+        shape=line_shape,
+    ),
+    "policy test, json": Renderer(
+        show=lambda text: policy_tests_to_json(poisoned_tests(text)), check=assert_json
+    ),
+    "policy test, junit": Renderer(
+        show=lambda text: render_policy_tests_junit(poisoned_tests(text)),
+        check=assert_junit,
+        shape=xml_shape,
     ),
 }
 
