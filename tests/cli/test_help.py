@@ -44,6 +44,7 @@ def test_help_imports_nothing_heavy(word: str) -> None:
 def test_help_of_a_command_imports_nothing_of_its_work() -> None:
     """Only the parser's own check of options needs pydantic."""
     assert modules_after("apply", "--help").isdisjoint(HEAVY)
+    assert modules_after("policy", "test", "--help").isdisjoint({*HEAVY, "junitparser"})
     assert modules_after("sandbox", "start", "--help").isdisjoint({*HEAVY, "psutil", "filelock"})
 
 
@@ -70,10 +71,22 @@ def test_every_example_of_the_help_runs(here: Path, kgitops: Kgitops) -> None:
         assert ran.code == 0, (example, ran.said)
 
 
+@pytest.mark.parametrize("command", ["list", "explain", "test"])
+def test_every_example_of_policy_commands_runs(command: str, here: Path, kgitops: Kgitops) -> None:
+    shutil.copytree(EXAMPLES, here / "examples")
+    shown = kgitops("policy", command, "--help").out
+    (example,) = [line for line in shown.splitlines() if "Example: " in line]
+    words = shlex.split(example.partition("Example: ")[2])
+    assert words[:3] == ["kgitops", "policy", command]
+    ran = kgitops(*words[1:])
+    assert (ran.code, ran.err) == (0, ""), ran.said
+
+
+POLICY = [("policy",), ("policy", "list"), ("policy", "explain"), ("policy", "test")]
 SANDBOX = [("sandbox",), ("sandbox", "start"), ("sandbox", "status"), ("sandbox", "stop")]
 
 
-@pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS), *SANDBOX])
+@pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS), *POLICY, *SANDBOX])
 def test_help_fits_into_80_columns(command: tuple[str, ...], kgitops: Kgitops) -> None:
     assert max(map(len, kgitops(*command, "--help").out.splitlines())) <= 80
 
@@ -115,6 +128,9 @@ def completed(line: str, folder: Path) -> list[str]:
     ("line", "offered"),
     [
         ("kgitops pl", ["plan"]),
+        ("kgitops policy ", ["list", "explain", "test"]),
+        ("kgitops policy test --mu", ["--mutate"]),
+        ("kgitops policy test --format ju", ["junit"]),
         ("kgitops s", ["show", "snapshot", "schema", "sandbox"]),
         ("kgitops plan --det", ["--detailed-exitcode"]),
         ("kgitops plan --format m", ["markdown"]),
@@ -127,6 +143,13 @@ def completed(line: str, folder: Path) -> list[str]:
 def test_shells_complete(line: str, offered: list[str], project: Project) -> None:
     project.write(topic())
     assert completed(line, project.folder) == offered
+
+
+def test_policies_complete_by_their_names(here: Path, kgitops: Kgitops) -> None:
+    assert completed("kgitops policy explain re", here) == []
+    kgitops("init")
+    names = completed("kgitops policy explain re", here)
+    assert names == ["replication-factor", "retention"]
 
 
 def test_clusters_complete_also_where_there_is_no_project(here: Path) -> None:

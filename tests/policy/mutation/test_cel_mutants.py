@@ -52,7 +52,7 @@ def changes(expression: str) -> dict[str, str]:
         ("false", {"false → true": "true"}),
         ("a.startsWith(b)", {"startsWith → endsWith": "a.endsWith(b)"}),
         ("a.all(x, x.b)", {"all → exists": "a.exists(x, x.b)"}),
-        ("durationMs('7d')", {"'7d' → '8d'": "durationMs('8d')", "'7d' → '6d'": "durationMs('6d')"}),
+        ("ms('7d')", {"'7d' → '8d'": "ms('8d')", "'7d' → '6d'": "ms('6d')"}),
     ],
 )  # fmt: skip
 def test_a_token_is_changed(expression: str, expected: dict[str, str]) -> None:

@@ -36,7 +36,7 @@ def body(statement: str) -> dict[str, str]:
     ("statement", "expected"),
     [
         ("x = a >= b", {">= → >": "x = a > b"}),
-        ("x = a < b < 3", {"< → <=": "x = a < b <= 3", "3 → 4": "x = a < b < 4", "3 → 2": "x = a < b < 2"}),
+        ("x = a < 3", {"< → <=": "x = a <= 3", "3 → 4": "x = a < 4", "3 → 2": "x = a < 2"}),
         ("x = a in b", {"in → not in": "x = a not in b"}),
         ("x = a is not b", {"is not → is": "x = a is b"}),
         ("x = a and b", {"and → or": "x = a or b"}),
