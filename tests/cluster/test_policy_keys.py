@@ -341,7 +341,7 @@ def test_a_projects_cluster_has_the_policies_that_its_configs_name(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["small.py"]
 
 
-SLOW = '''
+SLOW = """
 import time
 
 from kgitops.policy import BaseTopicPolicy
@@ -351,7 +351,7 @@ class Slow(BaseTopicPolicy):
     def validate_create_topic(self, request, cluster_state):
         if request.topic == "b":
             time.sleep(600)
-'''
+"""
 
 
 def test_a_policy_that_takes_too_long_refuses_that_topic(tmp_path: Path, caplog):

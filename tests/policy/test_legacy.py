@@ -240,7 +240,7 @@ def documented() -> dict[str, type]:
 
 
 def test_the_documented_port_decides_the_same():
-    """P201-102, P201-99, EX-19: on a corpus of creations, altered configs and what neither judges."""
+    """P201-102, P201-99, EX-19: on creations, altered configs and what neither judges."""
     classes = documented()
     old = LegacyPolicyAdapter(classes["OldReplication"](), classes["OldRetention"]())
     new = classes["Durable"]()
