@@ -338,6 +338,13 @@ def test_policies_share_what_they_read_and_each_sees_every_request() -> None:
     assert [ruling.outcome for ruling in wrong.rulings] == ["passed", "denied", "passed"]
 
 
+def test_the_cluster_is_what_the_requests_before_made_of_it() -> None:
+    judge = Judge([load_cel(read(one("cluster.topics < 2 && cluster.partitions < 5")))])
+    judge.begin(state(topic("__consumer_offsets")), principal="User:kgitops")
+    requests = [creation(name, assignment=((1,), (2,))) for name in ("a", "b", "c")]
+    assert [judgement.stops for judgement in judge.judge_all(requests)] == [False, False, True]
+
+
 def test_kubernetes_shapes_that_people_paste_work_or_say_what_to_write() -> None:
     pasted = document(
         "matchConditions:\n"

@@ -224,6 +224,14 @@ POLICIES: dict[str, tuple[str, str, str]] = {
         "12:30",
         "has 2914 parts, more than 2000",
     ),
+    "variables that nest": (
+        one(
+            f"{'[' * 30}variables.a{']' * 30} == []",
+            variables={"a": f"{'[' * 30}{']' * 30}"},
+        ),
+        "9:19",
+        "the expression is nested more than 50 deep",
+    ),
     "has() of a variable": (
         one("has(variables.a)", variables={"a": "requested.name"}),
         "9:19",
