@@ -75,9 +75,9 @@ def _rows(
                 policy=ruling.policy,
                 level=ruling.level,
                 outcome=ruling.outcome,
-                message=ruling.message,
+                message=_whole(ruling.message),
                 request=request,
-                field=ruling.field,
+                field=ruling.field and _whole(ruling.field),
                 source=places.of(change, ruling.field),
                 fingerprint=ruling.fingerprint,
                 waiver=_use(ruling.waiver) if ruling.waiver else None,
@@ -86,6 +86,11 @@ def _rows(
 
 def _passed(ruling: Ruling) -> PolicyResult:
     return PolicyResult(policy=ruling.policy, level=ruling.level, outcome=Outcome.PASSED)
+
+
+def _whole(text: str) -> str:
+    """``text`` without halves of characters, which no file could hold."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _use(waiver: Waiver) -> WaiverUse:

@@ -296,6 +296,14 @@ def test_a_policy_that_fails_denies_in_its_own_words() -> None:
     assert reason.sentence.count("correct the policy") == 1
 
 
+def test_words_that_no_file_could_hold_are_escaped() -> None:
+    """Half a character would make a plan that can't be saved."""
+    rule = Rule("no", lambda *_: "half \ud83d", part="configs.\udc00")
+    plan = judged(a_desired(a_topic()), a_cluster(), rule)
+    (row,) = plan.changes[0].policies
+    assert (row.message, row.field) == (r"half \ud83d", r"configs.\udc00")
+
+
 def test_a_denial_says_where_what_and_what_next_on_one_line() -> None:
     rule = Rule("no", lambda *_: "two\n  lines.", part="partitions")
     plan = judged(a_desired(a_topic()), a_cluster(), rule)
