@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from policies.pack_page import FAMILIES, PAGE, pack_page
+from policy.pack_page import FAMILIES, PAGE, pack_page
 
 from kgitops import policies
 from kgitops.cli.main import main
@@ -75,7 +75,7 @@ def test_every_policy_says_what_it_is_for_and_what_to_do() -> None:
 
 
 def test_the_page_about_the_pack_is_up_to_date() -> None:
-    """To write it anew: uv run python tests/policies/pack_page.py."""
+    """To write it anew: uv run python tests/policy/pack_page.py."""
     assert PAGE.read_text(encoding="utf-8") == pack_page()
 
 
