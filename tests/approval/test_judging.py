@@ -82,7 +82,7 @@ def everything() -> tuple[object, ClusterState]:
 
 
 def test_every_request_of_every_kind_is_judged_once_and_all_are_the_principals() -> None:
-    """P201-70…75, K-02: each step is a call of its own, also where no broker has such a hook.
+    """P201-70, P201-71, P201-72, P201-73, P201-74, P201-75, K-02: each step is a call of its own.
 
     P201-90: brokers' throttles are judged here, where no Kafka asks a broker policy. P201-12.
     """
@@ -120,7 +120,7 @@ def test_every_request_of_every_kind_is_judged_once_and_all_are_the_principals()
     ],
 )
 def test_each_kind_can_be_denied_alone(api: str, address: str) -> None:
-    """P201-04, P201-07, P201-65, P201-70…75: nothing else of the plan is denied by it."""
+    """P201-65, P201-70, P201-71, P201-72, P201-73, P201-74, P201-75, P201-90: and it alone."""
     name = address.partition("/")[2]
     desired, current = everything()
     rule = Rule("no", pass_all, apis=frozenset({api}))

@@ -491,6 +491,7 @@ def _refusing_brokers(project: Project) -> None:
 
 @case(6, "1 done, 1 failed, 0 not attempted")
 def a_broker_refuses_some_requests(project: Project, kgitops: Kgitops) -> Words:
+    """P108-23: what brokers accepted while it was planned is no promise."""
     planned(project, kgitops, topic(), acl())
     _refusing_brokers(project)
     return apply_saved(project)

@@ -22,6 +22,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Surroundings, random_id
 from kgitops.desired.state import Safety
+from kgitops.model.requests import CreateTopicRequest
 from kgitops.plan.plan import Plan
 from kgitops.policy.interfaces import Configurable
 from kgitops.policy.judge import Judge
@@ -110,6 +111,11 @@ def what_a_plan_lets_pass_its_apply_lets_pass(data: st.DataObject) -> None:
         result = apply.plan(world.plan)
         assert result.failed == ()
         assert result.not_attempted == ()
+        topics = world.cluster.read_state().topics
+        for created in (planned.request for planned in world.plan.requests):
+            if isinstance(created, CreateTopicRequest):
+                # What policies saw of the placement is what there is (P201-34).
+                assert topics[created.topic].assignment == created.requested_state.assignment
 
 
 def brokers_deny_what_the_plan_denies(data: st.DataObject) -> None:
