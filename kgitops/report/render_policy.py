@@ -53,7 +53,7 @@ def _form(item: PolicyDescription) -> Iterator[tuple[str, Sequence[str]]]:
     if isinstance(policy, CelPolicy):
         yield "Only where", [*_named(policy.match_conditions)]
         yield "Variables", [*_named(policy.variables)]
-        rules = []
+        rules: list[str] = []
         for validation in policy.validations:
             rules += _expression("", validation.expression, validation.source)
             if validation.message:
@@ -116,14 +116,44 @@ def _how_to_waive(item: PolicyDescription) -> Iterator[str]:
 
 
 def _how_to_test(item: PolicyDescription) -> Iterator[str]:
+    api = next((api for api in item.judges or () if api in _REQUESTS), "CreateTopic")
+    address, cluster, request = _REQUESTS[api]
     yield "apiVersion: kgitops/v1"
     yield "kind: PolicyTest"
     yield f"metadata: {{name: {item.policy.name}}}"
     yield "spec:"
     yield f"  policy: {item.policy.name}"
+    if cluster:
+        yield f"  cluster: {cluster}"
     yield "  cases:"
     yield "    - name: what is denied"
     yield "      requests:"
-    yield "        - createTopic: {name: orders, partitions: 3, replicationFactor: 1}"
+    yield f"        - {request}"
     yield "      expect:"
-    yield "        - {address: topic/orders, outcome: denied}"
+    yield f'        - {{address: "{address}", outcome: denied}}'
+
+
+_ORDERS = "{topics: {orders: {partitions: 3, replicationFactor: 1}}}"
+_ACL = (
+    '{principal: "User:*", permission: Allow, operation: All, resource: {type: topic, name: "*"}}'
+)
+_ACL_ADDRESS = "acl/User:*/Allow/All/topic/literal/*@*"
+# By the request: the address it is about, the cluster it needs, and the request as tests write it.
+_REQUESTS = {
+    "CreateTopic": (
+        "topic/orders",
+        "",
+        "createTopic: {name: orders, partitions: 3, replicationFactor: 1}",
+    ),
+    "AlterTopic": ("topic/orders", _ORDERS, "alterTopic: {name: orders, partitions: 4}"),
+    "DeleteTopic": ("topic/orders", _ORDERS, "deleteTopic: {name: orders}"),
+    "DeleteRecords": ("topic/orders", _ORDERS, "deleteRecords: {name: orders, offsets: {0: 100}}"),
+    "CreateAcl": (_ACL_ADDRESS, "", f"createAcl: {_ACL}"),
+    "DeleteAcl": (_ACL_ADDRESS, f"{{acls: [{_ACL}]}}", f"deleteAcl: {_ACL}"),
+    "AlterClientQuota": (
+        "quota/user=billing",
+        "",
+        "alterClientQuota: {entity: {user: billing}, quotas: {consumer_byte_rate: 1000000}}",
+    ),
+    "AlterBroker": ("broker/1", "", "alterBroker: {id: 1, configs: {log.retention.ms: 1000}}"),
+}

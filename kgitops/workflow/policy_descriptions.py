@@ -79,10 +79,11 @@ def _described(
 
 def _levels(name: str, default: Level, workspace: Workspace) -> Mapping[str, Level | None]:
     levels: dict[str, Level | None] = {}
-    file = workspace.file
-    for cluster in file.cluster_names if file else ():
+    if workspace.file is None:
+        return levels
+    for cluster in workspace.file.cluster_names:
         try:
-            config = file.cluster(cluster, env=workspace.selection.environ, offline=True)
+            config = workspace.file.cluster(cluster, env=workspace.selection.environ, offline=True)
         except FindingsError:  # whoever runs something there will be told
             levels[cluster] = None
         else:

@@ -397,12 +397,28 @@ def test_explain_gives_a_waiver_that_works_when_pasted(project: Project, kgitops
     assert "team-prefix-once: topic/orders, 30 days left" in again
 
 
-def test_explain_gives_a_test_that_can_be_pasted(project: Project, kgitops: Kgitops) -> None:
-    put(project, replicas())
+@pytest.mark.parametrize(
+    "api",
+    [
+        "CreateTopic",
+        "AlterTopic",
+        "DeleteTopic",
+        "DeleteRecords",
+        "CreateAcl",
+        "DeleteAcl",
+        "AlterClientQuota",
+        "AlterBroker",
+    ],
+)
+def test_explain_gives_a_test_that_can_be_pasted(
+    api: str, project: Project, kgitops: Kgitops
+) -> None:
+    never = [{"expression": "request.name == ''", "message": "never"}]
+    put(project, replicas(match={"requests": [api]}, validations=never))
     shown = kgitops("policy", "explain", "replicas", project.folder).out
     pasted = shown[shown.index("  apiVersion") :]
     (project.folder / "policies/test.yaml").write_text(pasted)
-    ran = kgitops("policy", "test", project.folder)
+    ran = kgitops("policy", "test", project.folder / "policies/test.yaml")
     assert ran.code == 0, ran.said
 
 
