@@ -50,8 +50,9 @@ def _lines(found: tuple[Group, ...], today: date | None, depth: Depth) -> Iterat
             yield from _violations(group, mark, today)
         else:
             yield from _shortened(group, mark, depth)
-        if group.standing is not Standing.WAIVED and depth is not Depth.COUNT:
-            yield f"      {remedy(group)}"
+        do = remedy(group)
+        if do and group.standing is not Standing.WAIVED and depth is not Depth.COUNT:
+            yield f"      {do}"
 
 
 def _violations(group: Group, mark: str, today: date | None) -> Iterator[str]:

@@ -190,9 +190,9 @@ def headline(group: Group) -> str:
 
 
 def remedy(group: Group) -> str:
-    """What to do about a policy's violations."""
+    """What to do about a policy's violations; empty where it only failed, and says that itself."""
     if all(row.result.fingerprint is None for row in group.rows):
-        return "what to do: correct the policy, for what it can't judge it denies"
+        return ""
     do = f"{group.remediation.rstrip('.')}; " if group.remediation else ""
     waive = ", or have it waived" if group.level is Level.SOFT else ""
     return f"what to do: {do}see kgitops policy explain {group.policy}{waive}"

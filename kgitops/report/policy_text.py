@@ -54,8 +54,8 @@ def policy_lines(
     for group in found:
         yield ["  ", (_STYLES.get(group.standing, Style.PLAIN), headline(group))]
         yield from _violations(group, today, full=full, width=width)
-        if group.standing is not Standing.WAIVED:
-            yield [f"    {remedy(group)}"]
+        if group.standing is not Standing.WAIVED and (do := remedy(group)):
+            yield [f"    {do}"]
     yield [f"  {tally(plan, today)}"]
 
 

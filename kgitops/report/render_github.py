@@ -158,7 +158,9 @@ def _of_row(group: Group, row: Row, today: date | None) -> _Annotation:
     return _Annotation(
         level=_LEVELS[group.standing],
         title=headline(group),
-        message=f"{object_name(row.change.address)}: {row.message}; {what}",
+        message="; ".join(
+            filter(None, (f"{object_name(row.change.address)}: {row.message}", what))
+        ),
         source=row.place,
     )
 

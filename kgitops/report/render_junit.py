@@ -108,7 +108,8 @@ def _line(group: Group, row: Row, today: date | None) -> str:
     place = f"{row.place}: " if row.place else ""
     waiver = row.result.waiver
     what = f"waived {waiver_sentence(waiver, today)}" if waiver else remedy(group)
-    return _safe(f"{group.standing} ({group.level}): {place}{row.message}; {what}")
+    said = f"{group.standing} ({group.level}): {place}{row.message}"
+    return _safe("; ".join(filter(None, (said, what))))
 
 
 def _own_cases(plan: Plan) -> Iterator[TestCase]:

@@ -418,6 +418,10 @@ POLICIES = tuple(
         ("compression", Level.INFO, "Compressed topics cost less.", ""),
     )
 )
+CRASH = (
+    "the policy team-prefix failed on topic/scratch with KeyError: 'team' at rules.py line 3, so "
+    "it denies; correct the policy"
+)
 MIGRATION = WaiverUse(
     name="audit-retention",
     owner="@data-platform",
@@ -490,7 +494,7 @@ def judged_plan() -> Plan:
                 policy="team-prefix",
                 level=Level.HARD,
                 outcome=Outcome.DENIED,
-                message="the policy failed: KeyError: 'team'",
+                message=CRASH,
             ),
         ),
         judged(delete_topic("orders.v1")),

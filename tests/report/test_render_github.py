@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from report.plans import (
+    CRASH,
     POLICIES,
     any_plan,
     create_topic,
@@ -73,7 +74,7 @@ def test_what_policies_say_is_annotated_the_worst_first() -> None:
     assert found[0].properties == {**place, "title": "DENIED by replication-factor-range (hard)"}
     assert found[0].message.startswith("topic orders.v2: replication factor 2 is below 3; what to")
     assert "file" not in found[1].properties
-    assert "correct the policy" in found[1].message
+    assert found[1].message == f"topic scratch: {CRASH}"
     assert "until 2027-01-31, 71 days left, owner @data-platform, OPS-12" in found[4].message
 
 
