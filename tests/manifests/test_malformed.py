@@ -246,11 +246,6 @@ CASES: dict[str, tuple[Files, str, str]] = {
         "5:50",
         "not in this version yet",
     ),
-    "a virtual cluster": (
-        one("apiVersion: kgitops/v1\nkind: VirtualCluster\nmetadata: {name: a}\nspec: {}\n"),
-        "2:7",
-        "virtual clusters are not in this version yet",
-    ),
     "a misspelt field of a later kind": (
         one("apiVersion: kgitops/v1\nkind: TopicLink\nmetadata: {name: a}\nspec: {targt: {}}\n"),
         "4:8",

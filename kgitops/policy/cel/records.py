@@ -30,7 +30,7 @@ class Field:
     read: Callable[[Any, ClusterState], object]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Record:
     """An object; ``name`` is what sentences call one."""
 

@@ -1,7 +1,8 @@
 """The variables of expressions: what each is for which request, and how it is read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any, assert_never
 
@@ -129,11 +130,18 @@ def _fields(
 ) -> object:
     if record is None or value is None:
         return None
-    return {
-        name: field.read(value, cluster)
+    return {name: read_field(value, cluster) for name, read_field in _readers(record, wanted)}
+
+
+@cache
+def _readers(
+    record: Record, wanted: frozenset[str] | None
+) -> tuple[tuple[str, Callable[[Any, ClusterState], object]], ...]:
+    return tuple(
+        (name, field.read)
         for name, field in record.fields.items()
         if wanted is None or name in wanted
-    }
+    )
 
 
 def _sides(asked: Asked, cluster: ClusterState) -> tuple[object, object]:
