@@ -3,31 +3,24 @@
 They judge every run of a project, also one that loads a part of it or applies a saved plan.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from importlib import import_module
-from inspect import getdoc
-from pathlib import Path
 
 from kgitops.apply.settings import SystemClock
 from kgitops.approval.waivers import ends_soon, why_not
-from kgitops.desired.findings import without_env_values
-from kgitops.manifests.load import JUDGING, Manifest, ManifestSet, load_manifests
-from kgitops.manifests.policy import Policy as PolicyDocument
-from kgitops.manifests.policy import Waiver as WaiverDocument
-from kgitops.manifests.policy_values import cel_policy, waiver
+from kgitops.manifests.load import ManifestSet
 from kgitops.manifests.problems import suggestion
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.policy.judging import Judging
 from kgitops.policy.opening import open_judging
-from kgitops.policy.rules import Bundle, Policy, PythonPolicy, Waiver
+from kgitops.policy.rules import Bundle, Policy, Waiver
+from kgitops.workflow.policy_documents import ReadPolicies, described, more_documents
 from kgitops.workflow.selection import ANONYMOUS, Workspace
 
-_JUDGES = ("Policy", "Waiver")
 _NOWHERE = ClusterState(cluster_id="", backend="", brokers=())
 
 
@@ -63,10 +56,10 @@ def load_policies(workspace: Workspace, manifests: ManifestSet | None = None) ->
     Raises:
         FindingsError: with every finding; without all of its policies nothing may be judged.
     """
-    read = _Read()
+    read = ReadPolicies()
     if manifests is not None:
         read.take(manifests)
-    for more in _more(workspace, manifests, read.findings):
+    for more in more_documents(workspace, manifests, read.findings):
         read.take(more)
     policies = _at_their_levels(read, workspace)
     today = utc_day(SystemClock().now())
@@ -95,90 +88,11 @@ def opened(bundle: Bundle) -> Iterator[Policies]:
         judging.close()
 
 
-@dataclass(slots=True)
-class _Read:
-    """What the documents say, each taken once, though a file may be below several paths."""
-
-    findings: list[Finding] = field(default_factory=list)
-    policies: list[Policy] = field(default_factory=list)
-    waivers: list[tuple[Waiver, Manifest]] = field(default_factory=list)
-    elsewhere: set[str] = field(default_factory=set)
-    _seen: set[object] = field(default_factory=set)
-
-    def take(self, loaded: ManifestSet) -> None:
-        """Take the policies and waivers of a set."""
-        for manifest in loaded.manifests:
-            if manifest.document.source in self._seen:
-                continue
-            self._seen.add(manifest.document.source)
-            match manifest.declares:
-                case PolicyDocument() as declared:
-                    self.policies.append(cel_policy(declared, manifest.document))
-                case WaiverDocument() as declared:
-                    self.waivers.append((waiver(declared, manifest.document), manifest))
-                case _:
-                    pass
-        self.elsewhere |= {
-            manifest.declares.metadata.name
-            for manifest in loaded.other_clusters
-            if isinstance(manifest.declares, PolicyDocument)
-        }
-
-
-def _more(
-    workspace: Workspace, manifests: ManifestSet | None, findings: list[Finding]
-) -> Iterator[ManifestSet]:
-    """What may hold policies besides the ``manifests`` that are loaded already."""
-    file = workspace.file
-    if file is None:
-        return
-    if file.policies:
-        loaded = _load(workspace, file.policies, findings)
-        findings += map(_stranger, _not_judging(loaded))
-        yield loaded
-    if manifests is None or tuple(workspace.manifests) != file.manifests:
-        # A policy among the manifests that are left out judges those that are not.
-        yield _load(workspace, file.manifests, findings, only=_JUDGES)
-
-
-def _load(
-    workspace: Workspace,
-    paths: Sequence[Path],
-    findings: list[Finding],
-    only: Collection[str] = (),
-) -> ManifestSet:
-    loaded = load_manifests(
-        paths,
-        cluster=workspace.target_name,
-        variables=workspace.variables,
-        env=workspace.selection.environ,
-        known_clusters=workspace.known_clusters,
-        env_values=workspace.cluster.env_values,
-        only=only,
-    )
-    findings += without_env_values(loaded.findings, loaded.env_values)
-    return loaded
-
-
-def _not_judging(loaded: ManifestSet) -> Iterator[Manifest]:
-    for manifest in (*loaded.manifests, *loaded.other_clusters):
-        if manifest.declares.kind not in JUDGING:
-            yield manifest
-
-
-def _stranger(manifest: Manifest) -> Finding:
-    return Finding(
-        source=manifest.document.at("kind"),
-        problem=f"a {manifest.declares.kind} stands among the policies, so nothing would plan it",
-        advice="move it to the manifests",
-    )
-
-
-def _at_their_levels(read: _Read, workspace: Workspace) -> tuple[Policy, ...]:
+def _at_their_levels(read: ReadPolicies, workspace: Workspace) -> tuple[Policy, ...]:
     """The policies in the order of their names, at the levels that they have on the cluster."""
     python = workspace.file.python_policies if workspace.file else ()
     policies: dict[str, Policy] = {}
-    for policy in (*read.policies, *map(_described, python)):
+    for policy in (*read.policies, *map(described, python)):
         first = policies.setdefault(policy.name, policy)
         if first is not policy:
             read.findings.append(_twice(f"policy {policy.name}", policy.source, first.source))
@@ -199,7 +113,7 @@ def _at_their_levels(read: _Read, workspace: Workspace) -> tuple[Policy, ...]:
 
 
 def _that_hold(
-    read: _Read, policies: Sequence[Policy], today: date
+    read: ReadPolicies, policies: Sequence[Policy], today: date
 ) -> tuple[tuple[Waiver, ...], tuple[Finding, ...]]:
     """The waivers that hold today, and warnings about them and the others."""
     levels = {policy.name: policy.level for policy in policies}
@@ -237,21 +151,4 @@ def _twice(what: str, source: Source | None, first: Source | None) -> Finding:
         source=source,
         problem=f"the {what} stands here and at {first}",
         advice="rename or remove one of them",
-    )
-
-
-def _described(policy: PythonPolicy) -> PythonPolicy:
-    """With what a class of kgitops' own pack says of itself; the project's were read already."""
-    module, _, name = policy.class_.partition(":")
-    if module.split(".")[:2] != ["kgitops", "policies"]:
-        return policy
-    try:
-        class_ = getattr(import_module(module), name)
-    except (ImportError, AttributeError):
-        return policy  # loading it says what is wrong
-    first_line = (getdoc(class_) or "").partition("\n")[0]
-    return replace(
-        policy,
-        description=class_.description or first_line,
-        remediation=class_.remediation,
     )

@@ -1,0 +1,114 @@
+"""The documents and classes that a project's policies and waivers are read from."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from inspect import getdoc
+from pathlib import Path
+
+from kgitops.desired.findings import without_env_values
+from kgitops.manifests.load import JUDGING, Manifest, ManifestSet, load_manifests
+from kgitops.manifests.policy import Policy as PolicyDocument
+from kgitops.manifests.policy import Waiver as WaiverDocument
+from kgitops.manifests.policy_values import cel_policy, waiver
+from kgitops.model.source import Finding
+from kgitops.policy.rules import Policy, PythonPolicy, Waiver
+from kgitops.workflow.selection import Workspace
+
+_JUDGES = ("Policy", "Waiver")
+
+
+@dataclass(slots=True)
+class ReadPolicies:
+    """What the documents say, each taken once, though a file may be below several paths."""
+
+    findings: list[Finding] = field(default_factory=list)
+    policies: list[Policy] = field(default_factory=list)
+    waivers: list[tuple[Waiver, Manifest]] = field(default_factory=list)
+    elsewhere: set[str] = field(default_factory=set)
+    _seen: set[object] = field(default_factory=set)
+
+    def take(self, loaded: ManifestSet) -> None:
+        """Take the policies and waivers of a set."""
+        for manifest in loaded.manifests:
+            if manifest.document.source in self._seen:
+                continue
+            self._seen.add(manifest.document.source)
+            match manifest.declares:
+                case PolicyDocument() as declared:
+                    self.policies.append(cel_policy(declared, manifest.document))
+                case WaiverDocument() as declared:
+                    self.waivers.append((waiver(declared, manifest.document), manifest))
+                case _:
+                    pass
+        self.elsewhere |= {
+            manifest.declares.metadata.name
+            for manifest in loaded.other_clusters
+            if isinstance(manifest.declares, PolicyDocument)
+        }
+
+
+def more_documents(
+    workspace: Workspace, manifests: ManifestSet | None, findings: list[Finding]
+) -> Iterator[ManifestSet]:
+    """What may hold policies besides the ``manifests`` that are loaded already."""
+    file = workspace.file
+    if file is None:
+        return
+    if file.policies:
+        loaded = _load(workspace, file.policies, findings)
+        findings += map(_stranger, _not_judging(loaded))
+        yield loaded
+    if manifests is None or tuple(workspace.manifests) != file.manifests:
+        # A policy among the manifests that are left out judges those that are not.
+        yield _load(workspace, file.manifests, findings, only=_JUDGES)
+
+
+def _load(
+    workspace: Workspace,
+    paths: Sequence[Path],
+    findings: list[Finding],
+    only: Collection[str] = (),
+) -> ManifestSet:
+    loaded = load_manifests(
+        paths,
+        cluster=workspace.target_name,
+        variables=workspace.variables,
+        env=workspace.selection.environ,
+        known_clusters=workspace.known_clusters,
+        env_values=workspace.cluster.env_values,
+        only=only,
+    )
+    findings += without_env_values(loaded.findings, loaded.env_values)
+    return loaded
+
+
+def _not_judging(loaded: ManifestSet) -> Iterator[Manifest]:
+    for manifest in (*loaded.manifests, *loaded.other_clusters):
+        if manifest.declares.kind not in JUDGING:
+            yield manifest
+
+
+def _stranger(manifest: Manifest) -> Finding:
+    return Finding(
+        source=manifest.document.at("kind"),
+        problem=f"a {manifest.declares.kind} stands among the policies, so nothing would plan it",
+        advice="move it to the manifests",
+    )
+
+
+def described(policy: PythonPolicy) -> PythonPolicy:
+    """With what a class of kgitops' own pack says of itself; the project's were read already."""
+    module, _, name = policy.class_.partition(":")
+    if module.split(".")[:2] != ["kgitops", "policies"]:
+        return policy
+    try:
+        class_ = getattr(import_module(module), name)
+    except (ImportError, AttributeError):
+        return policy  # loading it says what is wrong
+    first_line = (getdoc(class_) or "").partition("\n")[0]
+    return replace(
+        policy,
+        description=class_.description or first_line,
+        remediation=class_.remediation,
+    )
