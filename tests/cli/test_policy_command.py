@@ -170,16 +170,40 @@ def test_what_was_expected_and_what_came_is_said_once(
 def test_what_is_accepted_takes_effect_for_the_next_request(
     project: Project, kgitops: Kgitops
 ) -> None:
-    """P201-41: the second topic is judged on a cluster that has the first, but no denied one."""
-    cap = replicas(
-        validations=[
-            {"expression": "cluster.topics < 2", "message": "full"},
-        ]
-    )
-    cases = case("cap", create("a"), create("b"), create("c"), expect=[{"address": "topic/c"}])
+    """P201-41: a request is judged on a cluster that has what was accepted, and no denied topic."""
+    cap = replicas(validations=[{"expression": "cluster.topics < 2", "message": "full"}])
+    gone = {"deleteTopic": {"name": "a"}}
+    steps = (create("a"), create("b"), create("c"), gone, create("d"))
+    cases = case("cap", *steps, expect=[{"address": "topic/c"}])
     put(project, cap, test_of("replicas", cases))
     ran = kgitops("policy", "test", project.folder)
     assert ran.code == 0, ran.said
+
+
+def test_a_topic_that_may_not_be_deleted_is_still_there(project: Project, kgitops: Kgitops) -> None:
+    never = [{"expression": "false", "message": "never"}]
+    both = ["DeleteTopic", "DeleteRecords"]
+    guard = replicas(match={"requests": both}, validations=never)
+    there = {"topics": {"a": {"partitions": 1, "replicationFactor": 1}}}
+    steps = ({"deleteTopic": {"name": "a"}}, {"deleteRecords": {"name": "a", "offsets": {"0": 1}}})
+    kept = case("kept", *steps, expect=[{"address": "topic/a"}])
+    put(project, guard, test_of("replicas", kept, cluster=there))
+    ran = kgitops("policy", "test", project.folder)
+    assert ran.code == 0, ran.said
+
+
+def test_a_test_for_other_clusters_is_left_out(project: Project, kgitops: Kgitops) -> None:
+    """As the policy is that it tests."""
+    there = replicas() | {"metadata": {"name": "replicas", "clusters": ["prod"]}}
+    tested = ALL | {"metadata": {"name": "replicas", "clusters": ["prod"]}}
+    other = case("x", create("me.a"), principal="User:me")
+    put(project, there, tested, test_of("team-prefix", other))
+    local = {"url": "embedded:", "brokers": 3}
+    policies = ["policies", {"class": "naming:TeamPrefix"}]
+    clusters = {"local": local, "prod": local}
+    project.write_file(policies=policies, clusters=clusters, defaultCluster="local")  # type: ignore[dict-item]
+    assert "1 case passed." in kgitops("policy", "test", project.folder).out
+    assert "All 4 cases" in kgitops("policy", "test", project.folder, "-c", "prod").out
 
 
 def test_coverage_says_what_never_fired_and_what_never_stayed_silent(
@@ -277,6 +301,8 @@ def test_a_policy_that_fails_never_counts_as_a_denial(project: Project, kgitops:
     put(project, broken, test_of("replicas", expected))
     ran = kgitops("policy", "test", project.folder)
     assert ran.code == 1
+    assert ran.out.count("expected  replicas: topic/a judged") == 1
+    assert ran.out.count("expected  ") == 1
     assert "correct the policy: where it fails, it denies" in ran.out
 
 

@@ -43,8 +43,7 @@ def compare(case: Case, said: Sequence[Said]) -> Iterator[Failure]:
 def _matches(expected: Expected, item: Said) -> bool:
     ruling = item.ruling
     return (
-        not ruling.crashed
-        and (item.address, ruling.policy) == (expected.address, expected.policy)
+        (item.address, ruling.policy) == (expected.address, expected.policy)
         and ruling.outcome is expected.outcome
         and (expected.message is None or re.search(expected.message, ruling.message) is not None)
     )

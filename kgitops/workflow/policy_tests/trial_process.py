@@ -2,24 +2,24 @@
 
 import logging
 import os
-import resource
 import signal
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
 from kgitops.policy.rules import Policy
+from kgitops.policy.worker.memory import limit_memory
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.mutant_trial import OutOfTimeError, Trial
 from kgitops.workflow.policy_tests.mutants import Fate
 
-_MEMORY = 2 * 1024**3
-"""A mutant that takes more address space than this fails, and only it."""
+_MEMORY = 1 << 30
+"""A mutant that takes more bytes than this fails, and only it."""
 
 
 def serve(connection: Connection, policies: Sequence[Policy], suites: Sequence[Suite]) -> None:
     """The process's whole life: first the anatomies of the policies, then a fate per mutant."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who began the run stops it
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    limit_memory(_MEMORY)
     logging.disable()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what policies print is no result
     try:
