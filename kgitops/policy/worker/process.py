@@ -164,7 +164,8 @@ class Process:
         if status == OUT_OF_MEMORY:
             return Breach(f"took more than {self._limits.memory >> 20:,} MiB of memory", place)
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return Breach(f"ended its process ({how})", place)
+        what = "ended" if place[1] == NOBODY else "ended its process"
+        return Breach(f"{what} ({how})", place)
 
 
 def _kill(child: "subprocess.Popen[bytes]") -> None:

@@ -93,6 +93,22 @@ def test_an_odd_violation_is_shown_as_text_of_a_bearable_length(name: str):
     assert re.fullmatch(DENIALS[name], ruling.message)
 
 
+def test_a_policy_that_forks_does_not_judge_twice():
+    """P201-41: two processes that share the messages would each know a part of what is accepted."""
+    stopped = 0
+
+    with judging(a_policy("bad:Forks"), a_policy("good:Cap")) as judge:
+        judge.judge(a_creation("bad"))
+        for number in range(30):
+            request = a_creation(f"topic-{number}")
+            if judge.judge(request).stops:
+                stopped += 1
+            else:
+                judge.accept(request)
+
+    assert stopped == 30 - 9
+
+
 def test_what_hoards_memory_never_takes_the_judge_with_it():
     """P201-68: a policy that catches MemoryError itself is only worse off."""
     names = ["first", "bad", "bad2", "last"]
@@ -113,6 +129,14 @@ def test_a_policy_that_breaks_the_judge_itself_stops_the_run(name: str):
         with pytest.raises(KgitopsError, match=re.escape(sentence)):
             judge.judge_all([a_creation(name) for name in ("first", "bad", "last")])
         with pytest.raises(KgitopsError, match=re.escape(sentence)):
+            judge.judge(a_creation("good"))
+
+
+def test_no_policy_is_blamed_for_what_others_do():
+    """Whoever kills the process while no policy is at work stops the run."""
+    with judging(GOOD) as judge:
+        judge._process._child.kill()
+        with pytest.raises(KgitopsError, match=r"^the process that runs the policies ended \(SIGK"):
             judge.judge(a_creation("good"))
 
 

@@ -7,8 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from policy.worker.judgings import (
@@ -99,6 +101,19 @@ def test_each_policy_has_its_own_three_breaches():
         judgements = judge.judge_all(requests)
 
     assert outcomes(judgements) == [{"Exits": "crashed", "Kills": "crashed"}] * 4
+
+
+def test_values_that_nobody_can_change_travel_too():
+    request = a_creation("orders", partitions=4)
+    fixed = replace(request.requested_state, configs=MappingProxyType({"a": "1"}))
+
+    with judging(a_policy("good:Everything"), a_policy("good:Cap")) as judge:
+        judgement = judge.judge(
+            replace(request, requested_state=fixed),
+            broker_configs=MappingProxyType({"node.id": "1"}),
+        )
+
+    assert outcomes([judgement]) == [{"Everything": "denied", "Cap": "passed"}]
 
 
 def test_long_lists_of_requests_are_judged_in_order():
