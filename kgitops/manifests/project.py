@@ -94,6 +94,18 @@ class ProjectFile:
             raise UsageError(f"the project {self.name} has no cluster {name!r}; {advice}")
         return _cluster(name, self._written, env, offline=offline)
 
+    @property
+    def strictest_levels(self) -> Mapping[str, Level]:
+        """The strictest level that each policy is given on any cluster of the project."""
+        strictest: dict[str, Level] = {}
+        for cluster in clusters_of(self._written.content).values():
+            levels = cluster.get("policyLevels") if isinstance(cluster, dict) else None
+            for policy, written in levels.items() if isinstance(levels, dict) else ():
+                # What a placeholder stands for is not known here: it may be hard.
+                level = Level(written) if written in tuple(Level) else Level.HARD
+                strictest[policy] = max(level, strictest.get(policy, Level.OFF), key=Level.rank)
+        return strictest
+
 
 def load_project(path: Path, *, env: Mapping[str, str]) -> ProjectFile:
     """The project file at ``path``, which may also be the folder that holds it.

@@ -26,10 +26,13 @@ class Level(StrEnum):
         """Whether a violation stops the run: soft may be waived, hard may not."""
         return self in (Level.SOFT, Level.HARD)
 
+    def rank(self) -> int:
+        """How much it binds, beside the other levels."""
+        return tuple(Level).index(self)
+
     def weaker_than(self, other: "Level") -> bool:
         """Whether this level binds less."""
-        order = tuple(Level)
-        return order.index(self) < order.index(other)
+        return self.rank() < other.rank()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

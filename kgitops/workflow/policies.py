@@ -109,6 +109,11 @@ def _at_their_levels(read: ReadPolicies, workspace: Workspace) -> tuple[Policy, 
                     advice=f"did you mean {near}?" if near else f"its policies are {known}",
                 )
             )
+    if workspace.file and workspace.target_name not in workspace.file.cluster_names:
+        # A URL may name the very cluster that the project is strict on.
+        for name, level in workspace.file.strictest_levels.items():
+            if name in policies and policies[name].level.weaker_than(level):
+                policies[name] = replace(policies[name], level=level)
     return tuple(policies[name] for name in sorted(policies))
 
 

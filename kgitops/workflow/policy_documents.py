@@ -36,6 +36,7 @@ class ReadPolicies:
             self._seen.add(manifest.document.source)
             match manifest.declares:
                 case PolicyDocument() as declared:
+                    self.findings += _shows_secrets(manifest)
                     self.policies.append(cel_policy(declared, manifest.document))
                 case WaiverDocument() as declared:
                     self.waivers.append((waiver(declared, manifest.document), manifest))
@@ -46,6 +47,18 @@ class ReadPolicies:
             for manifest in loaded.other_clusters
             if isinstance(manifest.declares, PolicyDocument)
         }
+
+
+def _shows_secrets(manifest: Manifest) -> Iterator[Finding]:
+    """What a policy says is printed, and its expressions are explained: no place for a secret."""
+    document = manifest.document
+    if "${env:" in document.file.text[document.start : document.end]:
+        yield Finding(
+            source=document.at("spec"),
+            problem=f"the policy {manifest.declares.metadata.name} takes a value from the "
+            "environment, where secrets are, and reports show what policies say",
+            advice="write the value, or ${var:NAME} of the cluster's variables",
+        )
 
 
 def more_documents(

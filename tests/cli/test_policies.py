@@ -208,6 +208,33 @@ def test_levels_are_those_of_the_chosen_cluster(project: Project, kgitops: Kgito
     assert kgitops("plan", project.folder, "-c", "prod").code == 3
 
 
+def test_a_url_is_judged_at_the_strictest_level_of_any_cluster(
+    project: Project, kgitops: Kgitops
+) -> None:
+    """A URL may name the very cluster that the project is strict on: it is no way around that."""
+    project.write(TWO)
+    write_policies(project, policy(level="advisory"))
+    clusters = {
+        name: {"url": "embedded:", "brokers": 3, "policyLevels": {"replicas": level}}
+        for name, level in {"dev": "off", "prod": "hard"}.items()
+    }
+    project.write_file(clusters=clusters, policies=["policies"])
+    assert kgitops("plan", project.folder, "-c", "dev").code == 0
+    assert kgitops("plan", project.folder, "-c", "embedded:").code == 3
+
+
+def test_a_policy_takes_nothing_from_the_environment(
+    project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "hunter2")
+    project.write(THREE)
+    write_policies(project, policy("leaky", expression="requested.name != '${env:TOKEN}'"))
+    ran = kgitops("plan", project.folder)
+    assert ran.code == 1
+    assert "the policy leaky takes a value from the environment" in ran.err
+    assert "hunter2" not in ran.out + ran.err
+
+
 def test_placeholders_of_a_policy_are_the_clusters_variables(
     project: Project, kgitops: Kgitops
 ) -> None:
