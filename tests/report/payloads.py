@@ -216,6 +216,12 @@ _COMMANDS = [
     for name in sorted(REGISTERED)
     for form in ("::{}::x", "  ::{} name=x,file=a.py::x", "x\n::{}::x", "##[{}]x", "\t::{}::")
 ]
+_PROPERTIES = [
+    f"{before}{separator}{name}=1"
+    for before in ("a", "a.yaml::", "%3A%3A")
+    for separator in (",", "%2C", " ", ";", "\n")
+    for name in ("pwned", "line", "title")
+]
 _PLACED = [
     form.format(text)
     for text in (*_MARKDOWN[:30], "@a/b", "http://a.example/(x)", "<!-- x -->", "<b>x</b>")
@@ -317,7 +323,7 @@ FAMILIES = {
         "terminal": [*_TERMINAL, *_SEQUENCES],
         "lines": [*_LINES, *_LIES],
         "hiding": [*_HIDING, *_UNSEEN],
-        "services": [*_SERVICES, *_COMMANDS],
+        "services": [*_SERVICES, *_COMMANDS, *_PROPERTIES],
         "markdown": [*_MARKDOWN, *_PLACED],
         "html": [*_HTML, *_HANDLERS],
         "entities": _ENTITIES,

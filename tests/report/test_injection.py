@@ -106,6 +106,7 @@ def _check_annotations(text: str) -> None:
         assert set(command.properties) <= {"file", "line", "endLine", "col", "title"}
         for value in (command.message, *command.properties.values()):
             assert_visible(value)
+            assert "\n" not in value
     for line in text.split("\n"):
         if not line.startswith(("::error ", "::warning ", "::notice ")):
             assert_harmless(line)
