@@ -53,7 +53,13 @@ def test_the_raw_value_is_never_replaced(path: str, value: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "noun", "shown"),
-    [(1, "topic", "1 topic"), (0, "byte", "0 bytes"), (1200, "acl", "1,200 acls")],
+    [
+        (1, "topic", "1 topic"),
+        (0, "byte", "0 bytes"),
+        (1200, "acl", "1,200 acls"),
+        (2, "policy", "2 policies"),
+        (71, "day", "71 days"),
+    ],
 )
 def test_nouns_are_counted(count: int, noun: str, shown: str) -> None:
     assert counted(count, noun) == shown
