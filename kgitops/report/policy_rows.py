@@ -7,6 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 from kgitops.model.source import Source
+from kgitops.plan.broker_validation import BROKER_POLICY
 from kgitops.plan.plan import Change, LoadedPolicy, Plan, PolicyResult, WaiverUse
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.policy.judgement import Outcome
@@ -193,6 +194,8 @@ def remedy(group: Group) -> str:
     """What to do about a policy's violations; empty where it only failed, and says that itself."""
     if all(row.result.fingerprint is None for row in group.rows):
         return ""
+    if group.policy == BROKER_POLICY.name:
+        return f"what to do: {group.remediation.rstrip('.')}"
     do = f"{group.remediation.rstrip('.')}; " if group.remediation else ""
     waive = ", or have it waived" if group.level is Level.SOFT else ""
     return f"what to do: {do}see kgitops policy explain {group.policy}{waive}"

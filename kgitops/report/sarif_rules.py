@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from kgitops.model.registry import Json
+from kgitops.plan.broker_validation import BROKER_POLICY
 from kgitops.plan.plan import LoadedPolicy, Plan
 from kgitops.plan.risks import Level as RiskLevel
 from kgitops.plan.risks import Risk
@@ -133,7 +134,10 @@ def shown(text: str) -> str:
 def _of_policy(policy: LoadedPolicy) -> dict[str, Json]:
     description = policy.description or f"The {policy.level} policy {policy.name}."
     todo = f"{policy.remediation.rstrip('. ')}; " if policy.remediation else ""
-    todo = f"{todo}see kgitops policy explain {policy.name}"
+    if policy.name == BROKER_POLICY.name:
+        todo = policy.remediation
+    else:
+        todo = f"{todo}see kgitops policy explain {policy.name}"
     why, what = (code_span(shortened(text, LONGEST)) for text in (description, todo))
     return _rule(
         policy.name,

@@ -15,6 +15,7 @@ from kgitops.manifests.problems import suggestion
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity, Source
+from kgitops.plan.broker_validation import BROKER_POLICY
 from kgitops.policy.judging import Judging
 from kgitops.policy.opening import open_judging
 from kgitops.policy.rules import Bundle, Policy, Waiver
@@ -93,6 +94,8 @@ def _at_their_levels(read: ReadPolicies, workspace: Workspace) -> tuple[Policy, 
     python = workspace.file.python_policies if workspace.file else ()
     policies: dict[str, Policy] = {}
     for policy in (*read.policies, *map(described, python)):
+        if policy.name == BROKER_POLICY.name:
+            read.findings.append(_reserved(policy))
         first = policies.setdefault(policy.name, policy)
         if first is not policy:
             read.findings.append(_twice(f"policy {policy.name}", policy.source, first.source))
@@ -148,6 +151,14 @@ def _that_hold(
             )
     return tuple(sorted(holding, key=lambda item: item.name)), tuple(
         sorted(warnings, key=lambda finding: finding.sort_key)
+    )
+
+
+def _reserved(policy: Policy) -> Finding:
+    return Finding(
+        source=policy.source,
+        problem=f"reports name the brokers' own policies {policy.name}, so no other may be",
+        advice="choose another name",
     )
 
 

@@ -319,7 +319,7 @@ def a_policy_that_was_removed_after_the_plan(project: Project, kgitops: Kgitops)
     return apply_saved(project)
 
 
-@case(3, "all.yaml:10:26: the hard policy replicas denies topic/orders: replication factor 3")
+@case(3, "the hard policy replicas denies topic/orders: this must be true: requested.repl")
 def a_policy_that_was_changed_after_the_plan(project: Project, kgitops: Kgitops) -> Words:
     project.write(THREE)
     advisory = policy(level="advisory", expression="requested.replicationFactor == 2")

@@ -248,6 +248,15 @@ def test_placeholders_of_a_policy_are_the_clusters_variables(
 # What is wrong with them
 
 
+def test_the_name_of_the_brokers_own_policies_is_taken(project: Project, kgitops: Kgitops) -> None:
+    project.write(THREE)
+    write_policies(project, policy("broker"))
+    ran = kgitops("plan", project.folder)
+    assert ran.code == 1
+    assert "policies/all.yaml:6:13: " in ran.err
+    assert "reports name the brokers' own policies broker, so no other may be; choose" in ran.err
+
+
 @pytest.mark.parametrize(
     ("documents", "spec", "says"),
     [

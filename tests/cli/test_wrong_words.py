@@ -15,7 +15,7 @@ MISTAKES = {
     # Commands and options.
     "": "Usage: kgitops",
     "paln": "no such command 'paln'; did you mean plan?",
-    "aply payments": "no such command 'aply'; did you mean apply?",
+    "aply payments": "no such command 'aply'; did you mean apply",
     "plan ''": "an argument is empty",
     "terraform": "no such command 'terraform'; see kgitops --help",
     "--verison": "no such option: --verison; did you mean --version?",

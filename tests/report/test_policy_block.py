@@ -28,6 +28,7 @@ from report.plans import (
 )
 
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.broker_validation import BROKER_POLICY
 from kgitops.plan.plan import Plan, WaiverUse
 from kgitops.policy.judgement import Outcome
 from kgitops.report.policy_rows import Standing, counts, groups, tally, waiver_sentence
@@ -259,3 +260,13 @@ def test_any_comment_holds_its_policies_in_one_fence(plan: Plan) -> None:
     assert ("#### Policy" in comment) == bool(groups(plan))
     if groups(plan):
         assert sum(" passed" in token.content for token in fences) >= 1
+
+
+def test_what_a_brokers_own_policy_denies_is_not_explained_by_us() -> None:
+    """Nothing is known of it but its words: `policy explain` would find no such policy."""
+    change = denied(create_topic("orders"), POLICIES[0].name, "no")
+    said = replace(change.policies[-1], policy=BROKER_POLICY.name, level=BROKER_POLICY.level)
+    change = replace(change, policies=(said,))
+    text = render_text(replace(make_plan(change), policies_loaded=(BROKER_POLICY,)))
+    assert "what to do: Change the document so that the brokers' own policy accepts it\n" in text
+    assert "explain" not in text
