@@ -5,17 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgitops.policy.cel.functions import FUNCTIONS
-from kgitops.policy.cel.records import (
-    BROKER_CHANGE,
-    CLUSTER,
-    PRINCIPAL,
-    QUOTA_CHANGE,
-    RECORDS,
-    REQUEST,
-    TOPIC_CHANGE,
-    Field,
-    Record,
-)
+from kgitops.policy.cel.records.brokers import BROKER_CHANGE
+from kgitops.policy.cel.records.cluster import CLUSTER
+from kgitops.policy.cel.records.quotas import QUOTA_CHANGE
+from kgitops.policy.cel.records.record import Field, Record
+from kgitops.policy.cel.records.requests import PRINCIPAL, REQUEST
+from kgitops.policy.cel.records.topics import RECORDS, TOPIC_CHANGE
 from kgitops.policy.cel.variables import ROOTS, SHAPES
 
 PAGE = Path("docs/policies-cel.md")

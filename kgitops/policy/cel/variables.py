@@ -7,26 +7,19 @@ from types import MappingProxyType
 from typing import Any, assert_never
 
 from kgitops.policy.asked import Asked
-from kgitops.policy.cel.records import (
-    ACL,
+from kgitops.policy.cel.records.acls import ACL
+from kgitops.policy.cel.records.brokers import (
     BROKER_CHANGE,
-    CLUSTER,
     CURRENT_BROKER,
-    CURRENT_QUOTA,
-    CURRENT_TOPIC,
-    PRINCIPAL,
-    QUOTA_CHANGE,
-    RECORDS,
-    REQUEST,
     REQUESTED_BROKER,
-    REQUESTED_QUOTA,
-    REQUESTED_TOPIC,
-    TOPIC_CHANGE,
     BrokerConfigs,
-    Quota,
-    Record,
-    Sides,
 )
+from kgitops.policy.cel.records.changes import Sides
+from kgitops.policy.cel.records.cluster import CLUSTER
+from kgitops.policy.cel.records.quotas import CURRENT_QUOTA, QUOTA_CHANGE, REQUESTED_QUOTA, Quota
+from kgitops.policy.cel.records.record import Record
+from kgitops.policy.cel.records.requests import PRINCIPAL, REQUEST
+from kgitops.policy.cel.records.topics import CURRENT_TOPIC, RECORDS, REQUESTED_TOPIC, TOPIC_CHANGE
 from kgitops.policy.cel.types import ANY, NULL, Type
 from kgitops.policy.cluster_state import ClusterState
 from kgitops.policy.requests import (
