@@ -201,6 +201,13 @@ def remedy(group: Group) -> str:
     return f"what to do: {do}see kgitops policy explain {group.policy}{waive}"
 
 
+def with_advice(said: str, group: Group, row: Row, today: date | None) -> str:
+    """``said`` of a row, then the waiver that it passes by, or else what to do about it."""
+    waiver = row.result.waiver
+    what = f"waived {waiver_sentence(waiver, today)}" if waiver else remedy(group)
+    return "; ".join(filter(None, (said, what)))
+
+
 def standings(found: Iterable[Group]) -> str:
     """``2 denied, 1 waived`` for a heading."""
     total: Counter[Standing] = Counter()

@@ -23,9 +23,8 @@ from kgitops.report.policy_rows import (
     Standing,
     groups,
     headline,
-    remedy,
     today_of,
-    waiver_sentence,
+    with_advice,
 )
 from kgitops.report.safe_text import guarded_line, terminal_text
 from kgitops.report.statements import (
@@ -153,14 +152,11 @@ def _of_policies(
 
 
 def _of_row(group: Group, row: Row, today: date | None) -> _Annotation:
-    waiver = row.result.waiver
-    what = f"waived {waiver_sentence(waiver, today)}" if waiver else remedy(group)
+    said = f"{object_name(row.change.address)}: {row.message}"
     return _Annotation(
         level=_LEVELS[group.standing],
         title=headline(group),
-        message="; ".join(
-            filter(None, (f"{object_name(row.change.address)}: {row.message}", what))
-        ),
+        message=with_advice(said, group, row, today),
         source=row.place,
     )
 

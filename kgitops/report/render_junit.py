@@ -4,32 +4,22 @@ A case is an object that the policy has something to say about. Those that it ac
 case together: a plan of 10,000 changes under 20 policies would be 200,000 cases of no news.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
-from io import BytesIO
 
-from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
+from junitparser import Failure, Skipped, TestCase
 
 from kgitops.model.source import Finding
 from kgitops.plan.plan import Drift, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.policy.judgement import Outcome
-from kgitops.report.policy_rows import (
-    Group,
-    Row,
-    Standing,
-    groups,
-    remedy,
-    today_of,
-    waiver_sentence,
-)
-from kgitops.report.safe_text import guarded_line, terminal_text
+from kgitops.report.junit_elements import JUnit
+from kgitops.report.policy_rows import Group, Row, Standing, groups, today_of, with_advice
 from kgitops.report.statements import drift_sentence, summary_sentence
 from kgitops.report.units import counted
-from kgitops.report.values import shortened
 
-_LONGEST = 1_000
 _OWN = "kgitops"
+_JUNIT = JUnit(name=_OWN, longest=1_000)
 
 
 def render_junit(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
@@ -42,24 +32,8 @@ def render_junit(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     for name in dict.fromkeys([*loaded, *passed, *(group.policy for group in found)]):
         told = [group for group in found if group.policy == name]
         cases = _cases(name, told, passed.get(name, 0), today)
-        suites.setdefault(_safe(name), []).extend(cases)
-    return _text(suites)
-
-
-def _text(suites: Mapping[str, list[TestCase]]) -> str:
-    root = JUnitXml(name=_OWN)
-    for name, cases in suites.items():
-        suite = TestSuite(name=name)
-        suite.add_testcases(cases)
-        root.add_testsuite(suite)
-    # Set by hand: a count of skipped tests on the root is more than Jenkins's schema allows.
-    root.tests = sum(suite.tests for suite in root)
-    root.failures = sum(suite.failures for suite in root)
-    root.errors = sum(suite.errors for suite in root)
-    written = BytesIO()
-    root.write(written, pretty=True)
-    # As references, so that it stays what it says it is in whatever encoding it is printed.
-    return written.getvalue().decode().encode("ascii", "xmlcharrefreplace").decode()
+        suites.setdefault(_JUNIT.safe(name), []).extend(cases)
+    return _JUNIT.text(suites.items())
 
 
 def _passed(plan: Plan) -> dict[str, int]:
@@ -82,9 +56,9 @@ def _cases(
     for address, violations in by_address.items():
         yield _of_object(policy, address, violations, today)
     # Always there under one name, so that a reporter which compares runs finds it again.
-    case = _case("other changes", policy)
+    case = _JUNIT.case("other changes", policy)
     if not passed and not told:
-        case.result = [Skipped("no change is any of its business")]
+        case.result = [_JUNIT.skipped("no change is any of its business")]
     case.system_out = f"{counted(passed, 'change')} accepted"
     yield case
 
@@ -93,37 +67,35 @@ def _of_object(
     policy: str, address: str, violations: Sequence[tuple[Group, Row]], today: date | None
 ) -> TestCase:
     """One case however many violations there are: the groups come worst first."""
-    case = _case(address, policy)
+    case = _JUNIT.case(address, policy)
     worst, first = violations[0]
     lines = [_line(group, row, today) for group, row in violations]
     more = f" (and {len(lines) - 1:,} more)" if len(lines) > 1 else ""
     if worst.standing is Standing.DENIED:
-        case.result = [_failure(f"{first.message}{more}", str(worst.level), lines)]
+        case.result = [_JUNIT.failure(f"{first.message}{more}", str(worst.level), lines)]
     else:
-        case.result = [Skipped(_safe(f"{lines[0]}{more}"))]
+        case.result = [_JUNIT.skipped(f"{lines[0]}{more}")]
     return case
 
 
 def _line(group: Group, row: Row, today: date | None) -> str:
     place = f"{row.place}: " if row.place else ""
-    waiver = row.result.waiver
-    what = f"waived {waiver_sentence(waiver, today)}" if waiver else remedy(group)
     said = f"{group.standing} ({group.level}): {place}{row.message}"
-    return _safe("; ".join(filter(None, (said, what))))
+    return _JUNIT.safe(with_advice(said, group, row, today))
 
 
 def _own_cases(plan: Plan) -> Iterator[TestCase]:
-    plan_case = _case("plan", _OWN)
-    plan_case.system_out = _safe(summary_sentence(plan))
+    plan_case = _JUNIT.case("plan", _OWN)
+    plan_case.system_out = _JUNIT.safe(summary_sentence(plan))
     yield plan_case
     for finding in plan.findings:
-        yield _of_finding(finding, _failure(finding.problem, "finding", [str(finding)]))
+        yield _of_finding(finding, _JUNIT.failure(finding.problem, "finding", [str(finding)]))
     for warning in plan.warnings:
-        yield _of_finding(warning, Skipped(_safe(str(warning))))
+        yield _of_finding(warning, _JUNIT.skipped(str(warning)))
     for reason in plan.refusals:
-        case = _case(reason.sentence, f"{_OWN}.refusal")
+        case = _JUNIT.case(reason.sentence, f"{_OWN}.refusal")
         case.result = [
-            _failure(reason.sentence, f"exit {int(reason.exit)}", [reason.sentence]),
+            _JUNIT.failure(reason.sentence, f"exit {int(reason.exit)}", [reason.sentence]),
         ]
         yield case
     yield from _drifted(plan)
@@ -135,29 +107,14 @@ def _drifted(plan: Plan) -> Iterator[TestCase]:
         found.setdefault(drift.address, []).append(drift)
     for address, drifts in found.items():
         more = f" (and {len(drifts) - 1:,} more)" if len(drifts) > 1 else ""
-        case = _case(address, f"{_OWN}.drift")
-        case.result = [Skipped(_safe(f"{drift_sentence(drifts[0], full=False)}{more}"))]
+        case = _JUNIT.case(address, f"{_OWN}.drift")
+        case.result = [_JUNIT.skipped(f"{drift_sentence(drifts[0], full=False)}{more}")]
         yield case
 
 
 def _of_finding(finding: Finding, result: Failure | Skipped) -> TestCase:
     # By file and words, without the line: a reporter that compares runs finds it again.
     name = f"{finding.source.file}: {finding.problem}" if finding.source else finding.problem
-    case = _case(name, f"{_OWN}.{finding.severity}")
+    case = _JUNIT.case(name, f"{_OWN}.{finding.severity}")
     case.result = [result]
     return case
-
-
-def _failure(message: str, type_: str, lines: Sequence[str]) -> Failure:
-    failure = Failure(_safe(message), type_)
-    failure.text = "\n".join(map(_safe, lines))
-    return failure
-
-
-def _case(name: str, classname: str) -> TestCase:
-    return TestCase(name=_safe(name), classname=_safe(classname), time=0)
-
-
-def _safe(text: str) -> str:
-    """Without anything that acts or hides; what XML can't hold is an escape in words."""
-    return guarded_line(shortened(terminal_text(text), _LONGEST)) or "(empty)"
