@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from approval.policies import (
+from approval.recording import (
     Rule,
     a_waiver,
     bundle_of,

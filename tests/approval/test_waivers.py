@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
-from approval.policies import (
+from approval.recording import (
     TODAY,
     Rule,
     a_waiver,

@@ -18,6 +18,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Broker
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
+from kgitops.policy.rules import Bundle
 
 GIVE_UP_S = 60
 
@@ -52,8 +53,10 @@ def paused(
     brokers: int | Sequence[Broker] | None = None,
     configs: Mapping[str, str] | None = None,
     base: Path,
+    policies: Bundle | None = None,
 ) -> Cluster:
-    return PausedCluster(connect(url, brokers=brokers, configs=configs, base=base))
+    cluster = connect(url, brokers=brokers, configs=configs, base=base, policies=policies)
+    return PausedCluster(cluster)
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ EXAMPLES: Mapping[str, tuple[Mapping[str, str], PolicyRequest]] = {
     "RecordDeletionLimit": ({"max": "100000"}, delete_records("orders", {0: 90_000, 1: 20_000})),
     "MassDeleteGuard": ({"max": "10"}, delete_topic("orders")),
     "DeleteOnlyIfUnused": (
-        {"register": str(ROOT / "tests/policies/in-use.txt")},
+        {"register": str(ROOT / "tests/pack/in-use.txt")},
         delete_topic("orders"),
     ),
     "NoWildcardPrincipals": ({}, create_acl(acl("User:*"))),

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from policy.cel.policies import alteration, creation, deletion, judged, read, state, topic
+from policy.cel.writing import alteration, creation, deletion, judged, read, state, topic
 
 from kgitops.model import requests as wire
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType

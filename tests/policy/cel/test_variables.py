@@ -1,7 +1,7 @@
 """The variables of every kind of request are what the documented types say."""
 
 import pytest
-from policy.cel.policies import alteration, creation, deletion, judged, one, said, state, topic
+from policy.cel.writing import alteration, creation, deletion, judged, one, said, state, topic
 
 from kgitops.model import requests as wire
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType

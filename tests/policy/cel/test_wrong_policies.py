@@ -1,7 +1,7 @@
 """Policies that can't be meant: each is one sentence at its place, and nothing is raised."""
 
 import pytest
-from policy.cel.policies import document, findings, one, read
+from policy.cel.writing import document, findings, one, read
 
 from kgitops.model.errors import FindingsError
 

@@ -18,7 +18,7 @@ LEAST = 90.0
 def report() -> Iterator[PolicyTestReport]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        workspace = open_workspace(Selection(paths=[Path("tests/policies")], offline=True))
+        workspace = open_workspace(Selection(paths=[Path("tests/pack")], offline=True))
         yield run_policy_tests(workspace, Wishes(coverage=True, mutate=True, least_score=LEAST))
 
 

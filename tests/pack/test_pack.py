@@ -40,7 +40,7 @@ def test_the_yaml_tests_pass_and_catch_mistakes(
 ) -> None:
     """G17: every rule fires and stays silent, and nearly every mistake put into it is noticed."""
     monkeypatch.chdir(ROOT)
-    words = ["policy", "test", "tests/policies", "--coverage", "--mutate", "--format", "json"]
+    words = ["policy", "test", "tests/pack", "--coverage", "--mutate", "--format", "json"]
     code = main(words)
     report = json.loads(capsys.readouterr().out)
     assert code == 0, report

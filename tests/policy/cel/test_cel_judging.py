@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from policy.cel.policies import (
+from policy.cel.writing import (
     BROKERS,
     TOPICS,
     alteration,
