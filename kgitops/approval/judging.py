@@ -13,7 +13,8 @@ from kgitops.model.addresses import broker_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Change, Plan, PolicyResult, denials
+from kgitops.plan.plan import Change, Plan, denials
+from kgitops.plan.policies import PolicyResult
 from kgitops.policy.judging import Judging
 from kgitops.policy.rules import Bundle, Level
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from kgitops.approval.places import Places
 from kgitops.approval.rulings import Judged
-from kgitops.plan.plan import Change, LoadedPolicy, PolicyResult, WaiverUse
+from kgitops.plan.plan import Change
+from kgitops.plan.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.policy.judgement import Outcome, Ruling
 from kgitops.policy.rules import Bundle, Level, Waiver
 

@@ -1,4 +1,4 @@
-"""Bindings, quotas and owners as JSON and back: one shape in plans, journals and snapshots.
+"""Bindings, quotas, owners and places as JSON and back: one shape in plans, journals and snapshots.
 
 Readers take a path for their errors and raise :class:`ShapeError` for any other shape.
 """
@@ -6,10 +6,12 @@ Readers take a path for their errors and raise :class:`ShapeError` for any other
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.quotas import ENTITY_TYPES, ClientQuotaEntity, make_entity, quota_text
 from kgitops.model.registry import Json, Owner
+from kgitops.model.source import Source
 from kgitops.model.strict_json import (
     ShapeError,
     boolean,
     choice,
+    integer,
     mapping,
     members,
     text,
@@ -87,4 +89,27 @@ def read_owner(value: Json, path: str) -> Owner:
         adopted=boolean(given["adopted"], f"{path}.adopted"),
         spent=boolean(given["spent"], f"{path}.spent"),
         last_applied=mapping(given["last_applied"], f"{path}.last_applied"),
+    )
+
+
+def source_to_json(source: Source | None) -> dict[str, Json] | None:
+    """A place in a file."""
+    if source is None:
+        return None
+    return {"file": source.file, "line": source.line, "column": source.column}
+
+
+def read_source(value: Json, path: str) -> Source | None:
+    """What ``source_to_json`` wrote.
+
+    Raises:
+        ShapeError: it is of another shape.
+    """
+    if value is None:
+        return None
+    given = members(value, path, ("file", "line", "column"))
+    return Source(
+        file=text(given["file"], f"{path}.file"),
+        line=integer(given["line"], f"{path}.line"),
+        column=integer(given["column"], f"{path}.column"),
     )

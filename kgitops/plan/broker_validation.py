@@ -17,7 +17,8 @@ from kgitops.model.requests import (
 )
 from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.plan import Change, LoadedPolicy, Plan, PlannedRequest, PolicyResult
+from kgitops.plan.plan import Change, Plan, PlannedRequest
+from kgitops.plan.policies import LoadedPolicy, PolicyResult
 from kgitops.policy.judgement import Outcome, fingerprint
 from kgitops.policy.rules import Level
 

@@ -9,9 +9,8 @@ from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
+from kgitops.plan.policies import LoadedPolicy, PolicyResult, denial_sentence
 from kgitops.plan.risks import Level, Risk
-from kgitops.policy.judgement import Outcome
-from kgitops.policy.rules import Level as PolicyLevel
 
 
 class Action(StrEnum):
@@ -77,56 +76,6 @@ class PlannedRequest:
     undoes: str | None = None
     validated: Validation = Validation.CLIENT
     expects: Precondition
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedPolicy:
-    """A policy that judged the plan, at the level it has on the plan's cluster.
-
-    ``digest`` covers what it decides; the rest is what reports tell about it.
-    """
-
-    name: str
-    level: PolicyLevel
-    digest: str
-    description: str = ""
-    remediation: str = ""
-    source: Source | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaiverUse:
-    """The waiver that lifted a denial; ``expires`` is its last UTC day, as ``2026-12-31``."""
-
-    name: str
-    owner: str
-    reason: str
-    ticket: str
-    expires: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyResult:
-    """What a policy says of a change: one row where it passed, one for each violation otherwise.
-
-    ``request`` is the id of the judged request, ``field`` the part of the object that is wrong and
-    ``source`` where that is written; all three are None where the policy passed.
-    """
-
-    policy: str
-    level: PolicyLevel
-    outcome: Outcome
-    message: str = ""
-    request: str | None = None
-    field: str | None = None
-    source: Source | None = None
-    fingerprint: str | None = None
-    waiver: WaiverUse | None = None
-
-    @property
-    def stops(self) -> bool:
-        """Whether the plan may not be applied because of this."""
-        return self.outcome is Outcome.DENIED and self.level.denies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,28 +232,10 @@ def denials(changes: Iterable[Change], policies: Iterable[LoadedPolicy]) -> Iter
     for change in changes:
         for result in change.policies:
             if result.stops:
-                sentence = denial_sentence(change, result, remediations.get(result.policy, ""))
+                sentence = denial_sentence(
+                    change.address,
+                    result.source or change.source,
+                    result,
+                    remediations.get(result.policy, ""),
+                )
                 yield Reason(exit=ExitCode.DENIED, sentence=sentence)
-
-
-def denial_sentence(change: Change, result: PolicyResult, remediation: str = "") -> str:
-    """Where, which policy, what is wrong, and what to do next, on one line."""
-    place = result.source or change.source
-    why = _on_one_line(result.message)
-    denies = f"the {result.level} policy {result.policy} denies {change.address}"
-    if result.fingerprint is None:  # the policy failed, and its own words say all
-        said = why or f"{denies}; correct the policy"
-    else:
-        said = f"{denies}{f': {why}' if why else ''}; {_way_on(result, remediation)}"
-    return f"{place}: {said}" if place else said
-
-
-def _way_on(result: PolicyResult, remediation: str) -> str:
-    way = _on_one_line(remediation) or "change the document"
-    if result.level is PolicyLevel.SOFT:
-        return f"{way}, or waive it: `kgitops policy explain {result.policy}` shows how"
-    return way if remediation else f"{way}, or see `kgitops policy explain {result.policy}`"
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split()).rstrip(".")

@@ -1,15 +1,14 @@
 """A plan read from JSON: exactly what ``plan_to_json`` writes, or an error that names the place."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 
 from kgitops.model.canonical_json import plain_json
 from kgitops.model.capabilities import Validation
-from kgitops.model.object_json import read_owner
+from kgitops.model.object_json import read_owner, read_source
 from kgitops.model.registry import Json, Owner
 from kgitops.model.request_json import request_from_json
-from kgitops.model.source import Finding, Severity, Source
+from kgitops.model.source import Finding, Severity
 from kgitops.model.strict_json import (
     ShapeError,
     array,
@@ -33,18 +32,14 @@ from kgitops.plan.plan import (
     FieldChange,
     Kept,
     Kind,
-    LoadedPolicy,
     Plan,
     PlannedRequest,
-    PolicyResult,
     Precondition,
     Target,
-    WaiverUse,
 )
 from kgitops.plan.plan_json import KEYS
+from kgitops.plan.policies_json import read_loaded, read_result
 from kgitops.plan.risks import Risk, all_risks
-from kgitops.policy.judgement import Outcome
-from kgitops.policy.rules import Level
 
 _CHANGE_KEYS = (
     "address",
@@ -62,8 +57,6 @@ _CHANGE_KEYS = (
     "requests",
     "policies",
 )
-_PASSED_KEYS = ("policy", "level", "outcome", "message")
-_RESULT_KEYS = (*_PASSED_KEYS, "request", "field", "source", "fingerprint", "waiver")
 _REQUEST_KEYS = ("id", "api", "depends_on", "undoes", "body", "expects", "validated")
 
 
@@ -84,7 +77,7 @@ def plan_from_json(value: Json) -> Plan:
         desired=_desired(given["desired"]),
         base=_base(given["base"]),
         principal=text(given["principal"], "principal"),
-        policies_loaded=array(given["policies_loaded"], "policies_loaded", _loaded),
+        policies_loaded=array(given["policies_loaded"], "policies_loaded", read_loaded),
         changes=array(given["changes"], "changes", _change),
         access_losses=array(given["access_losses"], "access_losses", _access_loss),
         drift=array(given["drift"], "drift", _drift),
@@ -136,7 +129,7 @@ def _change(value: Json, path: str) -> Change:
         actions=actions,
         risks=risks,
         because=text(reason["because"], f"{path}.reason.because"),
-        source=_source(given["source"], f"{path}.source"),
+        source=read_source(given["source"], f"{path}.source"),
         before=_mapping_or_none(given["before"], f"{path}.before"),
         after=_mapping_or_none(given["after"], f"{path}.after"),
         fields=array(given["fields"], f"{path}.fields", _field),
@@ -145,7 +138,7 @@ def _change(value: Json, path: str) -> Change:
         owner_after=_owner(ownership["after"], f"{path}.ownership.after"),
         preconditions=array(given["preconditions"], f"{path}.preconditions", _precondition),
         requests=array(given["requests"], f"{path}.requests", _planned_request),
-        policies=array(given["policies"], f"{path}.policies", _result),
+        policies=array(given["policies"], f"{path}.policies", read_result),
     )
 
 
@@ -163,17 +156,6 @@ def _risk(value: Json, path: str) -> Risk:
 @cache
 def _risks() -> Mapping[str, Risk]:
     return {risk.code: risk for risk in all_risks()}
-
-
-def _source(value: Json, path: str) -> Source | None:
-    if value is None:
-        return None
-    given = members(value, path, ("file", "line", "column"))
-    return Source(
-        file=text(given["file"], f"{path}.file"),
-        line=integer(given["line"], f"{path}.line"),
-        column=integer(given["column"], f"{path}.column"),
-    )
 
 
 def _mapping_or_none(value: Json, path: str) -> Mapping[str, Json] | None:
@@ -225,48 +207,6 @@ def _planned_request(value: Json, path: str) -> PlannedRequest:
     )
 
 
-def _loaded(value: Json, path: str) -> LoadedPolicy:
-    keys = ("name", "level", "digest", "description", "remediation", "source")
-    given = members(value, path, keys)
-    return LoadedPolicy(
-        name=text(given["name"], f"{path}.name"),
-        level=choice(Level, given["level"], f"{path}.level"),
-        digest=text(given["digest"], f"{path}.digest"),
-        description=text(given["description"], f"{path}.description"),
-        remediation=text(given["remediation"], f"{path}.remediation"),
-        source=_source(given["source"], f"{path}.source"),
-    )
-
-
-def _result(value: Json, path: str) -> PolicyResult:
-    passed = isinstance(value, Mapping) and value.get("outcome") == Outcome.PASSED
-    given = members(value, path, _PASSED_KEYS if passed else _RESULT_KEYS)
-    result = PolicyResult(
-        policy=text(given["policy"], f"{path}.policy"),
-        level=choice(Level, given["level"], f"{path}.level"),
-        outcome=choice(Outcome, given["outcome"], f"{path}.outcome"),
-        message=text(given["message"], f"{path}.message"),
-    )
-    if passed:
-        return result
-    return replace(
-        result,
-        request=text_or_none(given["request"], f"{path}.request"),
-        field=text_or_none(given["field"], f"{path}.field"),
-        source=_source(given["source"], f"{path}.source"),
-        fingerprint=text_or_none(given["fingerprint"], f"{path}.fingerprint"),
-        waiver=_waiver(given["waiver"], f"{path}.waiver"),
-    )
-
-
-def _waiver(value: Json, path: str) -> WaiverUse | None:
-    if value is None:
-        return None
-    keys = ("name", "owner", "reason", "ticket", "expires")
-    given = members(value, path, keys)
-    return WaiverUse(**{key: text(given[key], f"{path}.{key}") for key in keys})
-
-
 def _access_loss(value: Json, path: str) -> AccessLoss:
     given = members(value, path, ("principal", "operation", "resource", "requester"))
     return AccessLoss(
@@ -301,7 +241,7 @@ def _kept(value: Json, path: str) -> Kept:
 def _finding(value: Json, path: str) -> Finding:
     given = members(value, path, ("source", "problem", "advice", "severity"))
     return Finding(
-        source=_source(given["source"], f"{path}.source"),
+        source=read_source(given["source"], f"{path}.source"),
         problem=text(given["problem"], f"{path}.problem"),
         advice=text(given["advice"], f"{path}.advice"),
         severity=choice(Severity, given["severity"], f"{path}.severity"),

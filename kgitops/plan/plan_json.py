@@ -6,24 +6,14 @@ whoever reads a plan compares what it derives itself with what is written.
 
 from kgitops import __version__
 from kgitops.model.canonical_json import plain_json
-from kgitops.model.object_json import owner_to_json
+from kgitops.model.object_json import owner_to_json, source_to_json
 from kgitops.model.registry import Json, Owner
 from kgitops.model.request_json import request_to_json
 from kgitops.model.requests import api_name
-from kgitops.model.source import Finding, Source
+from kgitops.model.source import Finding
 from kgitops.model.verdict import reason_to_json, verdict_to_json
-from kgitops.plan.plan import (
-    Action,
-    Base,
-    Change,
-    LoadedPolicy,
-    Plan,
-    PlannedRequest,
-    PolicyResult,
-    Precondition,
-    WaiverUse,
-)
-from kgitops.policy.judgement import Outcome
+from kgitops.plan.plan import Action, Base, Change, Plan, PlannedRequest, Precondition
+from kgitops.plan.policies_json import loaded_to_json, result_to_json
 
 FORMAT_VERSION = "1.0"
 PLAN_KIND = "kgitops.plan"
@@ -73,7 +63,7 @@ def plan_to_json(plan: Plan) -> dict[str, Json]:
         },
         "base": {"digest": plan.base.digest, "registry": _registry_to_json(plan.base)},
         "principal": plan.principal,
-        "policies_loaded": [_loaded_to_json(policy) for policy in plan.policies_loaded],
+        "policies_loaded": [loaded_to_json(policy) for policy in plan.policies_loaded],
         "changes": [_change_to_json(change) for change in plan.changes],
         "access_losses": [
             {
@@ -121,7 +111,7 @@ def summary(plan: Plan) -> dict[str, int]:
 def finding_to_json(finding: Finding) -> dict[str, Json]:
     """A finding, as plans and reports show it."""
     return {
-        "source": _source_to_json(finding.source),
+        "source": source_to_json(finding.source),
         "problem": finding.problem,
         "advice": finding.advice,
         "severity": str(finding.severity),
@@ -145,7 +135,7 @@ def _change_to_json(change: Change) -> dict[str, Json]:
             "because": change.because,
         },
         "risks": [risk.code for risk in change.risks],
-        "source": _source_to_json(change.source),
+        "source": source_to_json(change.source),
         "before": plain_json(change.before),
         "after": plain_json(change.after),
         "fields": [
@@ -165,57 +155,8 @@ def _change_to_json(change: Change) -> dict[str, Json]:
         },
         "preconditions": [_precondition_to_json(item) for item in change.preconditions],
         "requests": [_planned_request_to_json(request) for request in change.requests],
-        "policies": [_result_to_json(result) for result in change.policies],
+        "policies": [result_to_json(result) for result in change.policies],
     }
-
-
-def _loaded_to_json(policy: LoadedPolicy) -> dict[str, Json]:
-    return {
-        "name": policy.name,
-        "level": str(policy.level),
-        "digest": policy.digest,
-        "description": policy.description,
-        "remediation": policy.remediation,
-        "source": _source_to_json(policy.source),
-    }
-
-
-def _result_to_json(result: PolicyResult) -> dict[str, Json]:
-    row: dict[str, Json] = {
-        "policy": result.policy,
-        "level": str(result.level),
-        "outcome": str(result.outcome),
-        "message": result.message,
-    }
-    # Nearly all rows are of policies that passed: they say no more than the contract asks for.
-    if result.outcome is Outcome.PASSED:
-        return row
-    return {
-        **row,
-        "request": result.request,
-        "field": result.field,
-        "source": _source_to_json(result.source),
-        "fingerprint": result.fingerprint,
-        "waiver": _waiver_to_json(result.waiver),
-    }
-
-
-def _waiver_to_json(waiver: WaiverUse | None) -> dict[str, Json] | None:
-    if waiver is None:
-        return None
-    return {
-        "name": waiver.name,
-        "owner": waiver.owner,
-        "reason": waiver.reason,
-        "ticket": waiver.ticket,
-        "expires": waiver.expires,
-    }
-
-
-def _source_to_json(source: Source | None) -> dict[str, Json] | None:
-    if source is None:
-        return None
-    return {"file": source.file, "line": source.line, "column": source.column}
 
 
 def _owner_to_json(owner: Owner | None) -> dict[str, Json] | None:

@@ -8,8 +8,9 @@ from enum import StrEnum
 
 from kgitops.model.source import Source
 from kgitops.plan.broker_validation import BROKER_POLICY
-from kgitops.plan.plan import Change, LoadedPolicy, Plan, PolicyResult, WaiverUse
+from kgitops.plan.plan import Change, Plan
 from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.policy.judgement import Outcome
 from kgitops.policy.rules import Level
 from kgitops.report.units import counted

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kgitops.model.source import Finding, Source
-from kgitops.plan.plan import Change, Plan, WaiverUse
+from kgitops.plan.plan import Change, Plan
+from kgitops.plan.policies import WaiverUse
 from kgitops.plan.risks import Level as RiskLevel
 from kgitops.policy.rules import Level
 from kgitops.report.object_names import object_name

@@ -5,7 +5,8 @@ from enum import StrEnum
 
 from kgitops.model.registry import Json
 from kgitops.plan.broker_validation import BROKER_POLICY
-from kgitops.plan.plan import LoadedPolicy, Plan
+from kgitops.plan.plan import Plan
+from kgitops.plan.policies import LoadedPolicy
 from kgitops.plan.risks import Level as RiskLevel
 from kgitops.plan.risks import Risk
 from kgitops.policy.rules import Level

@@ -35,15 +35,13 @@ from kgitops.plan.plan import (
     FieldChange,
     Kept,
     Kind,
-    LoadedPolicy,
     Plan,
     PlannedRequest,
-    PolicyResult,
     Precondition,
     Target,
-    WaiverUse,
 )
 from kgitops.plan.plan_file import SealedPlan, seal
+from kgitops.plan.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.plan.risks import Risk, all_risks
 from kgitops.policy.judgement import Outcome, fingerprint
 from kgitops.policy.rules import Level

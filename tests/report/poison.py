@@ -28,13 +28,12 @@ from kgitops.plan.plan import (
     FieldChange,
     Kept,
     Kind,
-    LoadedPolicy,
     Plan,
     PlannedRequest,
-    PolicyResult,
     Precondition,
     Target,
 )
+from kgitops.plan.policies import LoadedPolicy, PolicyResult
 from kgitops.policy.judgement import Outcome
 from kgitops.policy.rules import (
     CelPolicy,

@@ -29,7 +29,8 @@ from report.plans import (
 
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.broker_validation import BROKER_POLICY
-from kgitops.plan.plan import Plan, WaiverUse
+from kgitops.plan.plan import Plan
+from kgitops.plan.policies import WaiverUse
 from kgitops.policy.judgement import Outcome
 from kgitops.report.policy_rows import Standing, counts, groups, tally, waiver_sentence
 from kgitops.report.render_markdown import (

@@ -8,7 +8,8 @@ from datetime import date
 from kgitops.model.registry import Json
 from kgitops.model.request_json import request_to_json
 from kgitops.model.requests import api_name
-from kgitops.plan.plan import Action, Change, FieldChange, PlannedRequest, PolicyResult
+from kgitops.plan.plan import Action, Change, FieldChange, PlannedRequest
+from kgitops.plan.policies import PolicyResult
 from kgitops.plan.risks import Level, Risk
 from kgitops.policy.judgement import Outcome
 from kgitops.report.details import (

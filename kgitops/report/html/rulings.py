@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from kgitops.plan.plan import Change, LoadedPolicy, Plan
+from kgitops.plan.plan import Change, Plan
+from kgitops.plan.policies import LoadedPolicy
 from kgitops.report.html.limits import Limited, limited
 from kgitops.report.object_names import object_name
 from kgitops.report.policy_rows import (
