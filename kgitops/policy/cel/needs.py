@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kgitops.policy.cel.functions import GIVEN
-from kgitops.policy.cel.nodes import Call, Chain, Literal, Name, Node, Select, children
+from kgitops.policy.cel.nodes import Call, Chain, Literal, Name, Node, Select, children, walk
 from kgitops.policy.cel.variables import ROOTS, Wanted
 
 
@@ -31,6 +31,15 @@ def needs_of(node: Node) -> Needs:
         if not _is_whole(node, child):
             needs = needs.merged(needs_of(child))
     return needs.merged(Needs(_own_fields(node), _own_functions(node)))
+
+
+def reads_object(root: Node) -> bool:
+    """Whether an expression depends on which kind of request it is, or what is null there."""
+    return any(
+        (isinstance(node, Name) and node.name in ("requested", "current", "change"))
+        or (isinstance(node, Select) and node.field == "api")
+        for node in walk(root)
+    )
 
 
 def _is_whole(node: Node, child: Node) -> bool:

@@ -6,12 +6,8 @@ from collections.abc import Sequence
 
 from kgitops.model.errors import FindingsError
 from kgitops.policy.asked import Asked
-from kgitops.policy.cel.compiled import (
-    Compiled,
-    CompiledPolicy,
-    CompiledValidation,
-    compile_policy,
-)
+from kgitops.policy.cel.compiled import Compiled, CompiledPolicy, CompiledValidation
+from kgitops.policy.cel.compiler import compile_policy
 from kgitops.policy.cel.contexts import Contexts
 from kgitops.policy.cel.engine import EvaluationError, evaluate
 from kgitops.policy.cel.trying import try_out

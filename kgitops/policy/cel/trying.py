@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from kgitops.model.source import Finding
-from kgitops.policy.cel.checker import Problem
-from kgitops.policy.cel.compiled import Compiled, CompiledPolicy, policy_finding, reads_object
+from kgitops.policy.cel.check.problems import Problem
+from kgitops.policy.cel.compiled import Compiled, CompiledPolicy
+from kgitops.policy.cel.compiler import policy_finding
 from kgitops.policy.cel.contexts import Contexts
 from kgitops.policy.cel.engine import EvaluationError, evaluate
+from kgitops.policy.cel.needs import reads_object
 from kgitops.policy.cel.nodes import Name, walk
 from kgitops.policy.cel.samples import samples
 from kgitops.policy.cel.types import BOOL, STRING

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kgitops.policy.cel.checker import Problem
+from kgitops.policy.cel.check.problems import Problem
 from kgitops.policy.cel.engine import (
     CompileError,
     EvaluationError,

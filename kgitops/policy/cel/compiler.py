@@ -1,0 +1,173 @@
+"""Compiles a policy's expressions, and checks them as far as that goes without a request."""
+
+from collections.abc import Mapping, Sequence
+
+from kgitops.model.errors import FindingsError
+from kgitops.model.source import Finding, Source
+from kgitops.policy.cel.check.checker import Checker, wrong_result
+from kgitops.policy.cel.check.constants import constant_problems
+from kgitops.policy.cel.check.problems import Problem, everywhere
+from kgitops.policy.cel.check.wording import nearest
+from kgitops.policy.cel.compiled import Compiled, CompiledPolicy, CompiledValidation
+from kgitops.policy.cel.engine import CompileError, compile_expression
+from kgitops.policy.cel.expressions import (
+    Tree,
+    UnknownVariable,
+    name_problem,
+    program_text,
+    read_expression,
+    used_variables,
+)
+from kgitops.policy.cel.needs import needs_of
+from kgitops.policy.cel.nodes import Literal, Node, walk
+from kgitops.policy.cel.tokens import SyntaxProblem
+from kgitops.policy.cel.types import BOOL, STRING, Type
+from kgitops.policy.cel.variables import SHAPES, types_of
+from kgitops.policy.rules import CelPolicy, NamedExpression, Validation
+
+MAX_EXPRESSIONS = 100
+
+
+def compile_policy(policy: CelPolicy) -> CompiledPolicy:
+    """The programs of a policy.
+
+    Raises:
+        FindingsError: something can't be meant; every finding, at its place.
+    """
+    compiler = _Compiler(policy)
+    compiled = compiler.compile()
+    if compiler.findings or compiled is None:
+        raise FindingsError(compiler.findings)
+    return compiled
+
+
+class _Compiler:
+    def __init__(self, policy: CelPolicy) -> None:
+        self.findings: list[Finding] = []
+        self._policy = policy
+        self._apis = policy.match.requests or tuple(SHAPES)
+        self._variables: dict[str, Tree] = {}
+        self._broken: set[str] = set()
+        self._words: dict[str, None] = {}
+
+    def compile(self) -> CompiledPolicy | None:
+        policy = self._policy
+        count = len(policy.variables) + len(policy.match_conditions) + len(policy.validations)
+        if count > MAX_EXPRESSIONS:
+            self._add(
+                policy.source,
+                f"it has {count} expressions, more than {MAX_EXPRESSIONS}",
+                "split it",
+            )
+            return None
+        if not policy.validations:
+            self._add(policy.source, "it validates nothing", "add spec.validations")
+        self._names(policy.match_conditions, "matchConditions")
+        for variable in policy.variables:
+            self._variable(variable)
+        self._names(policy.variables, "variables")
+        conditions = [
+            self._expression(condition.expression, condition.source, BOOL)
+            for condition in policy.match_conditions
+        ]
+        validations = [self._validation(one) for one in policy.validations]
+        return CompiledPolicy(
+            apis=tuple(api for api in self._apis if api in SHAPES),
+            conditions=tuple(one for one in conditions if one is not None),
+            validations=tuple(one for one in validations if one is not None),
+            words=tuple(self._words),
+        )
+
+    def _names(self, named: Sequence[NamedExpression], where: str) -> None:
+        seen: set[str] = set()
+        for one in named:
+            if one.name in seen:
+                self._add(one.source, f"{where} has two of the name {one.name}", "rename one")
+            seen.add(one.name)
+
+    def _variable(self, variable: NamedExpression) -> None:
+        problem = name_problem(variable.name)
+        if problem is not None:
+            self._add(variable.source, problem, "write letters, digits and _")
+        tree = self._tree(variable.expression, variable.source)
+        if tree is None or self._types(tree, variable.source) is None:
+            self._broken.add(variable.name)
+        elif variable.name not in self._variables:
+            self._variables[variable.name] = tree
+
+    def _validation(self, one: Validation) -> CompiledValidation | None:
+        expression = self._expression(one.expression, one.source, BOOL)
+        message = None
+        if one.message_expression is not None:
+            place = one.message_source or one.source
+            message = self._expression(one.message_expression, place, STRING)
+        if expression is None:
+            return None
+        return CompiledValidation(expression, one.message, message, one.field)
+
+    def _expression(self, text: str, source: Source | None, wanted: Type) -> Compiled | None:
+        tree = self._tree(text, source)
+        checked = None if tree is None else self._types(tree, source, wanted)
+        if tree is None or checked is None:
+            return None
+        types, problems = checked
+        root, made = program_text(tree.root, types)
+        try:
+            program = compile_expression(made)
+        except CompileError as error:
+            self._add(source, f"the expression can't be compiled: {error}", "write it more simply")
+            return None
+        for node in walk(tree.root):
+            if isinstance(node, Literal) and node.kind == "string":
+                self._words[node.text.lstrip("rR").strip("'\"")] = None
+        return Compiled(text, source, wanted, tree.root, program, needs_of(root), problems)
+
+    def _tree(self, text: str, source: Source | None) -> Tree | None:
+        if used_variables(text) & self._broken:
+            return None  # the variable's own finding says it
+        try:
+            return read_expression(text, self._variables)
+        except SyntaxProblem as problem:
+            self._add(source, problem.problem, problem.advice)
+        except UnknownVariable as unknown:
+            later = any(one.name == unknown.name for one in self._policy.variables)
+            missing = f"the policy has no variable {unknown.name}"
+            if later:
+                self._add(source, f"{missing} before this line", "define it before its use")
+            elif self._variables:
+                self._add(source, missing, nearest(unknown.name, self._variables, "it has"))
+            else:
+                self._add(source, missing, "define it in spec.variables")
+        return None
+
+    def _types(
+        self, tree: Tree, source: Source | None, wanted: Type | None = None
+    ) -> tuple[list[Mapping[Node, Type]], Mapping[str, Sequence[Problem]]] | None:
+        """The types for each kind of request, and what is wrong for some; None if for all."""
+        before = len(self.findings)
+        for problem in constant_problems(tree.root):
+            self._add(source, problem.text, problem.advice)
+        types: list[Mapping[Node, Type]] = []
+        problems: dict[str, Sequence[Problem]] = {}
+        for api in self._apis:
+            checker = Checker(types_of(api))
+            given = checker.check(tree.root)
+            if wanted is not None and (wrong := wrong_result(given, wanted)) is not None:
+                checker.problems.append(Problem(tree.root, *wrong))
+            types.append(checker.types)
+            problems[api] = checker.problems
+        for problem in everywhere(problems):
+            self._add(source, problem.text, problem.advice)
+        return (types, problems) if len(self.findings) == before else None
+
+    def _add(self, source: Source | None, problem: str, advice: str) -> None:
+        finding = policy_finding(self._policy, source, problem, advice)
+        if finding not in self.findings:
+            self.findings.append(finding)
+
+
+def policy_finding(policy: CelPolicy, source: Source | None, problem: str, advice: str) -> Finding:
+    """A finding about a policy, at ``source`` or else where the policy stands."""
+    return Finding(
+        source=source or policy.source, problem=f"policy {policy.name}: {problem}", advice=advice
+    )
