@@ -1,0 +1,42 @@
+"""Builders for tests of policies: a state, a request and a verdict in five lines, no cluster.
+
+::
+
+    def test_orders_are_protected() -> None:
+        refused = violation(Protected(), delete_topic("orders"), cluster(topic("orders")))
+        assert refused is not None
+        assert "orders" in refused.message
+
+What a request leaves behind is computed as a cluster would: ``configs`` of an altered topic are
+its true configs afterwards, and a key that is set to None is removed (P201-25…27).
+"""
+
+from kgitops.policy.testing.acls import acl, create_acl, delete_acl
+from kgitops.policy.testing.assignments import Assignments as Assignments
+from kgitops.policy.testing.brokers import alter_broker
+from kgitops.policy.testing.clusters import cluster
+from kgitops.policy.testing.quotas import alter_client_quota, entity
+from kgitops.policy.testing.topics import (
+    alter_topic,
+    create_topic,
+    delete_records,
+    delete_topic,
+    topic,
+)
+from kgitops.policy.testing.violations import violation
+
+__all__ = [
+    "acl",
+    "alter_broker",
+    "alter_client_quota",
+    "alter_topic",
+    "cluster",
+    "create_acl",
+    "create_topic",
+    "delete_acl",
+    "delete_records",
+    "delete_topic",
+    "entity",
+    "topic",
+    "violation",
+]

@@ -1,0 +1,37 @@
+"""ACLs and the requests for them."""
+
+from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.policy.principal import ANONYMOUS, Principal
+from kgitops.policy.requests import CreateAclRequest, DeleteAclRequest
+
+
+def acl(
+    principal: str = "User:app",
+    operation: str = "Read",
+    name: str = "orders",
+    *,
+    resource: str = "topic",
+    pattern: str = "literal",
+    host: str = "*",
+    permission: str = "Allow",
+) -> AclBinding:
+    """``Allow User:app to Read the topic orders from anywhere``, but for what is given."""
+    return AclBinding(
+        resource_type=ResourceType(resource),
+        resource_name=name,
+        pattern_type=PatternType(pattern),
+        principal=principal,
+        host=host,
+        operation=Operation(operation),
+        permission_type=PermissionType(permission),
+    )
+
+
+def create_acl(binding: AclBinding, *, principal: str = str(ANONYMOUS)) -> CreateAclRequest:
+    """A binding is to be added; ``principal`` asks."""
+    return CreateAclRequest(principal=Principal.parse(principal), binding=binding)
+
+
+def delete_acl(binding: AclBinding, *, principal: str = str(ANONYMOUS)) -> DeleteAclRequest:
+    """A binding is to be removed; ``principal`` asks."""
+    return DeleteAclRequest(principal=Principal.parse(principal), binding=binding)

@@ -1,0 +1,31 @@
+"""Whom quotas are for, and the requests for them."""
+
+from collections.abc import Mapping
+
+from kgitops.model.quotas import ClientQuotaEntity, make_entity
+from kgitops.policy.principal import ANONYMOUS, Principal
+from kgitops.policy.requests import AlterClientQuotaRequest
+from kgitops.policy.states import RequestedQuotaState
+from kgitops.policy.world import after_quotas
+
+
+def entity(**names: str | None) -> ClientQuotaEntity:
+    """``entity(user="app", client_id=None)``: None is the default of that type."""
+    return make_entity({kind.replace("_", "-"): name for kind, name in names.items()})
+
+
+def alter_client_quota(
+    of: ClientQuotaEntity,
+    quotas: Mapping[str, float | None],
+    *,
+    before: Mapping[str, float] | None = None,
+    principal: str = str(ANONYMOUS),
+) -> AlterClientQuotaRequest:
+    """Quotas of an entity that had ``before``; None as a value removes the key."""
+    return AlterClientQuotaRequest(
+        entity=of,
+        principal=Principal.parse(principal),
+        requested_state=RequestedQuotaState(
+            quotas=after_quotas(before or {}, quotas), requested_quotas=dict(quotas)
+        ),
+    )

@@ -1,0 +1,119 @@
+"""Topics, and the requests for them and for their records."""
+
+from collections.abc import Mapping
+
+from kgitops.model.placement import place, reassign
+from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.policy.principal import ANONYMOUS, Principal
+from kgitops.policy.requests import (
+    AlterTopicRequest,
+    CreateTopicRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+)
+from kgitops.policy.testing.assignments import Assignments, assignment_of, brokers_for
+from kgitops.policy.testing.configs import overlaid
+from kgitops.policy.world import read_only
+
+
+def topic(
+    name: str,
+    partitions: int = 1,
+    replication_factor: int = 1,
+    *,
+    configs: Mapping[str, str] | None = None,
+    assignments: Assignments | None = None,
+    marked_for_deletion: bool = False,
+) -> TopicState:
+    """A topic that exists; with ``assignments`` the two counts follow from them."""
+    return TopicState(
+        name=name,
+        topic_id=None,
+        assignment=assignment_of(name, partitions, replication_factor, assignments),
+        configs=dict(configs or {}),
+        marked_for_deletion=marked_for_deletion,
+    )
+
+
+def create_topic(
+    name: str,
+    partitions: int = 1,
+    replication_factor: int = 1,
+    *,
+    configs: Mapping[str, str] | None = None,
+    assignments: Assignments | None = None,
+    principal: str = str(ANONYMOUS),
+) -> CreateTopicRequest:
+    """A topic is asked for; without ``assignments`` they count as generated (P201-23)."""
+    requested = RequestedTopicState(
+        name=name,
+        topic_id=None,
+        assignment=assignment_of(name, partitions, replication_factor, assignments),
+        configs=dict(configs or {}),
+        requested_configs=dict(configs or {}),
+        generated_replica_assignments=assignments is None,
+    )
+    return CreateTopicRequest(
+        topic=name, principal=Principal.parse(principal), requested_state=read_only(requested)
+    )
+
+
+def alter_topic(
+    before: TopicState,
+    *,
+    configs: Mapping[str, str | None] | None = None,
+    partitions: int | None = None,
+    replication_factor: int | None = None,
+    assignments: Assignments | None = None,
+    principal: str = str(ANONYMOUS),
+) -> AlterTopicRequest:
+    """A change of ``before``; None as the value of a config removes the key.
+
+    Raises:
+        PlacementError: fewer partitions or a replication factor that no topic can have.
+    """
+    requested = configs or {}
+    after = before.assignment
+    if replication_factor is not None:
+        after = reassign(
+            brokers_for(after, replication_factor), after, replication_factor=replication_factor
+        )
+    if partitions is not None:
+        factor = len(after[0])
+        grown = place(
+            brokers_for(after, factor),
+            partitions=partitions,
+            replication_factor=factor,
+            existing=after,
+            seed=before.name,
+        )
+        after = (*after, *grown)
+    generated = after != before.assignment
+    if assignments is not None:
+        after = assignment_of(before.name, 1, 1, assignments)
+    state = RequestedTopicState(
+        name=before.name,
+        topic_id=before.topic_id,
+        assignment=after,
+        configs=overlaid(before.configs, requested),
+        marked_for_deletion=before.marked_for_deletion,
+        requested_configs=dict(requested),
+        generated_replica_assignments=generated,
+    )
+    return AlterTopicRequest(
+        topic=before.name, principal=Principal.parse(principal), requested_state=read_only(state)
+    )
+
+
+def delete_topic(name: str, *, principal: str = str(ANONYMOUS)) -> DeleteTopicRequest:
+    """A topic is to be deleted."""
+    return DeleteTopicRequest(topic=name, principal=Principal.parse(principal))
+
+
+def delete_records(
+    name: str, offsets: Mapping[int, int], *, principal: str = str(ANONYMOUS)
+) -> DeleteRecordsRequest:
+    """Records are to be deleted; partition id to the first offset that is kept."""
+    return DeleteRecordsRequest(
+        topic=name, principal=Principal.parse(principal), deleted_message_offsets=dict(offsets)
+    )
