@@ -20,17 +20,18 @@ from kgitops.desired.state import (
     Scope,
     Tombstone,
 )
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.acls import AclBinding
 from kgitops.model.addresses import acl_address, quota_address, topic_address
 from kgitops.model.capabilities import Capabilities, Validation
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
+from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.source import Source
 from kgitops.model.topics import Assignment, TopicState
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.plan import Change, Plan
 from kgitops.plan.planner import make_plan
+from kgitops.policy import testing
 
 PROJECT = "payments"
 UID = "6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11"
@@ -87,25 +88,10 @@ def a_topic(
 
 
 def a_binding(
-    principal: str = "User:billing",
-    operation: str = "Read",
-    name: str = "orders",
-    *,
-    resource: str = "topic",
-    pattern: str = "literal",
-    host: str = "*",
-    permission: str = "Allow",
+    principal: str = "User:billing", operation: str = "Read", name: str = "orders", **more: str
 ) -> AclBinding:
     """``Allow User:billing to Read the topic orders from anywhere``, but for what is given."""
-    return AclBinding(
-        resource_type=ResourceType(resource),
-        resource_name=name,
-        pattern_type=PatternType(pattern),
-        principal=principal,
-        host=host,
-        operation=Operation(operation),
-        permission_type=PermissionType(permission),
-    )
+    return testing.acl(principal, operation, name, **more)
 
 
 def an_acl(
@@ -124,7 +110,7 @@ def an_acl(
 
 def an_entity(**names: str | None) -> ClientQuotaEntity:
     """``an_entity(user="billing", client_id=None)``: None is the default entity."""
-    return make_entity({kind.replace("_", "-"): name for kind, name in names.items()})
+    return testing.entity(**names)
 
 
 def a_quota(
