@@ -1,7 +1,7 @@
 """How many partitions topics have, alone and together."""
 
 from kgitops.model.topics import TopicState
-from kgitops.policies.ranges import partitions_text, require_range
+from kgitops.policies.ranges import partitions_text, require_range, wanted
 from kgitops.policies.topic_rule import TopicPolicy, TopicRule
 from kgitops.policy import (
     AlterTopicRequest,
@@ -27,16 +27,12 @@ class PartitionRange(TopicRule):
 
     def check(self, topic: TopicState, cluster_state: ClusterState) -> None:
         """Count the topic's partitions."""
-        if self.min is not None and topic.num_partitions < self.min:
-            wanted = f"at least {self.min}"
-        elif self.max is not None and topic.num_partitions > self.max:
-            wanted = f"at most {self.max}"
-        else:
-            return
-        raise PolicyViolation(
-            f"{topic.name} has {partitions_text(topic.num_partitions)}; {wanted} are allowed",
-            field="partitions",
-        )
+        allowed = wanted(topic.num_partitions, self.min, self.max)
+        if allowed:
+            raise PolicyViolation(
+                f"{topic.name} has {partitions_text(topic.num_partitions)}; {allowed} are allowed",
+                field="partitions",
+            )
 
 
 class PartitionBudget(TopicPolicy):

@@ -30,6 +30,17 @@ def require_range(least: float | None, most: float | None, example: str) -> None
     require_order(least, most)
 
 
+def wanted(
+    value: float, least: int | None, most: int | None, text: Callable[[int], str] = str
+) -> str | None:
+    """The end that a value is beyond: ``at least 3``, ``at most 48``; None within the range."""
+    if least is not None and value < least:
+        return f"at least {text(least)}"
+    if most is not None and value > most:
+        return f"at most {text(most)}"
+    return None
+
+
 def number_of(topic: TopicState, key: str, cluster_state: ClusterState) -> int:
     """The value that holds for a number among the topic's configs."""
     value = cluster_state.effective_config(topic, key)

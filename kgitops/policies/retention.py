@@ -1,7 +1,7 @@
 """How long topics keep records, and how much."""
 
 from kgitops.model.topics import TopicState
-from kgitops.policies.ranges import deletes, limit, partitions_text, require_range, shown
+from kgitops.policies.ranges import deletes, limit, partitions_text, require_range, shown, wanted
 from kgitops.policies.topic_rule import TopicRule
 from kgitops.policy import ClusterState, PolicyViolation
 from kgitops.policy.readers import whole
@@ -29,16 +29,13 @@ class RetentionRange(TopicRule):
         if not deletes(topic, cluster_state):
             return
         kept = limit(topic, "retention.ms", cluster_state)
-        if self.min is not None and kept < self.min:
-            wanted = f"at least {duration_text(self.min)}"
-        elif self.max is not None and kept > self.max:
-            wanted = f"at most {duration_text(self.max)}"
-        else:
-            return
-        raise PolicyViolation(
-            f"retention.ms of {topic.name} is {shown(kept, duration_text)}; {wanted} is allowed",
-            field="configs.retention.ms",
-        )
+        allowed = wanted(kept, self.min, self.max, duration_text)
+        if allowed:
+            raise PolicyViolation(
+                f"retention.ms of {topic.name} is {shown(kept, duration_text)}; {allowed} is "
+                "allowed",
+                field="configs.retention.ms",
+            )
 
 
 class TopicSizeCap(TopicRule):
