@@ -53,7 +53,8 @@ class ClusterSettings:
     ] = None
     """The brokers of an embedded cluster: how many, or a list of id and rack."""
     configs: dict[str, ConfigScalar] = field(default_factory=dict)
-    """The client's configs by librdkafka's names, secrets as ${env:NAME}; or of embedded brokers."""
+    """The client's configs by librdkafka's names, secrets as ${env:NAME}; or those of embedded
+    brokers."""
     variables: dict[str, ConfigScalar] = field(default_factory=dict)
     """What ${var:NAME} stands for in manifests."""
     policy_levels: dict[str, Level] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from kgitops.model.object_json import read_source, source_to_json
 from kgitops.model.registry import Json
@@ -27,14 +28,10 @@ def loaded_to_json(policy: LoadedPolicy) -> dict[str, Json]:
 
 
 def result_to_json(result: PolicyResult) -> dict[str, Json]:
-    """What a policy says of a change."""
-    row: dict[str, Json] = {
-        "policy": result.policy,
-        "level": str(result.level),
-        "outcome": str(result.outcome),
-        "message": result.message,
-    }
-    # Nearly all rows are of policies that passed: they say no more than the contract asks for.
+    """What a policy says of a change; callers only read it."""
+    row = _row(result.policy, result.level, result.outcome, result.message)
+    # Nearly all rows are of policies that passed: they say no more than the contract asks for,
+    # and are one object for all changes.
     if result.outcome is Outcome.PASSED:
         return row
     return {
@@ -44,6 +41,16 @@ def result_to_json(result: PolicyResult) -> dict[str, Json]:
         "source": source_to_json(result.source),
         "fingerprint": result.fingerprint,
         "waiver": _waiver_to_json(result.waiver),
+    }
+
+
+@lru_cache(maxsize=1024)
+def _row(policy: str, level: Level, outcome: Outcome, message: str) -> dict[str, Json]:
+    return {
+        "policy": policy,
+        "level": str(level),
+        "outcome": str(outcome),
+        "message": message,
     }
 
 
