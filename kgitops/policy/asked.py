@@ -12,7 +12,7 @@ from kgitops.policy import requests as asked
 from kgitops.policy.principal import Principal
 from kgitops.policy.requests import PolicyRequest
 from kgitops.policy.states import RequestedBrokerState, RequestedQuotaState
-from kgitops.policy.world import World, after_quotas, read_only
+from kgitops.policy.world import World, overlaid, read_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,18 +104,16 @@ def _metadata(
                 entity=request.entity,
                 principal=principal,
                 requested_state=RequestedQuotaState(
-                    quotas=MappingProxyType(after_quotas(before, request.quotas)),
+                    quotas=MappingProxyType(overlaid(before, request.quotas)),
                     requested_quotas=MappingProxyType(dict(request.quotas)),
                 ),
             )
         case wire.AlterBrokerRequest():
-            merged = {**broker_configs, **request.configs}
-            after = {key: value for key, value in merged.items() if value is not None}
             return asked.AlterBrokerRequest(
                 broker_id=request.broker,
                 principal=principal,
                 requested_state=RequestedBrokerState(
-                    configs=MappingProxyType(after),
+                    configs=MappingProxyType(overlaid(broker_configs, request.configs)),
                     requested_configs=MappingProxyType(dict(request.configs)),
                 ),
             )

@@ -63,7 +63,7 @@ class World:
             case DeleteAclRequest():
                 self.acls.discard(request.binding)
             case AlterClientQuotaRequest():
-                after = after_quotas(self.quotas.get(request.entity, {}), request.quotas)
+                after = overlaid(self.quotas.get(request.entity, {}), request.quotas)
                 if after:
                     self.quotas[request.entity] = after
                 else:
@@ -101,10 +101,8 @@ def as_current(requested: RequestedTopicState) -> TopicState:
     )
 
 
-def after_quotas(
-    before: Mapping[str, float], requested: Mapping[str, float | None]
-) -> dict[str, float]:
-    """Quotas overlaid by what is requested; None removes a key."""
+def overlaid(before: Mapping[str, V], requested: Mapping[str, V | None]) -> dict[str, V]:
+    """Configs or quotas overlaid by what is requested; None removes a key (P201-25, P201-27)."""
     merged = {**before, **requested}
     return {key: value for key, value in merged.items() if value is not None}
 

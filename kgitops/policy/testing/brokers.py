@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from kgitops.policy.principal import ANONYMOUS, Principal
 from kgitops.policy.requests import AlterBrokerRequest
 from kgitops.policy.states import RequestedBrokerState
-from kgitops.policy.testing.configs import overlaid
+from kgitops.policy.world import overlaid
 
 
 def alter_broker(

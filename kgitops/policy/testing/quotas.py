@@ -6,7 +6,7 @@ from kgitops.model.quotas import ClientQuotaEntity, make_entity
 from kgitops.policy.principal import ANONYMOUS, Principal
 from kgitops.policy.requests import AlterClientQuotaRequest
 from kgitops.policy.states import RequestedQuotaState
-from kgitops.policy.world import after_quotas
+from kgitops.policy.world import overlaid
 
 
 def entity(**names: str | None) -> ClientQuotaEntity:
@@ -26,6 +26,6 @@ def alter_client_quota(
         entity=of,
         principal=Principal.parse(principal),
         requested_state=RequestedQuotaState(
-            quotas=after_quotas(before or {}, quotas), requested_quotas=dict(quotas)
+            quotas=overlaid(before or {}, quotas), requested_quotas=dict(quotas)
         ),
     )

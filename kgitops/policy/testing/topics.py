@@ -12,8 +12,7 @@ from kgitops.policy.requests import (
     DeleteTopicRequest,
 )
 from kgitops.policy.testing.assignments import Assignments, assignment_of, brokers_for
-from kgitops.policy.testing.configs import overlaid
-from kgitops.policy.world import read_only
+from kgitops.policy.world import overlaid, read_only
 
 
 def topic(

@@ -28,7 +28,7 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
-from kgitops.policy.world import World
+from kgitops.policy.world import World, overlaid
 from kgitops.workflow.policy_tests.given import (
     TOPIC_ID,
     StepError,
@@ -109,12 +109,11 @@ def _alter(step: AlterTopicStep, world: World) -> Request:
     topic = _topic(step.name, world)
     kind, assignment, generated = _altered(step, topic, world)
     requested = _changed(step.configs or {})
-    merged = {**topic.configs, **requested}
     state = RequestedTopicState(
         name=topic.name,
         topic_id=topic.topic_id,
         assignment=assignment,
-        configs={key: value for key, value in merged.items() if value is not None},
+        configs=overlaid(topic.configs, requested),
         requested_configs=requested,
         generated_replica_assignments=generated,
     )
