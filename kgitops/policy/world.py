@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import overload
+from typing import TypeVar, overload
 
 from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import ClusterState
@@ -19,6 +19,8 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.topics import RequestedTopicState, TopicState
+
+V = TypeVar("V", str, float)
 
 
 class World:
