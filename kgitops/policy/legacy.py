@@ -148,12 +148,15 @@ class LegacyPolicyAdapter(BaseTopicPolicy, BrokerManagementPolicy):
     def validate_alter_topic(
         self,
         request: AlterTopicRequest,
-        cluster_state: ClusterState,  # noqa: ARG002
+        cluster_state: ClusterState,
     ) -> None:
         """Ask AlterConfigPolicy where configs are altered."""
-        requested = request.requested_state.requested_configs
-        if requested:
-            self._validate_configs("TOPIC", request.topic, requested)
+        state = request.requested_state
+        before = cluster_state.topic_state(request.topic)
+        # A call that replaces all configs by none names none, and yet Kafka asks (P201-29).
+        cleared = before is not None and state.configs != before.configs
+        if state.requested_configs or cleared:
+            self._validate_configs("TOPIC", request.topic, state.requested_configs)
 
     def validate_alter_broker(
         self, request: AlterBrokerRequest, cluster_state: ClusterState

@@ -142,6 +142,18 @@ def test_the_older_policies_are_asked_where_they_always_were():
     ]
 
 
+def test_configs_that_are_all_replaced_by_none_are_altered_too():
+    """P201-29, P201-91, P201-98: asked as Kafka asks, with an empty map."""
+    cluster = booted(alter_config_policy_class_name="AlterOnly")
+    connection = admin(cluster)
+    assert connection.create_topics([a_new_topic(retention_ms="5")])["orders"].ok
+    orders = ConfigResource(type="topic", name="orders")
+    assert connection.alter_configs({orders: {}})[orders].ok
+    (request,) = life("AlterOnly").asked
+    assert request.resource == Resource(type="TOPIC", name="orders")
+    assert request.configs == {}
+
+
 def test_the_older_policies_keep_their_life():
     """P201-101, P108-04, P108-05: made, configured with everything, closed: each once."""
     cluster = booted(create_topic_policy_class_name="Both", alter_config_policy_class_name="Both")
