@@ -4,13 +4,13 @@ import logging
 
 import pytest
 from cluster.clusters import a_grant, admin
-from cluster.policing import Recorder, logged, policed
+from cluster.policing import Recorder, denying, logged, policed
 
 from kgitops.cluster.embedded.acl_control import AclAction
 from kgitops.cluster.embedded.acl_filter import AclFilter
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.config_control import AlterConfig, ConfigOp, ConfigResource
-from kgitops.cluster.embedded.options import Compat, Options
+from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
 from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
 from kgitops.cluster.embedded.quota_control import QuotaAlteration
 from kgitops.model.acls import Operation, ResourceType
@@ -250,6 +250,7 @@ BINDINGS = [a_grant(Operation.READ, name=name) for name in ("a", "b")]
 
 @pytest.mark.parametrize("compat", list(Compat))
 def test_acls_and_quotas_are_judged(compat: Compat):
+    """P201-76: quotas also under validate_only, which ACLs don't have."""
     policy = Recorder()
     cluster = policed(policy, compat=compat)
     connection = admin(cluster)
@@ -276,7 +277,46 @@ def test_acls_and_quotas_are_judged(compat: Compat):
     before, log = cluster.read_state(), logged(cluster)
     policy.says = lambda _, __: "no"
     assert all_of_them()[:3] == [44] * 3
+    (dry,) = connection.alter_client_quotas([quota], validate_only=True).values()
+    assert (dry.code, dry.message) == (44, "no")
     assert (cluster.read_state(), logged(cluster)) == (before, log)
+
+
+@pytest.mark.parametrize("compat", list(Compat))
+def test_what_is_not_correct_never_comes_to_a_policy(compat: Compat):
+    """P201-77: neither brokers' configs, nor ACLs, nor quotas."""
+    policy = denying()
+    cluster = policed(policy, compat=compat)
+    connection = admin(cluster)
+    unnamed = a_grant(Operation.READ, name="")
+    quota = QuotaAlteration(entity=(("user", "a"),), operations=[("nonsense", 5.0)])
+    refused = [
+        altered(cluster, broker(1), operation=setting("x"))[broker(1)].code,
+        altered(cluster, ALL, operation=setting("x"))[ALL].code,
+        altered(cluster, broker(9))[broker(9)].code,
+        connection.create_acls([unnamed])[0].code,
+        *(result.code for result in connection.alter_client_quotas([quota]).values()),
+    ]
+    assert refused == [40, 40, 42, 42, 42]
+    assert policy.calls == []
+
+
+@pytest.mark.parametrize("compat", list(Compat))
+def test_who_may_not_ask_never_comes_to_a_policy(compat: Compat):
+    """P201-78: a policy tells nothing to someone without rights."""
+    policy = denying()
+    cluster = policed(policy, compat=compat, authorizer=AuthorizerKind.ACLS, acls=BINDINGS)
+    connection = admin(cluster)
+    quota = QuotaAlteration(entity=(("user", "a"),), operations=[("request_percentage", 5.0)])
+    refused = [
+        altered(cluster, broker(1))[broker(1)].code,
+        altered(cluster, ALL)[ALL].code,
+        connection.create_acls(BINDINGS[:1])[0].code,
+        connection.delete_acls([AclFilter(resource_name="b")])[0].result.code,
+        *(result.code for result in connection.alter_client_quotas([quota]).values()),
+    ]
+    assert refused == [ErrorCode.CLUSTER_AUTHORIZATION_FAILED] * 5
+    assert policy.calls == []
 
 
 def test_a_filter_deletes_all_that_it_means_or_nothing():

@@ -291,7 +291,9 @@ def test_more_partitions_are_told_with_those_that_are_there(assignments, generat
 
 
 def test_a_reassignment_is_told_once_for_each_topic_and_whole():
-    """P201-73, P201-16: two partitions of one topic are one alteration, beside what stays."""
+    """P201-73, P201-16, P201-32: two partitions of one topic are one alteration, beside what
+    stays, and the replicas are the client's choice.
+    """
     recorder = Recorder()
     cluster = policed(recorder)
     four = [(partition, [1, 2]) for partition in range(4)]
@@ -314,6 +316,8 @@ def test_a_reassignment_is_told_once_for_each_topic_and_whole():
         "b": ((1, 2), (3,), (1, 2), (1, 2)),
     }
     assert {n: t.assignment for n, t in cluster.read_state().topics.items()} == shown
+    states = [request.requested_state for request in recorder.requests]
+    assert {state.generated_replica_assignments for state in states} == {False}
 
 
 def test_a_move_is_told_beside_those_that_still_run():
@@ -363,7 +367,13 @@ def test_a_denied_reassignment_is_told_on_every_partition_of_that_topic():
 
 def test_cancelling_a_move_is_an_alteration_too():
     """P201-16, P201-73: the target is what policies see while it runs, and what cancelling ends."""
-    recorder = Recorder()
+    current: list[tuple | None] = []
+
+    def look(request, cluster):
+        topic = cluster.topic_state(request.topic)
+        current.append(None if topic is None else topic.assignment)
+
+    recorder = Recorder(says=look)
     cluster = policed(recorder)
     admin(cluster).create_topics([NewTopic(name="orders", assignments=[(0, [1, 2])])])
     cluster.faults.hold_reassignments = True
@@ -374,6 +384,7 @@ def test_cancelling_a_move_is_an_alteration_too():
     moved, altered, cancelled = (request.requested_state for request in recorder.requests[1:])
     assert moved.assignment == altered.assignment == ((2, 3),)
     assert cancelled.assignment == ((1, 2),)
+    assert current == [None, ((1, 2),), ((2, 3),), ((2, 3),)]
 
 
 def test_a_rule_on_any_aspect_holds_on_every_way():
@@ -409,6 +420,11 @@ def test_a_rule_on_any_aspect_holds_on_every_way():
     assert configured(cluster, retention("9")).code == 44
     state = cluster.read_state().topics["orders"]
     assert (state.num_partitions, state.configs["retention.ms"]) == (6, "3")
+    two = NewTopic(name="two", assignments=[(0, [1, 2])])
+    assert connection.create_topics([two])["two"].ok
+    moved = connection.alter_partition_reassignments({("two", 0): [1, 2, 3]})[("two", 0)]
+    assert (moved.code, moved.message) == (44, "three replicas need min.insync.replicas of 2")
+    assert cluster.read_state().topics["two"].assignment == ((1, 2),)
 
 
 def test_each_node_judges_with_its_own_configs():
@@ -475,6 +491,9 @@ def test_a_cap_can_not_be_passed_by_a_batch(validate_only: bool):
         (NewTopic(name="new", assignments=[(0, [1, 1])]), 39),
         (replace(a_new_topic("new"), configs={"nonsense": "1"}), 40),
         (NewTopic(name="new", num_partitions=1, assignments=[(0, [1])]), 42),
+        (NewTopic(name="new", replication_factor=1, assignments=[(0, [1])]), 42),
+        (NewTopic(name="new", num_partitions=1), 42),
+        (NewTopic(name="new", replication_factor=1), 42),
     ],
 )
 def test_what_is_not_correct_never_comes_to_a_policy(topic: NewTopic, code: int):
@@ -494,6 +513,7 @@ def test_alterations_that_can_not_be_made_never_come_to_a_policy():
     connection = admin(cluster)
     key = "orders", 0
     refused = [
+        connection.create_topics([a_new_topic("twice")] * 2)["twice"].code,
         configured(cluster, retention("x")).code,
         configured(cluster, AlterConfig(key="retention.ms", value=None)).code,
         connection.create_partitions([NewPartitions(topic="orders", count=2)])["orders"].code,
@@ -502,7 +522,7 @@ def test_alterations_that_can_not_be_made_never_come_to_a_policy():
         connection.delete_topics(["none"])["none"].code,
         connection.delete_records({key: 99})[key].result.code,
     ]
-    assert refused == [40, 42, 37, 39, 85, 17, 1]
+    assert refused == [42, 40, 42, 37, 39, 85, 17, 1]
     assert policy.calls == []
 
 
@@ -556,6 +576,8 @@ def test_a_deletion_that_waits_is_shown_and_not_judged_twice():
     recorder.says = lambda _, state: marks.append(state.topic_state("orders").marked_for_deletion)
     assert create(cluster).ok
     assert marks == [True]
+    assert configured(cluster, retention("1")).ok
+    assert recorder.requests[-1].requested_state.marked_for_deletion
 
 
 # Verdicts
