@@ -221,6 +221,16 @@ def test_an_older_key_is_warned_of_once_a_start(key: str, caplog):
     )
 
 
+def test_both_older_keys_are_warned_of(caplog):
+    """P201-92: one line for each."""
+    with caplog.at_level(logging.WARNING):
+        booted(create_topic_policy_class_name="Both", alter_config_policy_class_name="Both")
+    assert [record.getMessage().split()[0] for record in caplog.records] == [
+        CREATE_TOPIC_KEY,
+        ALTER_CONFIG_KEY,
+    ]
+
+
 def test_the_newer_keys_are_not_warned_of(caplog):
     """P201-92."""
     with caplog.at_level(logging.WARNING):

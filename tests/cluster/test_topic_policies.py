@@ -561,6 +561,15 @@ def test_an_internal_topic_is_no_way_round_a_policy():
     result = admin(policed(policy)).create_topics([a_new_topic(name)])[name]
     assert result.code is ErrorCode.POLICY_VIOLATION
     assert policy.requests[0].requested_state.internal
+    connection = admin(policed(policy, topics=[name]))
+    resource = ConfigResource(type="topic", name=name)
+    more = NewPartitions(topic=name, count=9)
+    assert [
+        connection.incremental_alter_configs([(resource, [retention("1")])])[resource].code,
+        connection.create_partitions([more])[name].code,
+        connection.alter_partition_reassignments({(name, 0): [1]})[name, 0].code,
+        connection.delete_topics([name])[name].code,
+    ] == [ErrorCode.POLICY_VIOLATION] * 4
 
 
 def test_a_deletion_that_waits_is_shown_and_not_judged_twice():

@@ -19,7 +19,7 @@ from policy.asking import (
 )
 
 from kgitops.model.cluster_state import Broker
-from kgitops.model.names import INTERNAL_TOPICS
+from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.topics import RequestedTopicState, TopicState
 from kgitops.policy import (
     AlterTopicRequest,
@@ -47,6 +47,7 @@ def test_a_topic_as_it_is() -> None:
     assert state.replication_factor == 3  # partition 0 decides, though partition 1 has two
     assert dict(state.replicas_assignments) == {0: (2, 1, 3), 1: (3, 1)}
     assert dict(state.configs) == {"a": "1", "b": "2"}
+    assert topic("uneven", assignments={0: [1, 2], 1: [1, 2, 3]}).replication_factor == 2
 
 
 def test_a_topics_configs_are_its_own() -> None:
@@ -66,7 +67,8 @@ def test_a_topics_configs_are_its_own() -> None:
 
 def test_internal_topics_are_known_by_name() -> None:
     """P201-20, P201-33: of a topic that is there and of one that is asked for."""
-    for name in INTERNAL_TOPICS:
+    brokers_own = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+    for name in (*brokers_own, "__cluster_metadata", REGISTRY_TOPIC):
         assert topic(name).internal
         (state,) = seen(requested, a_state(), creation(name))
         assert state.internal
