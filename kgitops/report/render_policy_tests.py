@@ -54,10 +54,11 @@ def _suite(suite: SuiteOutcome) -> Iterator[Line]:
         if failed
         else counted(len(suite.cases), "case")
     )
+    tested = "" if suite.policy == suite.name else f"{suite.policy}  "
     yield [
         _FAILED if failed else _OK,
         f"  {suite.name}  ",
-        (Style.DIM, f"{counts}  {suite.policy}  {suite.source.file}"),
+        (Style.DIM, f"{counts}  {tested}{suite.source.file}"),
     ]
     for case in failed:
         for failure in case.failures:

@@ -89,7 +89,7 @@ def test_all_cases_pass_and_untested_policies_are_named(write: Project, kgitops:
     ran = kgitops("policy", "test", write.folder)
     assert ran.code == 0
     assert ran.out.splitlines() == [
-        f"ok    replicas  3 cases  replicas  {write.folder.name}/policies/all.yaml",
+        f"ok    replicas  3 cases  {write.folder.name}/policies/all.yaml",
         "",
         "All 3 cases in 1 document passed.",
         "No test has: team-prefix.",

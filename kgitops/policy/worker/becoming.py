@@ -37,7 +37,7 @@ def leave_no_core() -> None:
 
 
 def log_everything() -> None:
-    """Log as ``--log debug`` does in the parent; else only warnings are shown."""
+    """Log as ``--log-level debug`` does in the parent; else only warnings are shown."""
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(stream=sys.stderr, format=form)
     logging.getLogger("kgitops").setLevel(logging.DEBUG)

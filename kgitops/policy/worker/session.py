@@ -245,7 +245,7 @@ class WorkerJudging:
         self._fail(
             KgitopsError(
                 f"the process that runs the policies {breach.what}; look for a policy that closes "
-                "files or starts threads, processes or timers, and run with --log debug"
+                "files or starts threads, processes or timers, and run with --log-level debug"
             )
         )
 

@@ -61,7 +61,7 @@ CASES: list[tuple[str, wire.Request, wire.Request, ClusterState, str]] = [
         creation(configs={"retention.ms": "2592000001"}),
         creation(),
         state(),
-        "Keep records 30 days at most.",
+        "records may be kept for at most 30 days",
     ),
     (
         "partition-budget",
@@ -75,14 +75,15 @@ CASES: list[tuple[str, wire.Request, wire.Request, ClusterState, str]] = [
         creation(assignment=((1, 2), (3,))),
         creation(assignment=((1, 2), (3, 1))),
         state(),
-        "The replicas of each partition must stand in two racks.",
+        "the replicas of each partition must stand in two racks",
     ),
     (
         "no-wildcards",
         an_acl("User:*", "*"),
         an_acl("User:billing", "orders"),
         state(),
-        "Name who may do this.; Name the resource.",
+        "the right would be everybody's; name who may do this; "
+        "the right would be on everything; name the resource",
     ),
     (
         "keep-audits",
@@ -91,7 +92,7 @@ CASES: list[tuple[str, wire.Request, wire.Request, ClusterState, str]] = [
         state(topic("audit.trail"), topic("orders")),
         "audit.trail is kept by law",
     ),
-    ("quota-steps", a_quota(101.0), a_quota(100.0), QUOTAS, "Raise a quota tenfold at most."),
+    ("quota-steps", a_quota(101.0), a_quota(100.0), QUOTAS, "a quota may grow tenfold at most"),
 ]
 
 
