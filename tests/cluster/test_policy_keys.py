@@ -105,6 +105,16 @@ def test_a_broker_policy_has_its_own_key():
     assert life("BrokerRules").done[-1] == "closed"
 
 
+def test_a_broker_policy_goes_with_the_older_ones():
+    """P201-95."""
+    booted(
+        broker_management_policy_class_name="BrokerRules",
+        create_topic_policy_class_name="CreateOnly",
+        alter_config_policy_class_name="AlterOnly",
+    )
+    assert sorted(alive()) == ["AlterOnly", "BrokerRules", "CreateOnly"]
+
+
 def test_policies_of_keys_bind_and_are_named_after_their_class():
     options = Options(static_configs={TOPIC_KEY: "a.b:TeamPrefix", BROKER_KEY: "c:TeamPrefix"})
     policies = named(options, options.static_configs, Path("here"), ["team-prefix"])

@@ -363,6 +363,9 @@ def test_a_denied_reassignment_is_told_on_every_partition_of_that_topic():
     results = admin(cluster).alter_partition_reassignments(moves)
     assert [result.code for result in results.values()] == [44, 44, 0]
     assert [result.message for result in results.values()] == ["no", "no", None]
+    topics = cluster.read_state().topics
+    assert (1,) not in topics["a"].assignment
+    assert topics["b"].assignment[0] == (1,)
 
 
 def test_cancelling_a_move_is_an_alteration_too():
@@ -461,6 +464,31 @@ def test_topics_are_judged_in_order_and_each_on_its_own():
     assert codes(results) == {"c": 0, "b": 44, "a": 0}
     assert [request.topic for request in policy.requests] == ["c", "b", "a"]
     assert list(cluster.read_state().topics) == ["a", "c"]
+
+
+def test_every_other_request_goes_on_after_a_denial():
+    """P201-65: good, bad, good are 0, 44, 0 wherever a request names several topics."""
+    policy = Recorder(says=lambda request, _: "bad" if request.topic == "b" else None)
+    cluster = policed(policy, topics=list("abc"))
+    connection = admin(cluster)
+    for name in "abc":
+        cluster.produce(name, 0, records=10, bytes_each=1)
+    resources = [ConfigResource(type="topic", name=name) for name in "abc"]
+    rows = connection.delete_records({(name, 0): 4 for name in "abc"})
+    for results in (
+        connection.incremental_alter_configs([(item, [retention("1")]) for item in resources]),
+        connection.alter_configs({item: {"retention.ms": "2"} for item in resources}),
+        connection.create_partitions([NewPartitions(topic=name, count=5) for name in "abc"]),
+        {key: row.result for key, row in rows.items()},
+    ):
+        assert [int(result.code) for result in results.values()] == [0, 44, 0]
+    topics = cluster.read_state().topics
+    assert [topics[name].num_partitions for name in "abc"] == [5, 2, 5]
+    assert [topics[name].configs.get("retention.ms") for name in "abc"] == ["2", None, "2"]
+    usage = cluster.read_usage(frozenset("abc")).topics
+    assert [usage[name].log_start_offsets[0] for name in "abc"] == [4, 0, 4]
+    assert codes(connection.delete_topics(list("abc"))) == {"a": 0, "b": 44, "c": 0}
+    assert list(cluster.read_state().topics) == ["b"]
 
 
 @pytest.mark.parametrize("validate_only", [True, False])
