@@ -173,4 +173,13 @@ def _denials(rule: Rule, address: str, violations: Sequence[Violation]) -> list[
                 rule=violation.rule,
             )
         )
+    if len(violations) > MOST_VIOLATIONS:
+        # No waiver can be for what nobody sees.
+        rulings.append(
+            crash(
+                rule,
+                f"the policy {rule.name} denies {address} for {len(violations):,} reasons, of "
+                f"which {MOST_VIOLATIONS} are told; correct those first",
+            )
+        )
     return rulings

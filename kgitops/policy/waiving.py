@@ -25,12 +25,12 @@ def _waived(
 ) -> Ruling:
     if ruling.outcome is not Outcome.DENIED or ruling.level is not Level.SOFT or ruling.crashed:
         return ruling
-    alike = [item for item in rulings if item.policy == ruling.policy]
+    found = {item.fingerprint for item in rulings if item.policy == ruling.policy}
     for waiver in waivers:
         if waiver.policy != ruling.policy or waiver.address != address:
             continue
         if waiver.fingerprint == ruling.fingerprint or (
-            waiver.fingerprint is None and len(alike) == 1
+            waiver.fingerprint is None and len(found) == 1
         ):
             return replace(ruling, outcome=Outcome.WAIVED, waiver=waiver)
     return ruling

@@ -17,7 +17,7 @@ from builders import a_cluster, a_desired, a_topic, applied
 from kgitops.approval.rulings import judge_changes
 from kgitops.approval.waivers import ends_soon, why_not
 from kgitops.plan.plan import Plan
-from kgitops.policy.judge import Judge
+from kgitops.policy.judge import MOST_VIOLATIONS, Judge
 from kgitops.policy.judgement import fingerprint
 from kgitops.policy.rules import Level, Waiver
 
@@ -162,6 +162,31 @@ def test_the_same_violation_of_two_requests_is_one() -> None:
     before, after = a_topic(), a_topic(partitions=5, configs={"retention.ms": "2000"})
     plan = judged(a_desired(after), applied(before), no(), waivers=[a_waiver()])
     assert outcomes(plan) == [("no", "waived")]
+
+
+def test_a_violation_that_one_request_has_twice_is_one() -> None:
+    """What the request before it has wrong is waived, and hides no denial."""
+    before, after = a_topic(), a_topic(partitions=5, configs={"retention.ms": "2000"})
+    rule = Rule(
+        "no",
+        lambda request, _: ["no"] * (1 + len(request.requested_state.requested_configs)),
+        Level.SOFT,
+    )
+    plan = judged(a_desired(after), applied(before), rule, waivers=[a_waiver()])
+    judge = Judge([rule], [a_waiver()])
+    judge.begin(applied(before), principal="User:a")
+    assert outcomes(plan) == [("no", "waived")]
+    assert [judge.judge(planned.request).stops for planned in plan.requests] == [False, False]
+
+
+def test_what_is_not_told_is_not_waived() -> None:
+    """Waivers for all that is told would lift what comes after it, which nobody saw."""
+    said = [str(number) for number in range(MOST_VIOLATIONS + 1)]
+    waivers = [a_waiver(fingerprint=fingerprint("no", "topic/orders", word)) for word in said]
+    plan = planned(*waivers, rule=no(*said))
+    assert [row for row in outcomes(plan) if row[1] != "waived"] == [("no", "denied")]
+    plan = planned(*waivers, rule=no(*said[:-1]))
+    assert outcomes(plan) == [("no", "waived")] * MOST_VIOLATIONS
 
 
 def test_a_policy_that_fails_cannot_be_waived() -> None:
