@@ -25,7 +25,7 @@ def find_files(
 ) -> list[ManifestFile]:
     """The manifest files below ``paths``, each once; what is wrong is added to ``findings``.
 
-    ``may_be_empty``: it is not wrong that a path holds no files, or does not exist.
+    ``may_be_empty``: it is not wrong that a path holds no files.
     """
     walk = _Walk(findings, may_be_empty)
     for path in paths:
@@ -52,8 +52,7 @@ class _Walk:
         try:
             mode = path.stat().st_mode
         except FileNotFoundError:
-            if not self.may_be_empty:
-                self._add(f"{name} does not exist", "correct the path")
+            self._add(f"{name} does not exist", "correct the path")
         except OSError as error:
             self._add(_unreadable(name, error), "correct the path or its permissions")
         else:
@@ -105,6 +104,9 @@ class _Walk:
                         f"{display_name(folder)} is a project of its own: it holds {PROJECT_FILE}",
                         "move it out of this folder, or give its path alone",
                     )
+            elif entry.is_symlink() and not path.exists():
+                # It may be the folder that holds the policies.
+                self._add(f"{display_name(path)} is a link to nothing", "correct or remove it")
 
     def _below(self, path: Path, parents: tuple[str, ...]) -> Iterator[Path]:
         name = display_name(path)

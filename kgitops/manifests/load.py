@@ -112,11 +112,15 @@ class _Loader:
             if kind is None:
                 continue
             clusters = self._clusters(parsed)
-            here = clusters is None or self.cluster in clusters
+            here = clusters is None or self.cluster in clusters or self._may_judge(kind)
             model = self._declaration(kind, parsed, templated=templated, here=here)
             if model is not None:
                 manifest = Manifest(model, parsed.document)
                 (self.manifests if here else self.other_clusters).append(manifest)
+
+    def _may_judge(self, kind: str) -> bool:
+        """A URL may name the very cluster that a policy is for."""
+        return kind == "Policy" and ":" in self.cluster
 
     def _declaration(
         self, kind: str, parsed: ParsedDocument, *, templated: bool, here: bool

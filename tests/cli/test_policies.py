@@ -223,6 +223,35 @@ def test_a_url_is_judged_at_the_strictest_level_of_any_cluster(
     assert kgitops("plan", project.folder, "-c", "embedded:").code == 3
 
 
+def test_a_url_is_judged_by_the_policies_of_every_cluster(
+    project: Project, kgitops: Kgitops
+) -> None:
+    """A placeholder that only that cluster has a value for stops the run: nothing is decided."""
+    project.write(TWO)
+    of_prod = policy()
+    of_prod["metadata"]["clusters"] = ["prod"]  # type: ignore[index, call-overload]
+    write_policies(project, of_prod)
+    clusters: Document = {name: {"url": "embedded:", "brokers": 3} for name in ("dev", "prod")}
+    project.write_file(clusters=clusters, policies=["policies"])
+    assert kgitops("plan", project.folder, "-c", "dev").code == 0
+    assert kgitops("plan", project.folder, "-c", "embedded:").code == 3
+    of_prod["spec"]["validations"] = [  # type: ignore[index, call-overload]
+        {"expression": "requested.replicationFactor >= ${var:least}"}
+    ]
+    write_policies(project, of_prod, clusters=clusters)
+    assert kgitops("plan", project.folder, "-c", "dev").code == 0
+    assert kgitops("plan", project.folder, "-c", "embedded:").code == 1
+
+
+def test_manifests_that_are_not_there_may_hold_policies(project: Project, kgitops: Kgitops) -> None:
+    """A part is not judged without them, say where only a part was checked out."""
+    project.write(TWO)
+    project.write_file(manifests=["manifests", "rules"])
+    ran = kgitops("plan", project.folder / "manifests")
+    assert ran.code == 1
+    assert "rules does not exist; correct the path" in ran.said
+
+
 def test_a_policy_takes_nothing_from_the_environment(
     project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def test_a_pipe_may_be_given(folder: Path) -> None:
         ("folder.yaml", "folder.yaml is a folder, though it is named like a file; rename it"),
         ("inside", "inside/x.yaml is a folder, though it is named like a file; rename it"),
         ("loop", "loop/again is a link to a folder that it lies in; remove the link"),
+        ("gone", "gone/shared is a link to nothing; correct or remove it"),
         ("dangling", "dangling/a.yaml can't be read: No such file or directory"),
         ("own", "own is a project of its own"),
         ("own/kgitops.yaml", "own/kgitops.yaml is a project file, not a manifest"),
@@ -91,9 +92,10 @@ def test_a_pipe_may_be_given(folder: Path) -> None:
 )
 def test_a_path_that_can_not_be_read_is_a_finding(folder: Path, path: str, words: str) -> None:
     write(folder, {"own/kgitops.yaml": "", "own/a.yaml": topic(), "a.yaml": topic()})
-    for name in ("empty", "folder.yaml", "inside/x.yaml", "loop", "dangling"):
+    for name in ("empty", "folder.yaml", "inside/x.yaml", "loop", "gone", "dangling"):
         (folder / name).mkdir(parents=True)
     (folder / "loop" / "again").symlink_to(folder / "loop")
+    (folder / "gone" / "shared").symlink_to("nowhere")
     (folder / "dangling" / "a.yaml").symlink_to("gone.yaml")
     given = "." if path == "own" else path
     assert any(words in text for text in findings(load(given)))
