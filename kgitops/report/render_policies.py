@@ -11,6 +11,7 @@ from kgitops.report.policy_description import PolicyDescription
 from kgitops.report.units import counted
 
 _HEAD = ("policy", "level", "default", "form", "judges", "waivers", "from")
+_MOST_REQUESTS = 3
 _STYLES = {Level.HARD: Style.BOLD, Level.OFF: Style.DIM}
 
 
@@ -52,10 +53,18 @@ def _row(item: PolicyDescription) -> tuple[str, ...]:
         str(policy.level),
         str(item.default),
         item.form,
-        item.requests,
+        _judged(item),
         str(len(item.waivers) or "-"),
         str(policy.source or "-"),
     )
+
+
+def _judged(item: PolicyDescription) -> str:
+    """The first few: a policy that judges all would push its place off every screen."""
+    more = len(item.judges or ()) - _MOST_REQUESTS
+    if item.judges is None or more <= 1:
+        return item.requests
+    return f"{', '.join(item.judges[:_MOST_REQUESTS])} and {more} more"
 
 
 def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:

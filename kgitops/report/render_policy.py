@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from fnmatch import fnmatchcase
 
 from kgitops.policy.rules import CelPolicy, Level, NamedExpression
 from kgitops.report.ink import Line, Style, ink
@@ -27,7 +28,10 @@ def render_policy(item: PolicyDescription, *, colour: bool) -> str:
         *_form(item),
         ("Waivers", _waivers(item)),
         ("Waive one denial: put this beside the policies", _how_to_waive(item)),
-        ("Test it: put this beside the policies and run kgitops policy test", _how_to_test(item)),
+        (
+            "Test it: write what it denies, put this beside the policies, run kgitops policy test",
+            _how_to_test(item),
+        ),
     ):
         below = list(body)
         if below:
@@ -108,19 +112,29 @@ def _how_to_waive(item: PolicyDescription) -> Iterator[str]:
     yield f"metadata: {{name: {item.policy.name}-once}}"
     yield "spec:"
     yield f"  policy: {item.policy.name}"
-    yield "  address: topic/NAME"
+    yield f'  address: "{_address(item)}"'
     yield "  owner: who answers for it"
     yield "  reason: why it may be so"
     yield "  ticket: where it is tracked"
     yield f'  expires: "{item.today + _WAIVED_FOR}"'
 
 
+def _address(item: PolicyDescription) -> str:
+    address = _REQUESTS[_api(item)][0]
+    return "topic/NAME" if address == "topic/orders" else address
+
+
+def _api(item: PolicyDescription) -> str:
+    return next((api for api in item.judges or () if api in _REQUESTS), "CreateTopic")
+
+
 def _how_to_test(item: PolicyDescription) -> Iterator[str]:
-    api = next((api for api in item.judges or () if api in _REQUESTS), "CreateTopic")
-    address, cluster, request = _REQUESTS[api]
+    orders = _topic_that_it_judges(item)
+    address, cluster, request = (text.replace("orders", orders) for text in _REQUESTS[_api(item)])
     yield "apiVersion: kgitops/v1"
     yield "kind: PolicyTest"
-    yield f"metadata: {{name: {item.policy.name}}}"
+    # A policy's own test most often has its name, and two tests may not share one.
+    yield f"metadata: {{name: {item.policy.name}-denies}}"
     yield "spec:"
     yield f"  policy: {item.policy.name}"
     if cluster:
@@ -131,6 +145,13 @@ def _how_to_test(item: PolicyDescription) -> Iterator[str]:
     yield f"        - {request}"
     yield "      expect:"
     yield f'        - {{address: "{address}", outcome: denied}}'
+
+
+def _topic_that_it_judges(item: PolicyDescription) -> str:
+    names = item.policy.match.names if isinstance(item.policy, CelPolicy) else ()
+    if not names or any(fnmatchcase("orders", name) for name in names):
+        return "orders"
+    return names[0].replace("*", "orders").replace("?", "x")
 
 
 _ORDERS = "{topics: {orders: {partitions: 3, replicationFactor: 1}}}"

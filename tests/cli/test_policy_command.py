@@ -65,6 +65,8 @@ test_of.__test__ = False  # type: ignore[attr-defined]  # it begins like one
 FEW = case("too few", create("a", factor=1), expect=[{"address": "topic/a", "message": "^too few"}])
 MANY = case("too many", create("a", partitions=13), expect=[{"address": "topic/a"}])
 EDGE = case("just enough", create("a", partitions=12), create("b", factor=3))
+NEVER: list[Document] = [{"expression": "request.name == ''", "message": "never"}]
+MANY_REQUESTS = ["CreateTopic", "AlterTopic", "DeleteTopic", "DeleteRecords", "CreateAcl"]
 ALL = test_of("replicas", FEW, MANY, EDGE)
 
 
@@ -439,13 +441,40 @@ def test_explain_gives_a_waiver_that_works_when_pasted(project: Project, kgitops
 def test_explain_gives_a_test_that_can_be_pasted(
     api: str, project: Project, kgitops: Kgitops
 ) -> None:
-    never = [{"expression": "request.name == ''", "message": "never"}]
-    put(project, replicas(match={"requests": [api]}, validations=never))
+    put(project, replicas(match={"requests": [api]}, validations=NEVER))
     shown = kgitops("policy", "explain", "replicas", project.folder).out
     pasted = shown[shown.index("  apiVersion") :]
     (project.folder / "policies/test.yaml").write_text(pasted)
     ran = kgitops("policy", "test", project.folder / "policies/test.yaml")
     assert ran.code == 0, ran.said
+
+
+def test_the_pasted_test_is_about_a_name_that_the_policy_judges_and_stands_beside_its_own(
+    project: Project, kgitops: Kgitops
+) -> None:
+    judged = {"requests": ["CreateTopic"], "names": ["payments.*"]}
+    own = test_of("replicas", case("others", create("a")))
+    put(project, replicas(match=judged, validations=NEVER), own)
+    shown = kgitops("policy", "explain", "replicas", project.folder).out
+    (project.folder / "policies/test.yaml").write_text(shown[shown.index("  apiVersion") :])
+    ran = kgitops("policy", "test", project.folder)
+    assert (ran.code, "All 2 cases in 2 documents passed." in ran.out) == (0, True), ran.said
+
+
+def test_the_waiver_of_a_policy_on_acls_has_an_address_of_one(
+    project: Project, kgitops: Kgitops
+) -> None:
+    put(project, replicas(level="soft", match={"requests": ["CreateAcl"]}, validations=NEVER))
+    shown = kgitops("policy", "explain", "replicas", project.folder).out
+    assert 'address: "acl/User:*/Allow/All/topic/literal/*@*"' in shown
+
+
+def test_a_policy_that_judges_everything_keeps_its_row_short(
+    project: Project, kgitops: Kgitops
+) -> None:
+    put(project, replicas(match={"requests": MANY_REQUESTS}, validations=NEVER))
+    listed = kgitops("policy", "list", project.folder).out
+    assert "CreateTopic, AlterTopic, DeleteTopic and 2 more  " in listed
 
 
 def test_explain_says_what_a_class_can_be_configured_with(
