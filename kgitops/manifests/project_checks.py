@@ -28,8 +28,10 @@ def parse_project(file: Path, findings: list[Finding]) -> ParsedDocument | None:
         findings.append(
             Finding(
                 source=None,
-                problem=f"{name} does not exist",
-                advice="run kgitops init, or give the folder of a project",
+                problem=f"{name} {'links to nothing' if file.is_symlink() else 'does not exist'}",
+                advice="correct the link"
+                if file.is_symlink()
+                else "run kgitops init, or give the folder of a project",
             )
         )
         return None

@@ -43,8 +43,11 @@ def enclosing_home(path: Path) -> Path | None:
 
 
 def holds_project(folder: Path) -> bool:
-    """Whether a project file lies in ``folder``."""
-    return (folder / PROJECT_FILE).is_file()
+    """Whether a project file lies in ``folder``, also one that can't be read.
+
+    A link to nothing is no lack of a project: without it there would be no policies.
+    """
+    return os.path.lexists(folder / PROJECT_FILE)
 
 
 def _check_exists(path: Path) -> None:

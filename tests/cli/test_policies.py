@@ -252,6 +252,18 @@ def test_manifests_that_are_not_there_may_hold_policies(project: Project, kgitop
     assert "rules does not exist; correct the path" in ran.said
 
 
+@pytest.mark.parametrize("part", [".", "manifests"])
+def test_a_project_file_that_links_to_nothing_may_name_policies(
+    part: str, project: Project, kgitops: Kgitops
+) -> None:
+    project.write(TWO)
+    (project.folder / "kgitops.yaml").unlink()
+    (project.folder / "kgitops.yaml").symlink_to("nowhere.yaml")
+    ran = kgitops("plan", project.folder / part)
+    assert ran.code == 1
+    assert "kgitops.yaml links to nothing; correct the link" in ran.said
+
+
 def test_a_policy_takes_nothing_from_the_environment(
     project: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
 ) -> None:
