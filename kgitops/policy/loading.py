@@ -162,9 +162,9 @@ def _meant(module: ModuleType, name: str) -> str:
         for key, value in vars(module).items()
         if isinstance(value, type)
         and issubclass(value, INTERFACES)
-        and value.__module__ == module.__name__
+        and f"{value.__module__}.".startswith(f"{module.__name__}.")
     ]
-    near = difflib.get_close_matches(name, there, n=1) or there[:1]
+    near = difflib.get_close_matches(name, there, n=1) or (there if len(there) == 1 else [])
     return f"did you mean {near[0]}?" if near else "write a policy there, or name another module"
 
 

@@ -144,6 +144,14 @@ def test_nothing_is_written_beside_the_users_files(folder: Path, monkeypatch: py
             "policies.naming:TeamPrefx",
             "policies.naming has no class TeamPrefx; did you mean TeamPrefix?",
         ),
+        (
+            "kgitops.policies:PartitionRnge",
+            "kgitops.policies has no class PartitionRnge; did you mean PartitionRange?",
+        ),
+        (
+            "kgitops.policies:Nonsense",
+            "kgitops.policies has no class Nonsense; write a policy there, or name another module",
+        ),
         ("policies.naming:number", "policies.naming:number is not a class; write class as "),
         (
             "policies.naming:AclBinding",
