@@ -1,9 +1,10 @@
 """The project file ``kgitops.yaml`` → its values; a cluster's secrets only once it is used."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kgitops.manifests.document import Document
 from kgitops.manifests.files import PROJECT_FILE
 from kgitops.manifests.parse import ParsedDocument
 from kgitops.manifests.placeholders import Lookup
@@ -15,7 +16,7 @@ from kgitops.manifests.project_checks import (
     validate_project,
     with_clusters,
 )
-from kgitops.manifests.project_document import ClusterSettings
+from kgitops.manifests.project_document import ClusterSettings, Project
 from kgitops.manifests.python_policies import python_policy
 from kgitops.manifests.scalars import scalar_text
 from kgitops.model.errors import FindingsError, UsageError
@@ -117,6 +118,8 @@ def load_project(path: Path, *, env: Mapping[str, str]) -> ProjectFile:
     findings: list[Finding] = []
     written = parse_project(file, findings)
     project = check_project(written, env, findings) if written else None
+    if project and written:
+        findings += _missing_policies(project, written.document, file.parent)
     if findings or project is None or written is None:
         raise FindingsError(findings)
     metadata, spec = project.metadata, project.spec
@@ -143,6 +146,16 @@ def load_project(path: Path, *, env: Mapping[str, str]) -> ProjectFile:
         allow_configs=tuple(spec.allow_configs),
         _written=written,
     )
+
+
+def _missing_policies(project: Project, document: Document, folder: Path) -> Iterator[Finding]:
+    for index, item in enumerate(project.spec.policies):
+        if isinstance(item, str) and not (folder / item).exists():
+            yield Finding(
+                source=document.at("spec", "policies", index),
+                problem=f"{item} does not exist",
+                advice="correct the path",
+            )
 
 
 def _cluster(

@@ -26,7 +26,7 @@ def python_policy(written: Written, source: Source, folder: Path) -> PythonPolic
     said = _said_by_class(text, class_name)
     content = {"class": written.class_, "configs": configs, "text": text}
     return PythonPolicy(
-        name=written.name or kebab_case(class_name),
+        name=written.name or kebab_case(class_name or written.class_),
         level=Level(written.level),
         digest=f"sha256:{sha256(canonical_json(content)).hexdigest()}",
         class_=written.class_,

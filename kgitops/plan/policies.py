@@ -61,21 +61,25 @@ def denial_sentence(
     address: str, place: Source | None, result: PolicyResult, remediation: str = ""
 ) -> str:
     """Where, which policy, what is wrong, and what to do next, on one line."""
-    why = _on_one_line(result.message)
+    why = " ".join(result.message.split())
     denies = f"the {result.level} policy {result.policy} denies {address}"
     if result.fingerprint is None:  # the policy failed, and its own words say all
         said = why or f"{denies}; correct the policy"
     else:
-        said = f"{denies}{f': {why}' if why else ''}; {_way_on(result, remediation)}"
+        said = _joined(f"{denies}: {why}" if why else denies, _way_on(result, remediation))
     return f"{place}: {said}" if place else said
 
 
+def _joined(problem: str, advice: str) -> str:
+    """One sentence; two where the policy's own words end with a full stop, for they are kept."""
+    if problem.endswith("."):
+        return f"{problem} {advice[:1].upper()}{advice[1:]}"
+    shouts = advice[1:2].isupper()
+    return f"{problem}; {advice if shouts else advice[:1].lower() + advice[1:]}"
+
+
 def _way_on(result: PolicyResult, remediation: str) -> str:
-    way = _on_one_line(remediation) or "change the document"
+    way = " ".join(remediation.split()).rstrip(".") or "change the document"
     if result.level is Level.SOFT:
         return f"{way}, or waive it: `kgitops policy explain {result.policy}` shows how"
     return way if remediation else f"{way}, or see `kgitops policy explain {result.policy}`"
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split()).rstrip(".")

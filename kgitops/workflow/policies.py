@@ -99,10 +99,12 @@ def _at_their_levels(read: ReadPolicies, workspace: Workspace) -> tuple[Policy, 
         first = policies.setdefault(policy.name, policy)
         if first is not policy:
             read.findings.append(_twice(f"policy {policy.name}", policy.source, first.source))
+    # One that can't be read is not one that is not there.
+    stopped = any(finding.severity is Severity.ERROR for finding in read.findings)
     for name, (level, source) in workspace.cluster.policy_levels.items():
         if name in policies:
             policies[name] = replace(policies[name], level=level)
-        elif name not in read.elsewhere:
+        elif name not in read.elsewhere and not stopped:
             near = suggestion(name, list(policies))
             known = ", ".join(sorted(policies)) or "none"
             read.findings.append(

@@ -309,12 +309,12 @@ def test_a_denial_says_where_what_and_what_next_on_one_line() -> None:
     plan = judged(a_desired(a_topic()), a_cluster(), rule)
     (reason,) = plan.verdict.reasons
     assert reason.sentence == (
-        "orders.yaml#spec.partitions:1:1: the hard policy no denies topic/orders: two lines; "
-        "change the document, or see `kgitops policy explain no`"
+        "orders.yaml#spec.partitions:1:1: the hard policy no denies topic/orders: two lines. "
+        "Change the document, or see `kgitops policy explain no`"
     )
     loaded = [replace(policy, remediation="Use three.") for policy in plan.policies_loaded]
     (reason,) = replace(plan, policies_loaded=tuple(loaded)).verdict.reasons
-    assert reason.sentence.endswith(": two lines; Use three")
+    assert reason.sentence.endswith(": two lines. Use three")
 
 
 # Once more, when it is applied

@@ -289,6 +289,29 @@ def test_placeholders_of_a_policy_are_the_clusters_variables(
 # What is wrong with them
 
 
+def test_a_policy_that_cannot_be_read_is_not_said_to_be_missing_too(
+    project: Project, kgitops: Kgitops
+) -> None:
+    project.write(THREE)
+    write_policies(project, policy(levle="soft"))
+    clusters = {"local": {"url": "embedded:", "policyLevels": {"replicas": "hard"}}}
+    project.write_file(clusters=clusters, policies=["policies"])
+    ran = kgitops("plan", project.folder)
+    assert ran.code == 1
+    assert "levle" in ran.err
+    assert "has no policy" not in ran.err
+
+
+def test_a_class_that_is_misspelt_is_named_as_it_is_written(
+    project: Project, kgitops: Kgitops
+) -> None:
+    project.write(THREE)
+    project.write_file(policies=[{"class": "rules.naming.TeamPrefix"}])
+    ran = kgitops("plan", project.folder)
+    assert ran.code == 1
+    assert "the policy rules" in ran.err
+
+
 def test_the_name_of_the_brokers_own_policies_is_taken(project: Project, kgitops: Kgitops) -> None:
     project.write(THREE)
     write_policies(project, policy("broker"))

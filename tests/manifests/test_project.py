@@ -26,7 +26,7 @@ def problems(tmp_path: Path, text: str | bytes, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_example_has_its_values(tmp_path: Path) -> None:
-    write(tmp_path, {"kgitops.yaml": example("Project")})
+    write(tmp_path, {"kgitops.yaml": example("Project"), "policies/none.yaml": "# none"})
     loaded = load_project(tmp_path, env={})
     assert (loaded.name, loaded.uid) == ("payments", "6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11")
     assert loaded.manifests == (tmp_path / "manifests",)
@@ -78,7 +78,7 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
 
 def test_only_the_used_cluster_needs_its_environment(tmp_path: Path) -> None:
     """A laptop that plans on local has no password of prod."""
-    write(tmp_path, {"kgitops.yaml": example("Project")})
+    write(tmp_path, {"kgitops.yaml": example("Project"), "policies/none.yaml": "# none"})
     loaded = load_project(tmp_path, env={})
     with pytest.raises(FindingsError) as caught:
         loaded.cluster("prod", env={"KAFKA_USER": "me"})
@@ -105,7 +105,7 @@ def test_a_placeholder_that_gives_a_wrong_value_is_found_when_used(tmp_path: Pat
 
 
 def test_a_cluster_that_is_not_there_is_a_wrong_use(tmp_path: Path) -> None:
-    write(tmp_path, {"kgitops.yaml": example("Project")})
+    write(tmp_path, {"kgitops.yaml": example("Project"), "policies/none.yaml": "# none"})
     loaded = load_project(tmp_path, env={})
     with pytest.raises(UsageError, match="no cluster 'prd'; did you mean prod"):
         loaded.cluster("prd", env={})
@@ -172,3 +172,12 @@ def test_a_url_of_no_known_kind_is_found(tmp_path: Path) -> None:
 def test_a_folder_without_project_file_is_a_finding(tmp_path: Path) -> None:
     with pytest.raises(FindingsError, match="does not exist; run kgitops init"):
         load_project(tmp_path, env={})
+
+
+def test_a_folder_of_policies_that_is_not_there_is_said_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = HEAD.removesuffix("\n") + " {policies: [polices]}\n"
+    (said,) = problems(tmp_path, text, monkeypatch)
+    assert said.endswith(": polices does not exist; correct the path")
+    assert said.startswith("kgitops.yaml:4:")
