@@ -20,6 +20,7 @@ from kgitops.policy.telling import told
 INTERFACES = tuple(dict.fromkeys(interface for interface, _ in METHODS.values()))
 
 _CLASS = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*)")
+_NEARLY = 0.9
 _FORM = "write class as module:Class, for example policies.naming:TeamPrefix"
 
 
@@ -111,6 +112,13 @@ def _class(policy: PythonPolicy) -> type[Configurable]:
             f"{policy.class_} doesn't implement {missing}",
             "implement them, or extend BaseTopicPolicy, which accepts what you don't judge",
         )
+    misspelt = _misspelt(found)
+    if misspelt:
+        raise _finding(
+            policy,
+            f"{policy.class_} has a method {misspelt[0]}, which nobody calls",
+            f"did you mean {misspelt[1]}?",
+        )
     needed = _required_arguments(found)
     if needed:
         raise _finding(
@@ -140,6 +148,16 @@ def _module(policy: PythonPolicy, name: str) -> ModuleType:
         ) from error
     except BaseException as error:
         raise _failed(policy, f"importing {name}", error, "correct the module") from error
+
+
+def _misspelt(class_: type) -> tuple[str, str] | None:
+    """A method that is nearly one of an interface, and that one: as it is, it would never judge."""
+    known = [method for _, method in METHODS.values()]
+    for name in dir(class_):
+        near = difflib.get_close_matches(name, known, n=1, cutoff=_NEARLY)
+        if near and name not in known:
+            return name, near[0]
+    return None
 
 
 def _required_arguments(class_: type) -> str:

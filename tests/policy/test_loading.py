@@ -49,6 +49,12 @@ class Careless(BaseTopicPolicy):
     def configure(self, configs):
         self.min = configs["min"]
 
+class Misspelt(BaseTopicPolicy):
+    def validate_topic(self, state):
+        raise PolicyViolation("a helper of its own, which is no mistake")
+    def validate_create_topics(self, request, cluster_state):
+        raise PolicyViolation("never")
+
 number = 3
 """
 PREFIX = "the policy p can't be loaded: "
@@ -163,6 +169,11 @@ def test_nothing_is_written_beside_the_users_files(folder: Path, monkeypatch: py
             "policies.naming:Half doesn't implement validate_alter_topic, validate_delete_records, "
             "validate_delete_topic; implement them, or extend BaseTopicPolicy, which accepts what "
             "you don't judge",
+        ),
+        (
+            "policies.naming:Misspelt",
+            "policies.naming:Misspelt has a method validate_create_topics, which nobody calls; "
+            "did you mean validate_create_topic?",
         ),
         (
             "policies.naming:Needy",
