@@ -477,6 +477,22 @@ def test_a_policy_that_judges_everything_keeps_its_row_short(
     assert "CreateTopic, AlterTopic, DeleteTopic and 2 more  " in listed
 
 
+def test_explain_does_not_take_a_bases_words_for_the_policys(
+    project: Project, kgitops: Kgitops
+) -> None:
+    project.write_file(policies=[{"class": "own:NoDeletes"}])
+    (project.folder / "own.py").write_text(
+        "from kgitops.policy import BaseTopicPolicy, PolicyViolation\n"
+        "class NoDeletes(BaseTopicPolicy):\n"
+        "    def validate_delete_topic(self, request, cluster_state):\n"
+        "        raise PolicyViolation('no')\n"
+    )
+    ran = kgitops("policy", "explain", "no-deletes", project.folder)
+    assert ran.code == 0, ran.said
+    assert "own:NoDeletes" in ran.out
+    assert "accepts everything" not in ran.out
+
+
 def test_explain_says_what_a_class_can_be_configured_with(
     project: Project, kgitops: Kgitops
 ) -> None:

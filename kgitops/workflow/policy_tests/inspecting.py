@@ -78,7 +78,8 @@ def anatomy(policy: PythonPolicy) -> Anatomy:
             for base in reversed(class_.__mro__)
             if not f"{base.__module__}.".startswith(tuple(f"{name}." for name in OURS))
         ),
-        docstring=inspect.getdoc(class_) or "",
+        # Its own: what a base says, such as BaseTopicPolicy, explains no policy.
+        docstring=inspect.cleandoc(class_.__doc__ or ""),
         settings=tuple(_settings(class_, policy)),
     )
 
