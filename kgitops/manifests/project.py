@@ -96,6 +96,13 @@ class ProjectFile:
         return _cluster(name, self._written, env, offline=offline)
 
     @property
+    def manifests_there(self) -> tuple[Path, ...]:
+        """Where manifests are, but for the default folder where it neither is nor was written."""
+        spec = self._written.content.get("spec")
+        written = isinstance(spec, dict) and "manifests" in spec
+        return tuple(path for path in self.manifests if written or path.exists())
+
+    @property
     def strictest_levels(self) -> Mapping[str, Level]:
         """The strictest level that each policy is given on any cluster of the project."""
         strictest: dict[str, Level] = {}

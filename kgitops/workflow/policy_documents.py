@@ -73,8 +73,9 @@ def more_documents(
         findings += map(_stranger, _not_judging(loaded))
         yield loaded
     if manifests is None or tuple(workspace.manifests) != file.manifests:
-        # A policy among the manifests that are left out judges those that are not.
-        yield _load(workspace, file.manifests, findings, only=_JUDGES)
+        # A policy among the manifests that are left out judges those that are not. A project of
+        # policies alone has no manifests.
+        yield _load(workspace, file.manifests_there, findings, only=_JUDGES)
 
 
 def _load(

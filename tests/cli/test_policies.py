@@ -1,6 +1,7 @@
 """Where policies are found, whom they judge, and what is said of those that can't be used."""
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -310,6 +311,22 @@ def test_a_class_that_is_misspelt_is_named_as_it_is_written(
     ran = kgitops("plan", project.folder)
     assert ran.code == 1
     assert "the policy rules" in ran.err
+
+
+def test_a_project_of_policies_alone_needs_no_manifests(
+    project: Project, kgitops: Kgitops
+) -> None:
+    """Unless it says where they are: then they may hold policies, and must be there."""
+    write_policies(project, policy())
+    file = project.folder / "kgitops.yaml"
+    said = file.read_text()
+    file.write_text(re.sub(r'"manifests": \[[^]]*\],', "", said))
+    assert "manifests" not in file.read_text()
+    assert "there is no PolicyTest in" in kgitops("policy", "test", project.folder).err
+    listed = kgitops("policy", "list", project.folder)
+    assert (listed.code, "replicas" in listed.out) == (0, True), listed.said
+    file.write_text(said)
+    assert "manifests does not exist" in kgitops("policy", "list", project.folder).err
 
 
 def test_the_name_of_the_brokers_own_policies_is_taken(project: Project, kgitops: Kgitops) -> None:

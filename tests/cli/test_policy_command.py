@@ -480,7 +480,7 @@ def test_a_policy_that_judges_everything_keeps_its_row_short(
 def test_explain_does_not_take_a_bases_words_for_the_policys(
     project: Project, kgitops: Kgitops
 ) -> None:
-    project.write_file(policies=[{"class": "own:NoDeletes"}])
+    put(project, policies=[{"class": "own:NoDeletes"}])
     (project.folder / "own.py").write_text(
         "from kgitops.policy import BaseTopicPolicy, PolicyViolation\n"
         "class NoDeletes(BaseTopicPolicy):\n"

@@ -81,7 +81,7 @@ def _paths(workspace: Workspace) -> Sequence[Path]:
                 "the files or folders of the tests"
             )
         return workspace.manifests
-    return (*workspace.file.policies, *workspace.file.manifests)
+    return (*workspace.file.policies, *workspace.file.manifests_there)
 
 
 def _beside(workspace: Workspace) -> ManifestSet | None:
