@@ -313,9 +313,7 @@ def test_a_class_that_is_misspelt_is_named_as_it_is_written(
     assert "the policy rules" in ran.err
 
 
-def test_a_project_of_policies_alone_needs_no_manifests(
-    project: Project, kgitops: Kgitops
-) -> None:
+def test_a_project_of_policies_alone_needs_no_manifests(project: Project, kgitops: Kgitops) -> None:
     """Unless it says where they are: then they may hold policies, and must be there."""
     write_policies(project, policy())
     file = project.folder / "kgitops.yaml"
