@@ -60,7 +60,7 @@ def test_what_a_brokers_own_policy_denies_is_denied_by_policy(words: str | None,
     assert plan.verdict.exit is ExitCode.DENIED
     (reason,) = plan.verdict.reasons
     assert reason.sentence == (
-        f"a.yaml:1:1: the hard policy broker denies topic/a{said}; Change the document so that "
+        f"a.yaml:1:1: the hard policy broker denies topic/a{said}; change the document so that "
         "the brokers' own policy accepts it"
     )
     assert plan_from_json(plan_to_json(plan)) == plan
