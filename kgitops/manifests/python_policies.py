@@ -1,7 +1,6 @@
 """Policies in Python as the project file names them; no code of theirs runs here."""
 
 import ast
-import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -10,9 +9,8 @@ from kgitops.manifests.project_document import PythonPolicy as Written
 from kgitops.manifests.scalars import scalar_text
 from kgitops.model.canonical_json import canonical_json
 from kgitops.model.source import Source
+from kgitops.policy.naming import kebab_case
 from kgitops.policy.rules import Level, PythonPolicy
-
-_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z]|\b)|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
 def python_policy(written: Written, source: Source, folder: Path) -> PythonPolicy:
@@ -36,11 +34,6 @@ def python_policy(written: Written, source: Source, folder: Path) -> PythonPolic
         folder=folder,
         configs=configs,
     )
-
-
-def kebab_case(name: str) -> str:
-    """``TeamPrefix`` as ``team-prefix``."""
-    return "-".join(word.lower() for word in _WORDS.findall(name)) or name
 
 
 def module_file(policy: PythonPolicy) -> Path | None:

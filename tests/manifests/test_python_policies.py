@@ -6,7 +6,8 @@ import pytest
 from manifests.loading import write
 
 from kgitops.manifests.project import load_project
-from kgitops.manifests.python_policies import kebab_case, module_file
+from kgitops.manifests.python_policies import module_file
+from kgitops.policy.naming import kebab_case
 from kgitops.policy.rules import PythonPolicy
 
 HEAD = "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: p}\nspec:\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kgitops import policies
-from kgitops.manifests.python_policies import kebab_case
 from kgitops.model.cluster_state import Broker
+from kgitops.policy.naming import kebab_case
 from kgitops.policy.requests import PolicyRequest
 from kgitops.policy.settings import Configured, Setting
 from kgitops.policy.testing import (

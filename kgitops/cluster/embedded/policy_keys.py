@@ -1,7 +1,6 @@
 """The policies that brokers' configs name, as KIP-108 and KIP-201 spell the keys."""
 
 import logging
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from kgitops.cluster.embedded.options import Options
 from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.errors import KgitopsError
 from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY, KRAFT_COMPAT_KEY
+from kgitops.policy.naming import kebab_case
 from kgitops.policy.rules import Level, PythonPolicy
 
 TOPIC_KEY = "topic.management.policy.class.name"
@@ -54,11 +54,11 @@ def key_policies(
     policies: dict[str, PythonPolicy] = {}
     for key in (TOPIC_KEY, BROKER_KEY):
         if key in configs:
-            name = _unused(_kebab(configs[key]), names)
+            name = _unused(_name(configs[key]), names)
             policies[key] = _policy(name, configs[key], configs, folder)
     legacy = _legacy_keys(options)
     if legacy:
-        name = _unused("-and-".join(_kebab(configs[key]) for key in legacy), names)
+        name = _unused("-and-".join(_name(configs[key]) for key in legacy), names)
         compat = {KRAFT_COMPAT_KEY: "false" if options.seed else "true"}
         policies[" and ".join(legacy)] = _policy(name, _ADAPTER, {**configs, **compat}, folder)
     return policies
@@ -81,9 +81,9 @@ def _policy(
     )
 
 
-def _kebab(class_: str) -> str:
-    """``rules.naming:TeamPrefix`` as ``team-prefix``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", class_.rpartition(":")[2]).lower()
+def _name(class_: str) -> str:
+    """``rules.naming:TeamPrefix`` as ``team-prefix``: the name that a project would give it."""
+    return kebab_case(class_.rpartition(":")[2])
 
 
 def _unused(name: str, names: set[str]) -> str:
