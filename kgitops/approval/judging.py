@@ -129,8 +129,6 @@ def _addresses(desired: DesiredState, state: ClusterState) -> frozenset[str] | N
     scope = desired.scope
     if not scope.whole:
         return None
-    declared = {item.address for item in desired.objects}
-    declared |= {stone.address for stone in desired.tombstones}
     owned = state.registry.owners if state.registry else {}
     brokers = {broker_address(broker.id) for broker in state.brokers}
-    return frozenset(declared | scope.other_clusters | set(owned) | brokers)
+    return frozenset(desired.addresses | scope.other_clusters | set(owned) | brokers)

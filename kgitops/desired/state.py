@@ -149,3 +149,8 @@ class DesiredState:
     def objects(self) -> tuple[DesiredObject, ...]:
         """Everything that is declared to be there."""
         return (*self.topics, *self.acls, *self.quotas)
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """What is declared to be there, and what is to be deleted."""
+        return frozenset(item.address for item in (*self.objects, *self.tombstones))

@@ -140,9 +140,7 @@ def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
     named = desired.scope.targets | desired.scope.excludes
     if not named:
         return
-    known = {topic.address for topic in desired.topics}
-    known |= {acl.address for acl in desired.acls} | {quota.address for quota in desired.quotas}
-    known |= {tombstone.address for tombstone in desired.tombstones}
+    known = set(desired.addresses)
     if current.registry:
         known |= set(current.registry.owners)
     for address in sorted(named - known):
