@@ -195,11 +195,16 @@ def remedy(group: Group) -> str:
     """What to do about a policy's violations; empty where it only failed, and says that itself."""
     if all(row.result.fingerprint is None for row in group.rows):
         return ""
-    if group.policy == BROKER_POLICY.name:
-        return f"what to do: {group.remediation.rstrip('.')}"
-    do = f"{group.remediation.rstrip('.')}; " if group.remediation else ""
     waive = ", or have it waived" if group.level is Level.SOFT else ""
-    return f"what to do: {do}see kgitops policy explain {group.policy}{waive}"
+    return f"what to do: {what_to_do(group.policy, group.remediation)}{waive}"
+
+
+def what_to_do(policy: str, remediation: str) -> str:
+    """The policy's own advice, and where more is told: of the brokers' policies nowhere."""
+    advice = remediation.rstrip(". ")
+    if policy == BROKER_POLICY.name:
+        return advice
+    return f"{f'{advice}; ' if advice else ''}see kgitops policy explain {policy}"
 
 
 def with_advice(said: str, group: Group, row: Row, today: date | None) -> str:

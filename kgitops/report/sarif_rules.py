@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from kgitops.model.registry import Json
-from kgitops.plan.broker_validation import BROKER_POLICY
 from kgitops.plan.plan import Plan
 from kgitops.plan.policies import LoadedPolicy
 from kgitops.plan.risks import Level as RiskLevel
 from kgitops.plan.risks import Risk
 from kgitops.policy.rules import Level
+from kgitops.report.policy_rows import what_to_do
 from kgitops.report.safe_text import code_span, terminal_text
 from kgitops.report.values import shortened
 
@@ -134,11 +134,7 @@ def shown(text: str) -> str:
 
 def _of_policy(policy: LoadedPolicy) -> dict[str, Json]:
     description = policy.description or f"The {policy.level} policy {policy.name}."
-    todo = f"{policy.remediation.rstrip('. ')}; " if policy.remediation else ""
-    if policy.name == BROKER_POLICY.name:
-        todo = policy.remediation
-    else:
-        todo = f"{todo}see kgitops policy explain {policy.name}"
+    todo = what_to_do(policy.name, policy.remediation)
     why, what = (code_span(shortened(text, LONGEST)) for text in (description, todo))
     return _rule(
         policy.name,
