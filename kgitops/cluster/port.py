@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kgitops.model.capabilities import Capabilities
-from kgitops.model.cluster_state import ClusterState, Usage
+from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
+from kgitops.model.virtual_clusters import LocalName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +75,12 @@ class Cluster(Protocol):
         """The registry kept on this cluster."""
         ...
 
-    def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
+    def read_state(
+        self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
+    ) -> ClusterState:
         """The cluster now. ``topics`` narrows which topics are read; None reads all.
+
+        ``topics`` are physical names; those that ``links`` lead to are read beside them.
 
         Raises:
             UnreachableError: the cluster can't be read, so nothing may be concluded.
@@ -91,6 +96,14 @@ class Cluster(Protocol):
 
         Raises:
             UnreachableError: nothing of it can be read.
+        """
+        ...
+
+    def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
+        """What these groups have committed, by physical group id; one without any is left out.
+
+        Raises:
+            UnreachableError: it can't be read.
         """
         ...
 

@@ -8,6 +8,7 @@ from kgitops.model.acls import AclBinding
 from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.source import Finding, Located
 from kgitops.model.topics import Assignment
+from kgitops.model.virtual_clusters import EntityType, LocalName, LoweringOptions
 
 
 class DeletionPolicy(StrEnum):
@@ -27,7 +28,11 @@ class ConfigsPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredTopic:
-    """A declared topic. Either ``assignment`` is given, or partitions and replication factor."""
+    """A declared topic. Either ``assignment`` is given, or partitions and replication factor.
+
+    ``name`` is the local one of a topic that is declared in a ``virtual_cluster``; ``share_with``
+    names the virtual clusters that may link to it (VC-040).
+    """
 
     address: str
     name: str
@@ -39,6 +44,8 @@ class DesiredTopic:
     deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
     deletion_policy_written: bool = False
     configs_policy: ConfigsPolicy = ConfigsPolicy.DECLARED
+    virtual_cluster: str | None = None
+    share_with: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     located: Located = field(compare=False, repr=False)
 
@@ -68,7 +75,68 @@ class DesiredQuota:
     located: Located = field(compare=False, repr=False)
 
 
-DesiredObject = DesiredTopic | DesiredAcl | DesiredQuota
+class MembersMode(StrEnum):
+    """Whether members that nobody declares are reported as drift, or are nobody's business."""
+
+    AUTHORITATIVE = "authoritative"
+    ADDITIVE = "additive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredVirtualCluster:
+    """A declared virtual cluster; its members are objects of their own."""
+
+    address: str
+    name: str
+    mode: MembersMode = MembersMode.AUTHORITATIVE
+    options: LoweringOptions = field(default_factory=LoweringOptions)
+    deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
+    deletion_policy_written: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    located: Located = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredLink:
+    """A declared link: it leads to the physical ``topic``, or to where the link ``target`` does."""
+
+    address: str
+    local: LocalName
+    topic: str | None = None
+    target: LocalName | None = None
+    deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
+    deletion_policy_written: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    located: Located = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredMember:
+    """A user, client id, group or transactional id of a virtual cluster, in whichever form.
+
+    ``name`` is a principal of a user. ``copy_acls_from`` and ``remove_old_acls_from`` name a
+    virtual cluster, or ``kafka-cluster`` for none; ``move``: it may come from another virtual
+    cluster. ``adopt`` is the global group that a group takes over, with ``copy_offsets``.
+    """
+
+    address: str
+    virtual_cluster: str
+    entity_type: EntityType
+    name: str
+    copy_acls_from: str | None = None
+    remove_old_acls_from: str | None = None
+    move: bool = False
+    adopt: str | None = None
+    copy_offsets: bool = True
+    deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
+    deletion_policy_written: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    located: Located = field(compare=False, repr=False)
+
+
+DesiredObject = (
+    DesiredTopic | DesiredAcl | DesiredQuota | DesiredVirtualCluster | DesiredLink | DesiredMember
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +209,9 @@ class DesiredState:
     topics: tuple[DesiredTopic, ...] = ()
     acls: tuple[DesiredAcl, ...] = ()
     quotas: tuple[DesiredQuota, ...] = ()
+    virtual_clusters: tuple[DesiredVirtualCluster, ...] = ()
+    links: tuple[DesiredLink, ...] = ()
+    members: tuple[DesiredMember, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     warnings: tuple[Finding, ...] = ()
     digest: str = ""
@@ -148,7 +219,14 @@ class DesiredState:
     @property
     def objects(self) -> tuple[DesiredObject, ...]:
         """Everything that is declared to be there."""
-        return (*self.topics, *self.acls, *self.quotas)
+        return (
+            *self.topics,
+            *self.acls,
+            *self.quotas,
+            *self.virtual_clusters,
+            *self.links,
+            *self.members,
+        )
 
     @property
     def addresses(self) -> frozenset[str]:

@@ -41,6 +41,11 @@ class Operation(StrEnum):
     CREATE_TOKENS = "CreateTokens"
     DESCRIBE_TOKENS = "DescribeTokens"
     TWO_PHASE_COMMIT = "TwoPhaseCommit"
+    CREATE_VIRTUAL_CLUSTER = "CreateVirtualCluster"
+    ALTER_VIRTUAL_CLUSTER = "AlterVirtualCluster"
+    DELETE_VIRTUAL_CLUSTER = "DeleteVirtualCluster"
+    DESCRIBE_VIRTUAL_CLUSTER = "DescribeVirtualCluster"
+    LIST_VIRTUAL_CLUSTERS = "ListVirtualClusters"
 
 
 class PermissionType(StrEnum):
@@ -91,6 +96,17 @@ OPERATIONS: dict[ResourceType, frozenset[Operation]] = {
     ResourceType.USER: frozenset({Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS}),
 }
 
+# KIP-1134's rights on the CLUSTER resource, whose name is a virtual cluster (VC-141).
+VIRTUAL_CLUSTER_OPERATIONS = frozenset(
+    {
+        Operation.CREATE_VIRTUAL_CLUSTER,
+        Operation.ALTER_VIRTUAL_CLUSTER,
+        Operation.DELETE_VIRTUAL_CLUSTER,
+        Operation.DESCRIBE_VIRTUAL_CLUSTER,
+        Operation.LIST_VIRTUAL_CLUSTERS,
+    }
+)
+
 # An Allow of the key also allows these (org.apache.kafka.server.authorizer: implied operations).
 IMPLIED: dict[Operation, frozenset[Operation]] = {
     Operation.READ: frozenset({Operation.DESCRIBE}),
@@ -98,12 +114,21 @@ IMPLIED: dict[Operation, frozenset[Operation]] = {
     Operation.DELETE: frozenset({Operation.DESCRIBE}),
     Operation.ALTER: frozenset({Operation.DESCRIBE}),
     Operation.ALTER_CONFIGS: frozenset({Operation.DESCRIBE_CONFIGS}),
+    # VC-142
+    Operation.CREATE_VIRTUAL_CLUSTER: frozenset({Operation.DESCRIBE_VIRTUAL_CLUSTER}),
+    Operation.ALTER_VIRTUAL_CLUSTER: frozenset({Operation.DESCRIBE_VIRTUAL_CLUSTER}),
+    Operation.DELETE_VIRTUAL_CLUSTER: frozenset({Operation.DESCRIBE_VIRTUAL_CLUSTER}),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class AclBinding:
-    """Who may, or may not, do what to which resources, from where."""
+    """Who may, or may not, do what to which resources, from where.
+
+    ``virtual_cluster`` is the scope in which ``resource_name`` is a local name (VC-143): a name, a
+    prefix, or ``*`` for every one; ``kafka-cluster`` means none (VC-100). A binding on the resource
+    CLUSTER has no scope: its resource name is the virtual cluster (VC-140).
+    """
 
     resource_type: ResourceType
     resource_name: str
@@ -112,3 +137,10 @@ class AclBinding:
     host: str
     operation: Operation
     permission_type: PermissionType
+    virtual_cluster: str = CLUSTER_NAME
+    virtual_cluster_pattern_type: PatternType = PatternType.LITERAL
+
+    @property
+    def scoped(self) -> bool:
+        """Whether the binding is one of virtual clusters, and not global."""
+        return self.virtual_cluster != CLUSTER_NAME

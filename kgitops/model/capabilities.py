@@ -13,12 +13,24 @@ class Validation(StrEnum):
     NOT_SUPPORTED = "not-supported"
 
 
+class VirtualClusterSupport(StrEnum):
+    """Whether brokers know virtual clusters, kgitops stands in for them, or there are none."""
+
+    NATIVE = "native"
+    LOWERED = "lowered"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """Which APIs a cluster carries out, by their name in a plan, and who can check each."""
+    """Which APIs a cluster carries out, by their name in a plan, and who can check each.
+
+    ``virtual_clusters`` says how it has them (VC-351).
+    """
 
     backend: str
     validation: Mapping[str, Validation]
+    virtual_clusters: VirtualClusterSupport = VirtualClusterSupport.NONE
 
     def supports(self, api: str) -> bool:
         """Whether the cluster can carry out requests of this api."""

@@ -4,9 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kgitops.model.acls import AclBinding
+from kgitops.model.lowered import Lowered
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import RegistryState
 from kgitops.model.topics import TopicState
+from kgitops.model.virtual_clusters import VirtualCluster
+
+GroupOffsets = Mapping[tuple[str, int], int]
+"""(topic, partition) to the offset that a group has committed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,11 @@ class ClusterState:
     ``has_authorizer`` is False where brokers keep no ACLs: none can be made there (A4-95).
     ``moving`` names the partitions of each topic whose replicas are being reassigned; it is of
     the moment, so that snapshots leave it out.
+    ``virtual_clusters`` are by name, ``acls`` and ``quotas`` hold those of virtual clusters too;
+    ``lowered`` is None where brokers know virtual clusters, or nobody asked for any yet.
+    ``group_offsets`` holds only what was asked for with ``read_group_offsets``: physical group id
+    to (physical topic, partition) to committed offset.
+    ``settings`` are the broker configs that isolation depends on (VC-391), where they can be told.
     ``registry`` is None when the cluster has none yet; one that can't be read is an error instead.
     """
 
@@ -73,6 +83,10 @@ class ClusterState:
     moving: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     broker_defaults: Mapping[str, str] = field(default_factory=dict)
     has_authorizer: bool = True
+    virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)
+    lowered: Lowered | None = None
+    group_offsets: Mapping[str, GroupOffsets] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
     registry: RegistryState | None = None
     not_checked: tuple[NotChecked, ...] = ()
     captured_at: str = ""

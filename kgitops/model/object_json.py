@@ -3,6 +3,8 @@
 Readers take a path for their errors and raise :class:`ShapeError` for any other shape.
 """
 
+from dataclasses import replace
+
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.quotas import ENTITY_TYPES, ClientQuotaEntity, make_entity, quota_text
 from kgitops.model.registry import Json, Owner
@@ -27,18 +29,21 @@ _BINDING_KEYS = (
     "operation",
     "permission_type",
 )
+_SCOPE_KEYS = ("virtual_cluster", "virtual_cluster_pattern_type")
 _OWNER_KEYS = ("project", "topic_id", "adopted", "spent", "last_applied")
 
 
 def binding_to_json(binding: AclBinding) -> dict[str, Json]:
-    """Kafka's names of the parts, Kafka's words for the values."""
-    return {key: str(getattr(binding, key)) for key in _BINDING_KEYS}
+    """Kafka's names of the parts, Kafka's words for the values; a scope where there is one."""
+    keys = (*_BINDING_KEYS, *_SCOPE_KEYS) if binding.scoped else _BINDING_KEYS
+    return {key: str(getattr(binding, key)) for key in keys}
 
 
 def read_binding(value: Json, path: str) -> AclBinding:
     """The binding in ``value``."""
-    given = members(value, path, _BINDING_KEYS)
-    return AclBinding(
+    scoped = isinstance(value, dict) and _SCOPE_KEYS[0] in value
+    given = members(value, path, (*_BINDING_KEYS, *_SCOPE_KEYS) if scoped else _BINDING_KEYS)
+    binding = AclBinding(
         resource_type=choice(ResourceType, given["resource_type"], f"{path}.resource_type"),
         resource_name=text(given["resource_name"], f"{path}.resource_name"),
         pattern_type=choice(PatternType, given["pattern_type"], f"{path}.pattern_type"),
@@ -46,6 +51,14 @@ def read_binding(value: Json, path: str) -> AclBinding:
         host=text(given["host"], f"{path}.host"),
         operation=choice(Operation, given["operation"], f"{path}.operation"),
         permission_type=choice(PermissionType, given["permission_type"], f"{path}.permission_type"),
+    )
+    if not scoped:
+        return binding
+    scope, pattern = _SCOPE_KEYS
+    return replace(
+        binding,
+        virtual_cluster=text(given[scope], f"{path}.{scope}"),
+        virtual_cluster_pattern_type=choice(PatternType, given[pattern], f"{path}.{pattern}"),
     )
 
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+VIRTUAL_CLUSTER = "virtual-cluster"
 USER = "user"
 CLIENT_ID = "client-id"
 IP = "ip"
-ENTITY_TYPES = (USER, CLIENT_ID, IP)
+ENTITY_TYPES = (VIRTUAL_CLUSTER, USER, CLIENT_ID, IP)
 
 ClientQuotaEntity = tuple[tuple[str, str | None], ...]
 """(entity type, name) pairs in the order of ENTITY_TYPES; a None name is the default (F590-50)."""

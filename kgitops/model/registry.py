@@ -38,3 +38,5 @@ class RegistryState:
     """Project identity to the name it was last applied under."""
     owners: Mapping[str, Owner] = field(default_factory=dict)
     """Address to owner, spent tombstones included."""
+    virtual_clusters: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    """The records below ``vcs/`` by the rest of their key: virtual clusters on a Kafka without."""

@@ -3,6 +3,7 @@
 Keys are snake_case; 64-bit offsets and config values are text, quotas their shortest decimals.
 """
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from kgitops.model.acls import AclBinding
@@ -14,11 +15,16 @@ from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
     DeleteAclRequest,
+    DeleteGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
     Request,
 )
 from kgitops.model.strict_json import (
@@ -35,6 +41,14 @@ from kgitops.model.strict_json import (
 )
 from kgitops.model.throttles import RATES
 from kgitops.model.topics import RequestedTopicState
+from kgitops.model.virtual_cluster_json import (
+    alter_from_json,
+    alter_to_json,
+    local_to_json,
+    options_to_json,
+    read_local,
+    read_options,
+)
 
 _STATE_KEYS = (
     "name",
@@ -55,6 +69,7 @@ def request_to_json(request: Request) -> dict[str, Json]:
             return {
                 "topic": request.topic,
                 "requested_state": _state_to_json(request.requested_state),
+                **local_to_json(request.local),
             }
         case AlterTopicRequest():
             return {
@@ -62,18 +77,27 @@ def request_to_json(request: Request) -> dict[str, Json]:
                 "topic_id": request.topic_id,
                 "step": str(request.step),
                 "requested_state": _state_to_json(request.requested_state),
+                **local_to_json(request.local),
             }
         case DeleteTopicRequest():
-            return {"topic": request.topic, "topic_id": request.topic_id}
+            return {
+                "topic": request.topic,
+                "topic_id": request.topic_id,
+                **local_to_json(request.local),
+            }
         case DeleteRecordsRequest():
             offsets = request.deleted_message_offsets
             return {
                 "topic": request.topic,
                 "topic_id": request.topic_id,
                 "deleted_message_offsets": {str(k): str(offsets[k]) for k in sorted(offsets)},
+                **local_to_json(request.local),
             }
-        case CreateAclRequest() | DeleteAclRequest():
+        case CreateAclRequest():
             return {"binding": binding_to_json(request.binding)}
+        case DeleteAclRequest():
+            body = {"binding": binding_to_json(request.binding)}
+            return body | ({"migrated_to": request.migrated_to} if request.migrated_to else {})
         case AlterClientQuotaRequest():
             quotas = request.quotas
             return {
@@ -86,6 +110,23 @@ def request_to_json(request: Request) -> dict[str, Json]:
                 "broker": request.broker,
                 "configs": {key: configs[key] for key in sorted(configs)},
             }
+        case CreateVirtualClusterRequest():
+            return {
+                "virtual_cluster": request.virtual_cluster,
+                "options": options_to_json(request.options),
+            }
+        case AlterVirtualClusterRequest():
+            return alter_to_json(request)
+        case DeleteVirtualClusterRequest():
+            return {"virtual_cluster": request.virtual_cluster}
+        case CopyGroupOffsetsRequest():
+            return {
+                "virtual_cluster": request.virtual_cluster,
+                "group": request.group,
+                "source": request.source,
+            }
+        case DeleteGroupRequest():
+            return {"virtual_cluster": request.virtual_cluster, "group": request.group}
         case _:
             assert_never(request)
 
@@ -98,27 +139,32 @@ def request_from_json(api: str, body: Json) -> Request:
     """
     match api:
         case "CreateTopic":
-            given = members(body, "body", ("topic", "requested_state"))
+            given = members(body, "body", ("topic", "requested_state", *_local(body)))
             return CreateTopicRequest(
                 topic=text(given["topic"], "body.topic"),
                 requested_state=_state(given["requested_state"], "body.requested_state"),
+                local=read_local(given.get("local"), "body.local"),
             )
         case "AlterTopic":
-            given = members(body, "body", ("topic", "topic_id", "step", "requested_state"))
+            keys = ("topic", "topic_id", "step", "requested_state", *_local(body))
+            given = members(body, "body", keys)
             return AlterTopicRequest(
                 topic=text(given["topic"], "body.topic"),
                 topic_id=text(given["topic_id"], "body.topic_id"),
                 step=choice(AlterStep, given["step"], "body.step"),
                 requested_state=_state(given["requested_state"], "body.requested_state"),
+                local=read_local(given.get("local"), "body.local"),
             )
         case "DeleteTopic":
-            given = members(body, "body", ("topic", "topic_id"))
+            given = members(body, "body", ("topic", "topic_id", *_local(body)))
             return DeleteTopicRequest(
                 topic=text(given["topic"], "body.topic"),
                 topic_id=text(given["topic_id"], "body.topic_id"),
+                local=read_local(given.get("local"), "body.local"),
             )
         case "DeleteRecords":
-            given = members(body, "body", ("topic", "topic_id", "deleted_message_offsets"))
+            keys = ("topic", "topic_id", "deleted_message_offsets", *_local(body))
+            given = members(body, "body", keys)
             path = "body.deleted_message_offsets"
             offsets = mapping(given["deleted_message_offsets"], path)
             return DeleteRecordsRequest(
@@ -130,11 +176,17 @@ def request_from_json(api: str, body: Json) -> Request:
                     )
                     for key, value in offsets.items()
                 },
+                local=read_local(given.get("local"), "body.local"),
             )
         case "CreateAcl":
-            return CreateAclRequest(binding=_binding(body))
+            return CreateAclRequest(binding=_binding(members(body, "body", ("binding",))))
         case "DeleteAcl":
-            return DeleteAclRequest(binding=_binding(body))
+            migrated = "migrated_to" in mapping(body, "body")
+            given = members(body, "body", ("binding", *(["migrated_to"] if migrated else [])))
+            return DeleteAclRequest(
+                binding=_binding(given),
+                migrated_to=text(given["migrated_to"], "body.migrated_to") if migrated else None,
+            )
         case "AlterClientQuota":
             given = members(body, "body", ("entity", "quotas"))
             return AlterClientQuotaRequest(
@@ -149,6 +201,31 @@ def request_from_json(api: str, body: Json) -> Request:
             return AlterBrokerRequest(
                 broker=integer(given["broker"], "body.broker"),
                 configs=_rates(given["configs"], "body.configs"),
+            )
+        case "CreateVirtualCluster":
+            given = members(body, "body", ("virtual_cluster", "options"))
+            return CreateVirtualClusterRequest(
+                virtual_cluster=text(given["virtual_cluster"], "body.virtual_cluster"),
+                options=read_options(given["options"], "body.options"),
+            )
+        case "AlterVirtualCluster":
+            return alter_from_json(body)
+        case "DeleteVirtualCluster":
+            given = members(body, "body", ("virtual_cluster",))
+            name = text(given["virtual_cluster"], "body.virtual_cluster")
+            return DeleteVirtualClusterRequest(virtual_cluster=name)
+        case "CopyGroupOffsets":
+            given = members(body, "body", ("virtual_cluster", "group", "source"))
+            return CopyGroupOffsetsRequest(
+                virtual_cluster=text(given["virtual_cluster"], "body.virtual_cluster"),
+                group=text(given["group"], "body.group"),
+                source=text(given["source"], "body.source"),
+            )
+        case "DeleteGroup":
+            given = members(body, "body", ("virtual_cluster", "group"))
+            return DeleteGroupRequest(
+                virtual_cluster=text(given["virtual_cluster"], "body.virtual_cluster"),
+                group=text(given["group"], "body.group"),
             )
         case _:
             raise ShapeError(f"api is {api!r}, and there is no request named so")
@@ -207,8 +284,13 @@ def _replicas(value: Json, path: str) -> tuple[int, ...]:
     return array(value, path, integer)
 
 
-def _binding(body: Json) -> AclBinding:
-    return read_binding(members(body, "body", ("binding",))["binding"], "body.binding")
+def _binding(given: Mapping[str, Json]) -> AclBinding:
+    return read_binding(given["binding"], "body.binding")
+
+
+def _local(body: Json) -> tuple[str, ...]:
+    """The key of the local name, where the topic is one of a virtual cluster."""
+    return ("local",) if isinstance(body, dict) and "local" in body else ()
 
 
 def _quota_to_json(value: float | None) -> str | None:

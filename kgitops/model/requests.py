@@ -1,12 +1,13 @@
 """The closed set of changes a cluster can be asked to make; each is one logical request."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kgitops.model.acls import AclBinding
 from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.topics import RequestedTopicState
+from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName, LoweringOptions
 
 
 class AlterStep(StrEnum):
@@ -19,23 +20,30 @@ class AlterStep(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTopicRequest:
-    """CreateTopics: one topic; ``requested_state.topic_id`` is None until a broker mints it."""
+    """CreateTopics: one topic; ``requested_state.topic_id`` is None until a broker mints it.
+
+    With ``local`` it is made in a virtual cluster, on behalf of it (VC-062): ``topic`` and the
+    state's name then begin with :data:`NEW_UUID`, which the cluster replaces, and a link is made.
+    """
 
     topic: str
     requested_state: RequestedTopicState
+    local: LocalName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterTopicRequest:
     """One step of an alteration: IncrementalAlterConfigs, CreatePartitions or a reassignment.
 
-    ``requested_state`` is the whole topic after this step and no further one.
+    ``requested_state`` is the whole topic after this step and no further one. ``local`` is the
+    name by which a topic of a virtual cluster is declared; ``topic`` is the physical one always.
     """
 
     topic: str
     topic_id: str
     step: AlterStep
     requested_state: RequestedTopicState
+    local: LocalName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +52,7 @@ class DeleteTopicRequest:
 
     topic: str
     topic_id: str
+    local: LocalName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +62,7 @@ class DeleteRecordsRequest:
     topic: str
     topic_id: str
     deleted_message_offsets: Mapping[int, int]
+    local: LocalName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +74,14 @@ class CreateAclRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteAclRequest:
-    """DeleteAcls with a filter that matches this binding and no other."""
+    """DeleteAcls with a filter that matches this binding and no other.
+
+    ``migrated_to`` is the address of the member whose ``removeOldAclsFrom`` asks for it: the one
+    reason for which a binding that nobody manages is deleted (VC-191).
+    """
 
     binding: AclBinding
+    migrated_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +103,64 @@ class AlterBrokerRequest:
     configs: Mapping[str, str | None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateVirtualClusterRequest:
+    """CreateVirtualClusters: one, empty (VC-231). ``options`` count where it is lowered."""
+
+    virtual_cluster: str
+    options: LoweringOptions = field(default_factory=LoweringOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterVirtualClusterRequest:
+    """AlterVirtualClusters: one entity is added or removed (VC-233), or ``options`` are set.
+
+    Of a topic link, ``entity_name`` is the link's name and it leads to ``topic``, or to where the
+    link ``target`` leads by then. ``replaces`` is the physical topic that the link leads to now
+    (VC-028); ``moved_from`` the virtual cluster that gives the entity up at the same moment
+    (VC-086); ``adopts`` the global group that a group takes over (VC-114). ``entity_type`` and
+    ``entity_name`` are None where only ``options`` are set.
+    """
+
+    virtual_cluster: str
+    change: ChangeType = ChangeType.ADD
+    entity_type: EntityType | None = None
+    entity_name: str | None = None
+    topic: str | None = None
+    target: LocalName | None = None
+    replaces: str | None = None
+    moved_from: str | None = None
+    adopts: str | None = None
+    options: LoweringOptions | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteVirtualClusterRequest:
+    """DeleteVirtualClusters: one, which must be empty (VC-245)."""
+
+    virtual_cluster: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyGroupOffsetsRequest:
+    """Copy the committed offsets of the global group ``source`` to one that has none (VC-114)."""
+
+    virtual_cluster: str
+    group: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteGroupRequest:
+    """DeleteGroups: a virtual cluster's group, which must be empty of members (VC-119)."""
+
+    virtual_cluster: str
+    group: str
+
+
+NEW_UUID = "<uuid:new>"
+"""Stands in a topic's name for the uuid that it is given when it is made (VC-057)."""
+
 Request = (
     CreateTopicRequest
     | AlterTopicRequest
@@ -97,6 +170,11 @@ Request = (
     | DeleteAclRequest
     | AlterClientQuotaRequest
     | AlterBrokerRequest
+    | CreateVirtualClusterRequest
+    | AlterVirtualClusterRequest
+    | DeleteVirtualClusterRequest
+    | CopyGroupOffsetsRequest
+    | DeleteGroupRequest
 )
 
 

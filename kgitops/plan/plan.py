@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kgitops.model.capabilities import Validation
+from kgitops.model.lowered import LoweringLine
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
 from kgitops.model.source import Finding, Source
@@ -30,6 +31,10 @@ class Kind(StrEnum):
     ACL = "Acl"
     QUOTA = "ClientQuota"
     BROKER = "Broker"
+    VIRTUAL_CLUSTER = "VirtualCluster"
+    LINK = "TopicLink"
+    BINDING = "VirtualClusterBinding"
+    GROUP = "ConsumerGroup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,7 @@ class PlannedRequest:
 
     ``undoes`` names an earlier request that only helps what it depends on: it is taken back once
     that has ended, also where it failed, and only if it was sent and is still as it was left.
+    ``physical`` says what is done for it on a Kafka without virtual clusters, a line each (VC-411).
     """
 
     id: str
@@ -75,6 +81,7 @@ class PlannedRequest:
     depends_on: tuple[str, ...] = ()
     undoes: str | None = None
     validated: Validation = Validation.CLIENT
+    physical: tuple[str, ...] = ()
     expects: Precondition
 
 
@@ -85,6 +92,7 @@ class Change:
     ``risks`` is never empty and its first is the worst. ``owner_before`` and ``owner_after`` are
     the registry's record before and after; None where nobody manages the object.
     ``impact`` holds what is known of the blast radius: partitions, and as text bytes and records.
+    ``derived_from`` are the addresses of what is declared, where this is not itself (VC-407).
     """
 
     address: str
@@ -102,6 +110,7 @@ class Change:
     owner_after: Owner | None = None
     impact: Mapping[str, Json] = field(default_factory=dict)
     policies: tuple[PolicyResult, ...] = ()
+    derived_from: tuple[str, ...] = ()
 
     @property
     def denied(self) -> bool:
@@ -208,6 +217,7 @@ class Plan:
     partial: bool = False
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
     managed_counts: Mapping[str, int] = field(default_factory=dict)
+    lowering: tuple[LoweringLine, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

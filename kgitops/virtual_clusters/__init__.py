@@ -1,0 +1,1 @@
+"""KIP-1134's rules as plain functions over values: what brokers, or kgitops for them, decide."""

@@ -1,0 +1,262 @@
+"""What becomes of a request about virtual clusters: records, or a refusal; nothing changes here.
+
+Brokers of the embedded cluster decide so, and kgitops in the place of brokers that know no virtual
+clusters. Whether the principal has the right to ask was checked before.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+
+from kgitops.model.acls import CLUSTER_NAME
+from kgitops.model.names import is_internal, topic_name_problem
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CreateVirtualClusterRequest,
+    DeleteVirtualClusterRequest,
+)
+from kgitops.model.virtual_clusters import (
+    ChangeType,
+    EntityType,
+    VirtualCluster,
+    virtual_cluster_name_problem,
+)
+from kgitops.virtual_clusters.image import VirtualClustersDelta
+from kgitops.virtual_clusters.records import (
+    RemoveVirtualClusterRecord,
+    VirtualClusterEntityRecord,
+    VirtualClusterMetadataRecord,
+    VirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+)
+from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
+
+TopicId = Callable[[str], str | None]
+"""The topic id of a physical topic, None where there is none of that name."""
+
+_ANONYMOUS = "User:ANONYMOUS"
+_EVERYONE = "User:*"
+
+
+def create(
+    delta: VirtualClustersDelta, request: CreateVirtualClusterRequest
+) -> Iterator[VirtualClusterMetadataRecord]:
+    """VC-231, VC-246.
+
+    Raises:
+        VirtualClusterRefusal: it can't be made.
+    """
+    name = request.virtual_cluster
+    problem = virtual_cluster_name_problem(name)
+    if problem:
+        reserved = name == CLUSTER_NAME
+        raise VirtualClusterRefusal(
+            Symbol.RESERVED_NAME if reserved else Symbol.INVALID_NAME, problem
+        )
+    if delta.get(name) is not None:
+        raise VirtualClusterRefusal(
+            Symbol.VC_ALREADY_EXISTS, f"there is a virtual cluster {name} already"
+        )
+    yield VirtualClusterRecord(name=name, options=request.options)
+
+
+def delete(
+    delta: VirtualClustersDelta, request: DeleteVirtualClusterRequest
+) -> Iterator[VirtualClusterMetadataRecord]:
+    """VC-245: only an empty one.
+
+    Raises:
+        VirtualClusterRefusal: it is not there, or not empty.
+    """
+    found = _known(delta, request.virtual_cluster)
+    if not found.empty:
+        left = ", ".join(
+            f"{entity_type} {name}"
+            for entity_type in EntityType
+            for name in sorted(found.members(entity_type))
+        )
+        raise VirtualClusterRefusal(
+            Symbol.VC_NOT_EMPTY, f"the virtual cluster {found.name} still has {left}"
+        )
+    yield RemoveVirtualClusterRecord(name=found.name)
+
+
+def alter(
+    delta: VirtualClustersDelta,
+    request: AlterVirtualClusterRequest,
+    topic_id: TopicId,
+    *,
+    super_users: Collection[str] = (),
+) -> Iterator[VirtualClusterMetadataRecord]:
+    """VC-233: one entity is added or removed, or moved, or a link leads elsewhere.
+
+    Adding what is there already is no error and changes nothing (VC-046).
+
+    Raises:
+        VirtualClusterRefusal: it can't be done.
+    """
+    found = _known(delta, request.virtual_cluster)
+    if request.options is not None:
+        yield VirtualClusterRecord(name=found.name, options=request.options)
+        return
+    name, entity_type = request.entity_name, request.entity_type
+    if name is None or entity_type is None:
+        raise ValueError("an alteration is about an entity or about options")
+    if request.change is ChangeType.REMOVE:
+        yield from _remove(found, entity_type, name)
+    elif entity_type is EntityType.TOPIC:
+        yield from _link(delta, found, request, name, topic_id)
+    else:
+        yield from _add(delta, found, request, entity_type, name, super_users)
+
+
+def refuse_linked(delta: VirtualClustersDelta, topic: str) -> None:
+    """A physical topic is not deleted while links lead to it (VC-033).
+
+    Raises:
+        VirtualClusterRefusal: one does.
+    """
+    links = delta.links_to(topic)
+    if links:
+        named = ", ".join(str(local) for local in sorted(links))
+        raise VirtualClusterRefusal(
+            Symbol.TOPIC_HAS_LINKS, f"the topic {topic} can't be deleted: {named} lead to it"
+        )
+
+
+def _known(delta: VirtualClustersDelta, name: str) -> VirtualCluster:
+    if name == CLUSTER_NAME:
+        raise VirtualClusterRefusal(
+            Symbol.RESERVED_NAME, f"{CLUSTER_NAME} is the physical cluster itself"
+        )
+    found = delta.get(name)
+    if found is None:
+        raise VirtualClusterRefusal(Symbol.VC_NOT_FOUND, f"there is no virtual cluster {name}")
+    return found
+
+
+def _remove(
+    found: VirtualCluster, entity_type: EntityType, name: str
+) -> Iterator[VirtualClusterMetadataRecord]:
+    if name not in found.members(entity_type):
+        link = entity_type is EntityType.TOPIC
+        raise VirtualClusterRefusal(
+            Symbol.LINK_NOT_FOUND if link else Symbol.MEMBER_NOT_FOUND,
+            f"the virtual cluster {found.name} has no {'link' if link else entity_type} {name}",
+        )
+    if entity_type is EntityType.TOPIC:
+        yield VirtualClusterTopicLinkRecord(virtual_cluster=found.name, link_name=name, topic=None)
+    else:
+        yield VirtualClusterEntityRecord(
+            virtual_cluster=found.name, entity_type=entity_type, entity_name=name, remove=True
+        )
+
+
+def _link(
+    delta: VirtualClustersDelta,
+    found: VirtualCluster,
+    request: AlterVirtualClusterRequest,
+    name: str,
+    topic_id: TopicId,
+) -> Iterator[VirtualClusterMetadataRecord]:
+    problem = topic_name_problem(name)
+    if problem:
+        raise VirtualClusterRefusal(Symbol.INVALID_LINK_NAME, problem)
+    topic = _target(delta, request)
+    if is_internal(topic):
+        raise VirtualClusterRefusal(
+            Symbol.INTERNAL_TOPIC, f"the topic {topic} is internal and can't be linked to"
+        )
+    known_id = topic_id(topic)
+    if known_id is None:
+        raise VirtualClusterRefusal(Symbol.TOPIC_NOT_FOUND, f"there is no topic {topic}")
+    before = found.links.get(name)
+    if before is not None:
+        if before.topic == topic and before.topic_id == known_id:
+            return
+        if before.topic != topic and before.topic != request.replaces:
+            raise VirtualClusterRefusal(
+                Symbol.LINK_ALREADY_EXISTS,
+                f"the link {name} of {found.name} leads to {before.topic}",
+            )
+        if before.topic == topic:
+            raise VirtualClusterRefusal(
+                Symbol.TOPIC_REPLACED,
+                f"the topic {topic} was deleted and made anew since {name} was linked to it",
+            )
+    yield VirtualClusterTopicLinkRecord(
+        virtual_cluster=found.name, link_name=name, topic=topic, topic_id=known_id
+    )
+
+
+def _target(delta: VirtualClustersDelta, request: AlterVirtualClusterRequest) -> str:
+    if request.target is None:
+        return request.topic or ""
+    owner = delta.get(request.target.virtual_cluster)
+    link = owner.links.get(request.target.name) if owner else None
+    if link is None:
+        raise VirtualClusterRefusal(
+            Symbol.LINK_NOT_FOUND, f"there is no link {request.target} that could be followed"
+        )
+    return link.topic
+
+
+def _add(
+    delta: VirtualClustersDelta,
+    found: VirtualCluster,
+    request: AlterVirtualClusterRequest,
+    entity_type: EntityType,
+    name: str,
+    super_users: Collection[str],
+) -> Iterator[VirtualClusterMetadataRecord]:
+    if not name:
+        raise VirtualClusterRefusal(Symbol.INVALID_NAME, f"the {entity_type} has no name")
+    there = name in found.members(entity_type)
+    if there and (entity_type is not EntityType.GROUP or found.groups[name] == request.adopts):
+        return
+    if entity_type is EntityType.USER:
+        _refuse_user(name, super_users)
+    elsewhere = _elsewhere(delta, found, request, entity_type, name)
+    if elsewhere is not None and elsewhere != request.moved_from:
+        raise VirtualClusterRefusal(
+            Symbol.ENTITY_BOUND_ELSEWHERE,
+            f"the {entity_type} {name} belongs to the virtual cluster {elsewhere}",
+        )
+    if request.moved_from is not None:
+        # Together with the addition: nobody ever sees it in no virtual cluster (VC-086).
+        yield from _remove(_known(delta, request.moved_from), entity_type, name)
+    yield VirtualClusterEntityRecord(
+        virtual_cluster=found.name,
+        entity_type=entity_type,
+        entity_name=name,
+        adopts=request.adopts,
+    )
+
+
+def _refuse_user(principal: str, super_users: Collection[str]) -> None:
+    if principal in super_users:
+        raise VirtualClusterRefusal(
+            Symbol.RESERVED_NAME, f"{principal} is a super user and can't be bound"
+        )
+    if principal in (_ANONYMOUS, _EVERYONE):
+        raise VirtualClusterRefusal(Symbol.RESERVED_NAME, f"{principal} can't be bound")
+
+
+def _elsewhere(
+    delta: VirtualClustersDelta,
+    found: VirtualCluster,
+    request: AlterVirtualClusterRequest,
+    entity_type: EntityType,
+    name: str,
+) -> str | None:
+    """The other virtual cluster that the entity belongs to (VC-080, VC-081, VC-115)."""
+    owner: str | None = None
+    match entity_type:
+        case EntityType.USER:
+            owner = delta.of_user(name)
+        case EntityType.CLIENT_ID:
+            owner = delta.of_client_id(name)
+        case EntityType.GROUP if request.adopts is not None:
+            adopter = delta.adopter(request.adopts)
+            owner = adopter.virtual_cluster if adopter else None
+        case _:
+            pass
+    return None if owner == found.name else owner

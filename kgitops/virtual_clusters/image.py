@@ -1,0 +1,193 @@
+"""All virtual clusters at one moment, with the indexes that answer for them, and what changes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar, assert_never
+
+from kgitops.model.virtual_clusters import EntityType, LocalName, TopicLink, VirtualCluster
+from kgitops.virtual_clusters.records import (
+    RemoveVirtualClusterRecord,
+    VirtualClusterEntityRecord,
+    VirtualClusterMetadataRecord,
+    VirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VirtualClustersImage:
+    """By name, and where each user, client id, adopted group and linked topic belongs (VC-315).
+
+    ``links`` maps a physical topic to the links that lead to it.
+    """
+
+    by_name: Mapping[str, VirtualCluster] = field(default_factory=dict)
+    users: Mapping[str, str] = field(default_factory=dict)
+    client_ids: Mapping[str, str] = field(default_factory=dict)
+    adopted: Mapping[str, LocalName] = field(default_factory=dict)
+    links: Mapping[str, frozenset[LocalName]] = field(default_factory=dict)
+
+
+def build_image(virtual_clusters: Iterable[VirtualCluster]) -> VirtualClustersImage:
+    """The image of these."""
+    delta = VirtualClustersDelta(VirtualClustersImage())
+    for found in virtual_clusters:
+        delta.put(found)
+    return delta.apply()
+
+
+class VirtualClustersDelta:
+    """An image and what records have changed since, readable as one."""
+
+    def __init__(self, image: VirtualClustersImage) -> None:
+        self._image = image
+        self._changed: dict[str, VirtualCluster | None] = {}
+        self._users: dict[str, str | None] = {}
+        self._client_ids: dict[str, str | None] = {}
+        self._adopted: dict[str, LocalName | None] = {}
+        self._links: dict[str, frozenset[LocalName]] = {}
+
+    def get(self, name: str) -> VirtualCluster | None:
+        """The virtual cluster as it is by now."""
+        return self._changed[name] if name in self._changed else self._image.by_name.get(name)
+
+    def of_user(self, principal: str) -> str | None:
+        """Where the user belongs (VC-080)."""
+        return _latest(principal, self._users, self._image.users)
+
+    def of_client_id(self, client_id: str) -> str | None:
+        """Where the client id belongs (VC-081)."""
+        return _latest(client_id, self._client_ids, self._image.client_ids)
+
+    def adopter(self, group: str) -> LocalName | None:
+        """What took the global group over (VC-115)."""
+        return _latest(group, self._adopted, self._image.adopted)
+
+    def links_to(self, topic: str) -> frozenset[LocalName]:
+        """The links that lead to the physical topic (VC-033)."""
+        found = self._links.get(topic)
+        return self._image.links.get(topic, frozenset()) if found is None else found
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """The names of the virtual clusters that are no longer as in the image."""
+        return frozenset(self._changed)
+
+    def replay(self, record: VirtualClusterMetadataRecord) -> None:
+        """Take one record in."""
+        match record:
+            case VirtualClusterRecord():
+                found = self.get(record.name) or VirtualCluster(name=record.name)
+                self._changed[record.name] = replace(found, options=record.options)
+            case RemoveVirtualClusterRecord():
+                self._forget(record.name)
+                self._changed[record.name] = None
+            case VirtualClusterTopicLinkRecord():
+                self._link(record)
+            case VirtualClusterEntityRecord():
+                self._member(record)
+            case _:
+                assert_never(record)
+
+    def put(self, found: VirtualCluster) -> None:
+        """Take in a whole virtual cluster in the place of what was there."""
+        self._forget(found.name)
+        self._changed[found.name] = found
+        for link in found.links.values():
+            self._count(link.topic, LocalName(found.name, link.name), there=True)
+        self._users |= dict.fromkeys(found.users, found.name)
+        self._client_ids |= dict.fromkeys(found.client_ids, found.name)
+        for group, source in found.groups.items():
+            if source is not None:
+                self._adopted[source] = LocalName(found.name, group)
+
+    def apply(self) -> VirtualClustersImage:
+        """The next image; the same object when nothing changed."""
+        if not self._changed:
+            return self._image
+        return VirtualClustersImage(
+            by_name=_merged(self._image.by_name, self._changed),
+            users=_merged(self._image.users, self._users),
+            client_ids=_merged(self._image.client_ids, self._client_ids),
+            adopted=_merged(self._image.adopted, self._adopted),
+            links=_merged(self._image.links, {k: v or None for k, v in self._links.items()}),
+        )
+
+    def _link(self, record: VirtualClusterTopicLinkRecord) -> None:
+        found = self._known(record.virtual_cluster)
+        local = LocalName(found.name, record.link_name)
+        links = dict(found.links)
+        before = links.pop(record.link_name, None)
+        if before is not None:
+            self._count(before.topic, local, there=False)
+        if record.topic is not None:
+            links[record.link_name] = TopicLink(
+                name=record.link_name, topic=record.topic, topic_id=record.topic_id
+            )
+            self._count(record.topic, local, there=True)
+        self._changed[found.name] = replace(found, links=links)
+
+    def _member(self, record: VirtualClusterEntityRecord) -> None:
+        found = self._known(record.virtual_cluster)
+        name, gone = record.entity_name, {record.entity_name}
+        belongs = None if record.remove else found.name
+        match record.entity_type:
+            case EntityType.USER:
+                self._users[name] = belongs
+                users = found.users - gone if record.remove else found.users | gone
+                found = replace(found, users=users)
+            case EntityType.CLIENT_ID:
+                self._client_ids[name] = belongs
+                ids = found.client_ids - gone if record.remove else found.client_ids | gone
+                found = replace(found, client_ids=ids)
+            case EntityType.TRANSACTIONAL_ID:
+                ids = found.transactional_ids
+                ids = ids - gone if record.remove else ids | gone
+                found = replace(found, transactional_ids=ids)
+            case EntityType.GROUP:
+                found = self._group(found, record)
+            case EntityType.TOPIC:
+                raise ValueError("a topic is linked by a record of its own")
+        self._changed[found.name] = found
+
+    def _group(self, found: VirtualCluster, record: VirtualClusterEntityRecord) -> VirtualCluster:
+        groups = dict(found.groups)
+        before = groups.pop(record.entity_name, None)
+        if before is not None:
+            self._adopted[before] = None
+        if not record.remove:
+            groups[record.entity_name] = record.adopts
+            if record.adopts is not None:
+                self._adopted[record.adopts] = LocalName(found.name, record.entity_name)
+        return replace(found, groups=groups)
+
+    def _known(self, name: str) -> VirtualCluster:
+        found = self.get(name)
+        if found is None:
+            raise ValueError(f"there is no virtual cluster {name!r} that a record could be about")
+        return found
+
+    def _forget(self, name: str) -> None:
+        found = self.get(name)
+        if found is None:
+            return
+        for link in found.links.values():
+            self._count(link.topic, LocalName(name, link.name), there=False)
+        self._users |= dict.fromkeys(found.users, None)
+        self._client_ids |= dict.fromkeys(found.client_ids, None)
+        self._adopted |= {source: None for source in found.groups.values() if source is not None}
+
+    def _count(self, topic: str, local: LocalName, *, there: bool) -> None:
+        links = self.links_to(topic)
+        self._links[topic] = links | {local} if there else links - {local}
+
+
+def _latest(name: str, changed: Mapping[str, T | None], image: Mapping[str, T]) -> T | None:
+    return changed[name] if name in changed else image.get(name)
+
+
+def _merged(image: Mapping[str, T], changed: Mapping[str, T | None]) -> Mapping[str, T]:
+    merged = {**image, **changed}
+    return {name: value for name, value in merged.items() if value is not None}

@@ -1,0 +1,57 @@
+"""How a request about virtual clusters is refused: a symbol, Kafka's nearest code, and words."""
+
+from enum import StrEnum
+
+from kgitops.model.results import ErrorCode
+
+
+class Symbol(StrEnum):
+    """What KIP-1134 leaves without a code (VC-238)."""
+
+    VC_NOT_FOUND = "VC_NOT_FOUND"
+    LINK_NOT_FOUND = "LINK_NOT_FOUND"
+    MEMBER_NOT_FOUND = "MEMBER_NOT_FOUND"
+    VC_ALREADY_EXISTS = "VC_ALREADY_EXISTS"
+    DUPLICATE_IN_REQUEST = "DUPLICATE_IN_REQUEST"
+    LINK_ALREADY_EXISTS = "LINK_ALREADY_EXISTS"
+    ENTITY_BOUND_ELSEWHERE = "ENTITY_BOUND_ELSEWHERE"
+    VC_NOT_EMPTY = "VC_NOT_EMPTY"
+    TOPIC_HAS_LINKS = "TOPIC_HAS_LINKS"
+    RESERVED_NAME = "RESERVED_NAME"
+    INVALID_NAME = "INVALID_NAME"
+    INVALID_LINK_NAME = "INVALID_LINK_NAME"
+    TOPIC_NOT_FOUND = "TOPIC_NOT_FOUND"
+    INTERNAL_TOPIC = "INTERNAL_TOPIC"
+    GROUP_NAME_COLLISION = "GROUP_NAME_COLLISION"
+    TXN_IN_PROGRESS = "TXN_IN_PROGRESS"
+    TOPIC_REPLACED = "TOPIC_REPLACED"
+
+
+_CODES = {
+    Symbol.VC_NOT_FOUND: ErrorCode.RESOURCE_NOT_FOUND,
+    Symbol.LINK_NOT_FOUND: ErrorCode.RESOURCE_NOT_FOUND,
+    Symbol.MEMBER_NOT_FOUND: ErrorCode.RESOURCE_NOT_FOUND,
+    Symbol.VC_ALREADY_EXISTS: ErrorCode.INVALID_REQUEST,
+    Symbol.DUPLICATE_IN_REQUEST: ErrorCode.DUPLICATE_RESOURCE,
+    Symbol.LINK_ALREADY_EXISTS: ErrorCode.TOPIC_ALREADY_EXISTS,
+    Symbol.ENTITY_BOUND_ELSEWHERE: ErrorCode.INVALID_REQUEST,
+    Symbol.VC_NOT_EMPTY: ErrorCode.INVALID_REQUEST,
+    Symbol.TOPIC_HAS_LINKS: ErrorCode.INVALID_REQUEST,
+    Symbol.RESERVED_NAME: ErrorCode.INVALID_REQUEST,
+    Symbol.INVALID_NAME: ErrorCode.INVALID_REQUEST,
+    Symbol.INVALID_LINK_NAME: ErrorCode.INVALID_TOPIC_EXCEPTION,
+    Symbol.TOPIC_NOT_FOUND: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    Symbol.INTERNAL_TOPIC: ErrorCode.INVALID_TOPIC_EXCEPTION,
+    Symbol.GROUP_NAME_COLLISION: ErrorCode.INVALID_REQUEST,
+    Symbol.TXN_IN_PROGRESS: ErrorCode.CONCURRENT_TRANSACTIONS,
+    Symbol.TOPIC_REPLACED: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+}
+
+
+class VirtualClusterRefusal(Exception):  # noqa: N818 (an answer, not an error of this program)
+    """One item is refused, and nothing of it was decided; the words begin with the symbol."""
+
+    def __init__(self, symbol: Symbol, words: str) -> None:
+        super().__init__(f"{symbol}: {words}")
+        self.symbol = symbol
+        self.code = _CODES[symbol]
