@@ -1,16 +1,56 @@
 """Rules that the sources, the tests and the docs cite are rules of the specification."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-CITED = re.compile(r"\b(?:A4|F590|P201|P108|C|K)-\d+[a-z]?\b")
+RANGE = re.compile(r"\b(P201|P108|VC)-(\d+)…(\d+)\b")
+CITED = re.compile(r"\b(?:A4|F590|P201|P108|VC|C|K)-\d+[a-z]?\b")
 
 
 def rules() -> frozenset[str]:
     """All ids, of ``spec_ids.txt``."""
     text = (ROOT / "tests" / "spec_ids.txt").read_text(encoding="utf-8")
     return frozenset(line_id for line in text.splitlines()[1:] for line_id in line.split())
+
+
+def cited_by(path: Path) -> frozenset[str]:
+    """The rules in the docstrings of a file's tests: what is only commented on is not proven."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docstrings = [
+        ast.get_docstring(node) or ""
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    return frozenset(rule for text in docstrings for rule in _cited(text))
+
+
+def cited_by_tests() -> frozenset[str]:
+    """All rules that some test cites."""
+    return frozenset[str]().union(*map(cited_by, (ROOT / "tests").glob("**/test_*.py")))
+
+
+def _cited(text: str) -> Iterator[str]:
+    """``P201-70…75`` stands for all six."""
+    yield from CITED.findall(text)
+    for source, first, last in RANGE.findall(text):
+        digits = len(first)
+        yield from (f"{source}-{n:0{digits}}" for n in range(int(first), int(last) + 1))
+
+
+def test_a_rule_counts_only_in_the_docstring_of_a_test(tmp_path: Path) -> None:
+    path = tmp_path / "test_it.py"
+    path.write_text(
+        '"""P201-01."""\n\n\ndef helper():\n    """P201-02."""\n\n\n'
+        'def test_it():\n    """P201-03: as said; P201-04…06 and VC-001…003."""\n    # P201-07\n',
+        encoding="utf-8",
+    )
+    assert cited_by(path) == {
+        *("P201-03", "P201-04", "P201-05", "P201-06"),
+        *("VC-001", "VC-002", "VC-003"),
+    }
 
 
 def test_every_cited_rule_exists() -> None:
