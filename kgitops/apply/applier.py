@@ -68,7 +68,7 @@ def _check(
     """Everything that must hold before the first change; what the registry holds."""
     latest = latest_values(around.cluster.registry.read() or ())
     check_envelope(sealed, latest, now=around.clock.now())
-    check_steps(steps, around.cluster)
+    check_steps(sealed.plan, steps, around.cluster)
     state = look(around.cluster, steps.values())
     check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck)
     return latest

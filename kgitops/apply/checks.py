@@ -6,12 +6,22 @@ from datetime import datetime
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.apply.run_reading import Latest, is_spent
 from kgitops.apply.steps import Step
+from kgitops.apply.virtual_clusters import topic_behind
 from kgitops.approval.approve import refusal
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UntrustedPlanError
-from kgitops.model.requests import DeleteAclRequest, DeleteTopicRequest
+from kgitops.model.registry import COMMAND_PROJECT
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteGroupRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
 from kgitops.model.verdict import Reason, decide
+from kgitops.model.virtual_clusters import ChangeType
 from kgitops.plan.plan import Change, Plan
 from kgitops.plan.plan_file import SealedPlan, check_usable
 
@@ -36,13 +46,14 @@ def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None
         )
 
 
-def check_steps(steps: Mapping[str, Step], cluster: Cluster) -> None:
+def check_steps(plan: Plan, steps: Mapping[str, Step], cluster: Cluster) -> None:
     """The cluster can do all that is planned, and nothing unmanaged is deleted.
 
     Raises:
         KgitopsError: the cluster can't do it.
         SafetyError: something that nobody manages would be deleted.
     """
+    unguarded = _may_be_unmanaged(plan)
     for step in steps.values():
         if step.request is None:
             continue
@@ -50,11 +61,52 @@ def check_steps(steps: Mapping[str, Step], cluster: Cluster) -> None:
             raise KgitopsError(
                 f"{step.address}: this cluster can't carry out {step.api}; make a new plan for it"
             )
-        deletes = isinstance(step.request, DeleteTopicRequest | DeleteAclRequest)
-        if deletes and any(expected.owner is None for expected in step.expects):
+        managed = all(expected.owner is not None for expected in step.expects)
+        if _deletes(step.request) and not managed and step.id not in unguarded:
             raise SafetyError(
                 f"{step.address} is managed by nobody, so it is not deleted; make a new plan"
             )
+
+
+def _may_be_unmanaged(plan: Plan) -> frozenset[str]:
+    """The requests that may delete what nobody manages, because the same plan says why.
+
+    An ACL that a member replaces which is declared, now or before (VC-191), and the link of a topic
+    that this project manages. A command that a person gave is such a reason itself.
+    """
+    if plan.desired.identity == COMMAND_PROJECT:
+        return frozenset(planned.id for planned in plan.requests)
+    members = {change.address for change in plan.changes if change.owner_after is not None}
+    declared = {change.address for change in plan.changes if change.owner_before is not None}
+    found = set()
+    for change in plan.changes:
+        checked = {
+            expected.object
+            for expected in change.preconditions
+            if expected.exists and expected.owner == plan.desired.identity
+        }
+        for planned in change.requests:
+            request = planned.request
+            if isinstance(request, DeleteAclRequest):
+                known = request.migrated_to in members | checked
+            else:
+                known = topic_behind(change.address) in declared
+            if known:
+                found.add(planned.id)
+    return frozenset(found)
+
+
+def _deletes(request: Request) -> bool:
+    match request:
+        case AlterVirtualClusterRequest():
+            return request.change is ChangeType.REMOVE and request.options is None
+        case (
+            DeleteTopicRequest() | DeleteAclRequest() | DeleteVirtualClusterRequest()
+            | DeleteGroupRequest()
+        ):  # fmt: skip
+            return True
+        case _:
+            return False
 
 
 def check_plan(

@@ -1,8 +1,9 @@
 """Looking at the cluster: what steps are about, as it is now."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from kgitops.apply.steps import Step, topics_of
+from kgitops.apply.steps import Step, groups_of, links_of, topics_of
 from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
@@ -11,14 +12,21 @@ from kgitops.model.requests import DeleteRecordsRequest
 
 
 def look(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
-    """The objects of these steps; where records are deleted, the topics' offsets as well.
+    """The objects of these steps.
+
+    Where records are deleted, the topics' offsets as well, and where it is about the offsets of
+    groups, these.
 
     Raises:
         UnreachableError: the cluster can't be read.
         SafetyError: its registry can't be trusted.
     """
     steps = tuple(steps)
-    state = cluster.read_state(topics_of(steps))
+    topics, links = topics_of(steps), links_of(steps)
+    state = cluster.read_state(topics, links) if links else cluster.read_state(topics)
+    groups = groups_of(steps)
+    if groups:
+        state = replace(state, group_offsets=cluster.read_group_offsets(groups))
     requests = [step.request for step in steps]
     cut = frozenset(item.topic for item in requests if isinstance(item, DeleteRecordsRequest))
     return state.with_usage(cluster.read_usage(cut, offsets_only=True)) if cut else state

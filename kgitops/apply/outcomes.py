@@ -3,17 +3,29 @@
 from collections.abc import Mapping
 from typing import assert_never
 
+from kgitops.apply.virtual_clusters import (
+    has_copied_offsets,
+    has_no_offsets,
+    is_altered,
+    is_made,
+    linked_topic,
+)
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
     DeleteAclRequest,
+    DeleteGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
     Request,
 )
 from kgitops.model.results import RequestResult
@@ -33,7 +45,7 @@ def is_visible(
         case None:
             return True
         case CreateTopicRequest():
-            topic = state.topics.get(request.topic)
+            topic = created_topic(request, state)
             return topic is not None and _is_created(topic, request.requested_state, reply)
         case AlterTopicRequest():
             topic = _same_topic(request.topic, request.topic_id, state)
@@ -52,8 +64,25 @@ def is_visible(
             return all(quotas.get(key) == value for key, value in request.quotas.items())
         case AlterBrokerRequest():
             return _has_throttles(request, state)
+        case CreateVirtualClusterRequest():
+            return is_made(request, state, confirmed=reply is not None)
+        case AlterVirtualClusterRequest():
+            return is_altered(request, state)
+        case DeleteVirtualClusterRequest():
+            return request.virtual_cluster not in state.virtual_clusters
+        case CopyGroupOffsetsRequest():
+            return has_copied_offsets(request, state, confirmed=reply is not None)
+        case DeleteGroupRequest():
+            return has_no_offsets(request, state)
         case _:
             assert_never(request)
+
+
+def created_topic(request: CreateTopicRequest, state: ClusterState) -> TopicState | None:
+    """The topic where it was asked for; one of a virtual cluster is known by its link."""
+    if request.local is not None:
+        return linked_topic(request.local, state)
+    return state.topics.get(request.topic)
 
 
 def is_under_way(request: Request | None, state: ClusterState) -> bool:

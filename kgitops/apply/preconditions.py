@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kgitops.apply.objects import Object, find_object
+from kgitops.apply.virtual_clusters import Member
 from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.quotas import ClientQuotaState, quota_text
 from kgitops.model.topic_configs import normal_value
 from kgitops.model.topics import TopicState
+from kgitops.model.virtual_clusters import EntityType, TopicLink, VirtualCluster
 from kgitops.plan.plan import Precondition
 
 
@@ -70,6 +72,8 @@ def _existence(precondition: Precondition, found: Object | None) -> list[Mismatc
             return [
                 _mismatch(address, "topic_id", _text(precondition.topic_id), _text(found.topic_id))
             ]
+    if isinstance(found, TopicLink) and precondition.topic_id not in (None, found.topic_id):
+        return [_mismatch(address, "topic_id", _text(precondition.topic_id), _text(found.topic_id))]
     return []
 
 
@@ -96,6 +100,16 @@ def _fields(found: Object, wanted: Mapping[str, str | None]) -> Mapping[str, str
             throttles = found.throttles
             keys = {path: path.removeprefix("throttles.") for path in wanted if path != "throttles"}
             return {} if throttles is None else {p: throttles.get(key) for p, key in keys.items()}
+        case VirtualCluster():
+            options = {
+                "options.capLowering": found.options.cap_lowering.value,
+                "options.denyWins": "true" if found.options.deny_wins else "false",
+            }
+            return {path: options[path] for path in wanted if path in options}
+        case TopicLink():
+            return {"topic": found.topic}
+        case Member():
+            return {"adopts": found.adopts} if found.entity_type is EntityType.GROUP else {}
         case AclBinding():
             return {}
 

@@ -117,7 +117,7 @@ def _go_on(
     runner.resolve()
     state = look(around.cluster, steps.values())
     try:
-        check_steps(steps, around.cluster)
+        check_steps(plan, steps, around.cluster)
         progress = ledger.progress
         check_plan(plan, progress.not_begun, progress.not_attempted, state, recheck)
     except KgitopsError as error:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from kgitops.apply.outcomes import is_under_way, is_visible
+from kgitops.apply.outcomes import created_topic, is_under_way, is_visible
 from kgitops.apply.preconditions import Mismatch, check_preconditions
 from kgitops.apply.runs import Outcome, StepRecord
 from kgitops.apply.steps import Step
@@ -39,8 +39,8 @@ def seen(
 ) -> Settled:
     """Its result is visible; a created topic has the id that it was given."""
     if isinstance(step.request, CreateTopicRequest):
-        topic = state.topics[step.request.topic]
-        reply = replace(reply, topic_id=topic.topic_id)
+        topic = created_topic(step.request, state)
+        reply = replace(reply, topic_id=topic.topic_id if topic else None)
     return Settled(known=StepRecord(outcome=Outcome.DONE, reply=reply, lookup=lookup))
 
 

@@ -6,8 +6,19 @@ from dataclasses import dataclass
 from kgitops.apply.objects import request_address, topic_name
 from kgitops.apply.runs import REGISTRY_API
 from kgitops.apply.settings import ApplySettings
+from kgitops.apply.virtual_clusters import local_name, same_object
 from kgitops.model.errors import UntrustedPlanError
-from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest, Request, api_name
+from kgitops.model.requests import (
+    AlterTopicRequest,
+    CopyGroupOffsetsRequest,
+    CreateTopicRequest,
+    DeleteGroupRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+    api_name,
+)
+from kgitops.model.virtual_clusters import LocalName, physical_id
 from kgitops.plan.plan import Change, Plan, PlannedRequest, Precondition
 from kgitops.plan.waves import WireKind, by_wire_kind, wire_kind
 
@@ -87,10 +98,31 @@ def batches(steps: Iterable[Step], settings: ApplySettings) -> Iterator[tuple[St
 
 
 def topics_of(steps: Iterable[Step]) -> frozenset[str]:
-    """The topics that must be read to judge these steps."""
-    addresses = (precondition.object for step in steps for precondition in step.expects)
-    names = (topic_name(address) for address in addresses)
+    """The physical topics that must be read to judge these steps, besides what links lead to."""
+    steps = tuple(steps)
+    names = {topic_name(item.object) for step in steps for item in step.expects}
+    # A topic of a virtual cluster is changed by its physical name, whatever its link leads to.
+    for request in (step.request for step in steps):
+        if isinstance(request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest):
+            names.add(request.topic)
     return frozenset(name for name in names if name is not None)
+
+
+def links_of(steps: Iterable[Step]) -> frozenset[LocalName]:
+    """The links whose topics must be read to judge these steps."""
+    names = {local_name(item.object) for step in steps for item in step.expects}
+    return frozenset(name for name in names if name is not None)
+
+
+def groups_of(steps: Iterable[Step]) -> frozenset[str]:
+    """The groups, by physical id, whose offsets must be read to judge these steps."""
+    groups: set[str] = set()
+    for request in (step.request for step in steps):
+        if isinstance(request, CopyGroupOffsetsRequest | DeleteGroupRequest):
+            groups.add(physical_id(request.virtual_cluster, request.group))
+        if isinstance(request, CopyGroupOffsetsRequest):
+            groups.add(request.source)
+    return frozenset(groups)
 
 
 def _steps_of(change: Change) -> Sequence[Step]:
@@ -101,9 +133,17 @@ def _steps_of(change: Change) -> Sequence[Step]:
 
 def _check_objects(step: Step) -> None:
     """A change must check and change the object it names: a review sees only that name."""
-    changed = request_address(step.request) if step.request else step.address
-    checked = {precondition.object for precondition in step.expects}
-    if changed != step.address or step.address not in checked:
+    address = same_object(step.address)
+    changed = same_object(request_address(step.request)) if step.request else address
+    checked = {same_object(precondition.object) for precondition in step.expects}
+    # A topic of a virtual cluster is reviewed by its local name, and changed by its own.
+    request = step.request
+    other = (
+        isinstance(request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest)
+        and request.local is not None
+        and any(item.topic_id != request.topic_id for item in step.expects)
+    )
+    if changed != address or address not in checked or other:
         raise UntrustedPlanError(
             f"the plan's step {step.id} is about {step.address} but checks or changes something "
             "else; make a new plan"

@@ -9,6 +9,8 @@ Json = Any
 
 SCHEMA_VERSION = 1
 DEFAULT_PROJECT = "default"
+COMMAND_PROJECT = "<command>"
+"""Whose the one change is that a person asks for by a command: it manages nothing afterwards."""
 META_KEY = "meta"
 
 
