@@ -1,0 +1,204 @@
+"""What a right on a virtual cluster allows: KIP-1134's operation lists as data (VC-151…160b)."""
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from functools import cache
+
+from kgitops.model.acls import IMPLIED, Operation
+
+
+class ApiKey(IntEnum):
+    """The requests that the lists name, with the keys that the KIP gives them.
+
+    Its own five, 91 to 95, are other requests on today's brokers: they are never sent (VC-230).
+    """
+
+    FETCH = 1
+    METADATA = 3
+    LEADER_AND_ISR = 4
+    STOP_REPLICA = 5
+    UPDATE_METADATA = 6
+    CONTROLLED_SHUTDOWN = 7
+    LIST_GROUPS = 16
+    CREATE_TOPICS = 19
+    OFFSET_FOR_LEADER_EPOCH = 23
+    WRITE_TXN_MARKERS = 27
+    DESCRIBE_ACLS = 29
+    CREATE_ACLS = 30
+    DELETE_ACLS = 31
+    DESCRIBE_CONFIGS = 32
+    ALTER_CONFIGS = 33
+    ALTER_REPLICA_LOG_DIRS = 34
+    DESCRIBE_LOG_DIRS = 35
+    ELECT_LEADERS = 43
+    INCREMENTAL_ALTER_CONFIGS = 44
+    ALTER_PARTITION_REASSIGNMENTS = 45
+    LIST_PARTITION_REASSIGNMENTS = 46
+    DESCRIBE_CLIENT_QUOTAS = 48
+    ALTER_CLIENT_QUOTAS = 49
+    DESCRIBE_USER_SCRAM_CREDENTIALS = 50
+    ALTER_USER_SCRAM_CREDENTIALS = 51
+    VOTE = 52
+    BEGIN_QUORUM_EPOCH = 53
+    END_QUORUM_EPOCH = 54
+    DESCRIBE_QUORUM = 55
+    ALTER_PARTITION = 56
+    UPDATE_FEATURES = 57
+    ENVELOPE = 58
+    FETCH_SNAPSHOT = 59
+    DESCRIBE_CLUSTER = 60
+    BROKER_REGISTRATION = 62
+    BROKER_HEARTBEAT = 63
+    UNREGISTER_BROKER = 64
+    ALLOCATE_PRODUCER_IDS = 67
+    CONTROLLER_REGISTRATION = 70
+    ASSIGN_REPLICAS_TO_DIRS = 73
+    INITIALIZE_SHARE_GROUP_STATE = 83
+    READ_SHARE_GROUP_STATE = 84
+    WRITE_SHARE_GROUP_STATE = 85
+    DELETE_SHARE_GROUP_STATE = 86
+    READ_SHARE_GROUP_STATE_SUMMARY = 87
+    CREATE_VIRTUAL_CLUSTERS = 91
+    ALTER_VIRTUAL_CLUSTERS = 92
+    DELETE_VIRTUAL_CLUSTERS = 93
+    LIST_VIRTUAL_CLUSTERS = 94
+    DESCRIBE_VIRTUAL_CLUSTERS = 95
+
+
+ALLOWED: Mapping[Operation, frozenset[ApiKey]] = {
+    # VC-151. Of SCRAM credentials only those of users that are bound to it (VC-160c).
+    Operation.ALTER: frozenset(
+        {
+            ApiKey.WRITE_TXN_MARKERS,
+            ApiKey.CREATE_ACLS,
+            ApiKey.DELETE_ACLS,
+            ApiKey.ALTER_REPLICA_LOG_DIRS,
+            ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+            ApiKey.ALTER_VIRTUAL_CLUSTERS,
+        }
+    ),
+    # VC-154. Configs of its topics and groups, never of brokers; its quotas, never its cap.
+    Operation.ALTER_CONFIGS: frozenset(
+        {ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS, ApiKey.ALTER_CLIENT_QUOTAS}
+    ),
+    # VC-155, the first three limited as with AlterConfigs.
+    Operation.CLUSTER_ACTION: frozenset(
+        {
+            ApiKey.ALTER_CONFIGS,
+            ApiKey.INCREMENTAL_ALTER_CONFIGS,
+            ApiKey.ALTER_CLIENT_QUOTAS,
+            ApiKey.ALTER_PARTITION,
+            ApiKey.WRITE_TXN_MARKERS,
+            ApiKey.READ_SHARE_GROUP_STATE,
+            ApiKey.WRITE_SHARE_GROUP_STATE,
+            ApiKey.DELETE_SHARE_GROUP_STATE,
+            ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+        }
+    ),
+    # VC-158. Metadata is there for the topics that it makes.
+    Operation.CREATE: frozenset(
+        {ApiKey.METADATA, ApiKey.CREATE_TOPICS, ApiKey.CREATE_VIRTUAL_CLUSTERS}
+    ),
+    # VC-159 without DescribeQuorum (55), which is about the physical cluster alone. LIST_… is
+    # named with List, and allowed to who may describe (VC-160a).
+    Operation.DESCRIBE: frozenset(
+        {
+            ApiKey.LIST_GROUPS,
+            ApiKey.DESCRIBE_ACLS,
+            ApiKey.DESCRIBE_LOG_DIRS,
+            ApiKey.LIST_PARTITION_REASSIGNMENTS,
+            ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
+            ApiKey.DESCRIBE_VIRTUAL_CLUSTERS,
+            ApiKey.LIST_VIRTUAL_CLUSTERS,
+        }
+    ),
+    # VC-160a
+    Operation.DELETE: frozenset({ApiKey.DELETE_VIRTUAL_CLUSTERS}),
+    # VC-160b: the KIP forgot them.
+    Operation.DESCRIBE_CONFIGS: frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.DESCRIBE_CLIENT_QUOTAS}),
+    # VC-141: each allows its own request and no other.
+    Operation.CREATE_VIRTUAL_CLUSTER: frozenset({ApiKey.CREATE_VIRTUAL_CLUSTERS}),
+    Operation.ALTER_VIRTUAL_CLUSTER: frozenset({ApiKey.ALTER_VIRTUAL_CLUSTERS}),
+    Operation.DELETE_VIRTUAL_CLUSTER: frozenset({ApiKey.DELETE_VIRTUAL_CLUSTERS}),
+    Operation.DESCRIBE_VIRTUAL_CLUSTER: frozenset({ApiKey.DESCRIBE_VIRTUAL_CLUSTERS}),
+    Operation.LIST_VIRTUAL_CLUSTERS: frozenset({ApiKey.LIST_VIRTUAL_CLUSTERS}),
+}
+"""Which requests a right on a virtual cluster allows; what no list names needs kafka-cluster."""
+
+REFUSED: Mapping[Operation, frozenset[ApiKey]] = {
+    # VC-152, VC-153
+    Operation.ALTER: frozenset(
+        {
+            ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+            ApiKey.UPDATE_FEATURES,
+            ApiKey.UNREGISTER_BROKER,
+        }
+    ),
+    # VC-156, and VC-157: the last one
+    Operation.CLUSTER_ACTION: frozenset(
+        {
+            ApiKey.FETCH,
+            ApiKey.LEADER_AND_ISR,
+            ApiKey.STOP_REPLICA,
+            ApiKey.UPDATE_METADATA,
+            ApiKey.CONTROLLED_SHUTDOWN,
+            ApiKey.OFFSET_FOR_LEADER_EPOCH,
+            ApiKey.ELECT_LEADERS,
+            ApiKey.VOTE,
+            ApiKey.BEGIN_QUORUM_EPOCH,
+            ApiKey.END_QUORUM_EPOCH,
+            ApiKey.ENVELOPE,
+            ApiKey.FETCH_SNAPSHOT,
+            ApiKey.BROKER_REGISTRATION,
+            ApiKey.BROKER_HEARTBEAT,
+            ApiKey.ALLOCATE_PRODUCER_IDS,
+            ApiKey.CONTROLLER_REGISTRATION,
+            ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+            ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+        }
+    ),
+    Operation.DESCRIBE: frozenset({ApiKey.DESCRIBE_QUORUM}),
+}
+"""What the lists say that such a right does not allow, so that a tool can tell why."""
+
+FOR_ANYONE = frozenset({ApiKey.DESCRIBE_CLUSTER})
+"""What needs no right, as today (VC-160b)."""
+
+_CLASSIC: Mapping[Operation, Operation] = {
+    Operation.CREATE_VIRTUAL_CLUSTER: Operation.CREATE,
+    Operation.ALTER_VIRTUAL_CLUSTER: Operation.ALTER,
+    Operation.DELETE_VIRTUAL_CLUSTER: Operation.DELETE,
+    Operation.DESCRIBE_VIRTUAL_CLUSTER: Operation.DESCRIBE,
+    Operation.LIST_VIRTUAL_CLUSTERS: Operation.DESCRIBE,
+}
+# On a virtual cluster they mean nothing, so that they imply nothing either (VC-160a).
+_MEANINGLESS = frozenset({Operation.READ, Operation.WRITE})
+
+
+def allowed(api_key: int, operations: Iterable[Operation]) -> bool:
+    """Whether one of these rights on a virtual cluster is enough for the request there."""
+    if api_key in FOR_ANYONE:
+        return True
+    held = set(operations)
+    return any(held & allowing(operation) for operation in rights(api_key))
+
+
+@cache
+def rights(api_key: int) -> frozenset[Operation]:
+    """The rights of which each is enough; none where only kafka-cluster counts (VC-160b)."""
+    return frozenset(operation for operation, keys in ALLOWED.items() if api_key in keys)
+
+
+@cache
+def covering(operation: Operation) -> frozenset[Operation]:
+    """What a Deny must name to be one of this operation on a virtual cluster."""
+    classic = _CLASSIC.get(operation, operation)
+    return frozenset({operation, classic, Operation.ALL})
+
+
+@cache
+def allowing(operation: Operation) -> frozenset[Operation]:
+    """What an Allow must name to allow this operation on a virtual cluster (VC-141, VC-142)."""
+    named = covering(operation)
+    implied = {other for other, implied in IMPLIED.items() if implied & named}
+    return named | implied - _MEANINGLESS
