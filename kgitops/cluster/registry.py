@@ -10,6 +10,7 @@ Laid out the same on every kind of cluster: canonical JSON values, each with ``s
 ``nonce/<nonce>``      a plan that was spent
 ``run/<id>``           one apply: its header; ``run/<id>/plan/<k>`` its plan in pieces
 ``run/<id>/<n>``       the intent, then the outcome, of one wire batch
+``vcs/…``              virtual clusters on a Kafka that has none (``kgitops.lowering.records``)
 =====================  ==========================================================================
 """
 
@@ -56,6 +57,7 @@ def build_registry_state(
     offset = before.offset if before else -1
     projects = dict(before.projects) if before else {}
     owners = dict(before.owners) if before else {}
+    virtual_clusters = dict(before.virtual_clusters) if before else {}
     for entry in entries:
         offset = entry.offset
         kind, _, name = entry.key.partition("/")
@@ -67,6 +69,8 @@ def build_registry_state(
                     _put(owners, name, entry, _owner)
                 case "project":
                     _put(projects, name, entry, _project)
+                case "vcs":
+                    _put(virtual_clusters, name, entry, _itself)
                 case _ if entry.key == META_KEY:
                     marked = entry.value is not None
         except ShapeError as error:
@@ -79,7 +83,13 @@ def build_registry_state(
             "the registry has no meta record, so it can't be trusted to know who owns what; "
             "restore the registry, or remove it to start without ownership"
         )
-    return RegistryState(topic_id=topic_id, offset=offset, projects=projects, owners=owners)
+    return RegistryState(
+        topic_id=topic_id,
+        offset=offset,
+        projects=projects,
+        owners=owners,
+        virtual_clusters=virtual_clusters,
+    )
 
 
 def _put(
@@ -92,6 +102,11 @@ def _put(
         found.pop(name, None)
     else:
         found[name] = read(entry.key, entry.value)
+
+
+def _itself(key: str, value: Mapping[str, Json]) -> Mapping[str, Json]:
+    del key
+    return value
 
 
 def _project(key: str, value: Mapping[str, Json]) -> str:
