@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from kgitops.cluster.kafka.read_group_offsets import read_group_offsets
 from kgitops.cluster.kafka.read_usage import read_usage
 from kgitops.cluster.kafka.reading import read_state
 from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
@@ -9,10 +10,11 @@ from kgitops.cluster.kafka.wire import Wire
 from kgitops.cluster.kafka.write_reassignments import cancel
 from kgitops.cluster.kafka.writing import execute
 from kgitops.model.capabilities import Capabilities, Validation
-from kgitops.model.cluster_state import ClusterState, Usage
+from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
+from kgitops.model.virtual_clusters import LocalName
 
 BACKEND = "kafka"
 CAPABILITIES = Capabilities(
@@ -26,6 +28,8 @@ CAPABILITIES = Capabilities(
         "DeleteAcl": Validation.NOT_SUPPORTED,
         "AlterClientQuota": Validation.BROKER,
         "AlterBroker": Validation.BROKER,
+        "CopyGroupOffsets": Validation.NOT_SUPPORTED,
+        "DeleteGroup": Validation.NOT_SUPPORTED,
     },
 )
 
@@ -47,13 +51,20 @@ class KafkaCluster:
         """The registry topic."""
         return self._registry
 
-    def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
-        """The cluster now, and its registry."""
+    def read_state(
+        self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
+    ) -> ClusterState:
+        """The cluster now, and its registry; to brokers there are no links."""
+        del links
         return read_state(self.wire, self._registry, topics)
 
     def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
         """What these topics hold and who reads them, as far as this principal is told."""
         return read_usage(self.wire, topics, offsets_only=offsets_only)
+
+    def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
+        """What these groups have committed."""
+        return read_group_offsets(self.wire, groups)
 
     def execute(
         self, requests: Sequence[Request], *, validate_only: bool, principal: str

@@ -1,6 +1,6 @@
 """Which brokers there are, what each is throttled to, and what topics get from them by default."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -28,6 +28,17 @@ _LARGER: Mapping[str, tuple[tuple[str, int], ...]] = {
 }
 
 
+# What keeping tenants apart depends on, and the value that does no harm to it (VC-391).
+_ISOLATION: Mapping[str, str | None] = {
+    "allow.everyone.if.no.acl.found": "false",
+    "authorizer.class.name": None,
+    "auto.create.topics.enable": "false",
+    "delete.topic.enable": "true",
+    "super.users": None,
+}
+_HIDDEN = ""
+
+
 class Setting(NamedTuple):
     """A broker's config in effect, and Kafka's number for where it comes from."""
 
@@ -44,7 +55,7 @@ def broker_keys() -> tuple[str, ...]:
     """The configs of brokers that matter here."""
     keys = {config.server_default for config in topic_configs().values() if config.server_default}
     larger = {name for names in _LARGER.values() for name, _ in names}
-    return tuple(sorted({*keys, *larger, *RATES}))
+    return tuple(sorted({*keys, *larger, *RATES, *_ISOLATION}))
 
 
 def brokers_request() -> Message:
@@ -97,6 +108,21 @@ def defaults_of(settings: Settings) -> Mapping[str, str]:
         if config.default is None or normal_value(key, value) != normal_value(key, config.default):
             defaults[key] = value
     return defaults
+
+
+def isolation_of(brokers: Iterable[Settings]) -> Mapping[str, str]:
+    """The configs that isolation depends on, by Kafka's name; those that no broker sets are absent.
+
+    Where brokers differ, the value that isolates least. The authorizer's own configs are none that
+    brokers know, so that they say that one is set and hide to what: an empty text then.
+    """
+    known = list(brokers)
+    found = {}
+    for key, harmless in _ISOLATION.items():
+        values = [settings[key].value or _HIDDEN for settings in known if key in settings]
+        if values:
+            found[key] = next((value for value in values if value != harmless), values[0])
+    return found
 
 
 def _value(settings: Settings, name: str | None) -> str | None:

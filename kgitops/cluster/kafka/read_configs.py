@@ -138,9 +138,8 @@ def _decoder() -> Callable[[bytes], Described]:
 
 def _settings(configs: Sequence[Message]) -> Settings:
     return {
-        config.name: Setting(config.value, config.config_source)
+        config.name: Setting(None if config.is_sensitive else config.value, config.config_source)
         for config in configs
-        if not config.is_sensitive
     }
 
 

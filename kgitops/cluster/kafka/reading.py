@@ -12,6 +12,7 @@ from kgitops.cluster.kafka.read_brokers import (
     brokers_of,
     brokers_request,
     defaults_of,
+    isolation_of,
     throttles_of,
 )
 from kgitops.cluster.kafka.read_quotas import Quotas, quotas_of, quotas_request
@@ -109,6 +110,7 @@ def _state(
             if name in topics
         },
         broker_defaults=defaults_of(found.settings[min(found.settings)]),
+        settings=isolation_of(found.settings[broker] for broker in sorted(found.settings)),
         has_authorizer=around.acls.enforced,
         registry=registry,
         not_checked=(*around.acls.not_checked, *around.quotas.not_checked),

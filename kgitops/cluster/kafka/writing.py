@@ -1,6 +1,7 @@
 """Logical requests as Kafka's requests, and what the brokers answer.
 
-One module a kind: topics, alterations, records, ACLs, quotas, reassignments.
+One module a kind: topics, alterations, records, ACLs, quotas, reassignments, groups. Virtual
+clusters are never asked for on the wire: no broker of today's Kafka knows them (VC-230).
 """
 
 from collections.abc import Sequence
@@ -10,20 +11,27 @@ from typing import TypeVar, assert_never
 from kgitops.cluster.kafka.wire import Wire
 from kgitops.cluster.kafka.write_acls import create_acls, delete_acls
 from kgitops.cluster.kafka.write_alterations import alter_configs, create_partitions
+from kgitops.cluster.kafka.write_groups import copy_group_offsets, delete_groups
 from kgitops.cluster.kafka.write_quotas import alter_quotas
 from kgitops.cluster.kafka.write_reassignments import alter_brokers, reassign
 from kgitops.cluster.kafka.write_records import delete_records
 from kgitops.cluster.kafka.write_topics import create_topics, delete_topics
+from kgitops.model.quotas import VIRTUAL_CLUSTER
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
     DeleteAclRequest,
+    DeleteGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
     Request,
 )
 from kgitops.model.results import RequestResult
@@ -41,8 +49,10 @@ def execute(
 
     Raises:
         UnreachableError: no answer; what happened is unknown and must be looked up.
-        ValueError: Kafka can't validate such a request ahead (C-22); nothing of it was sent.
+        ValueError: Kafka can't validate such a request ahead (C-22), or one is about a virtual
+            cluster; nothing of it was sent.
     """
+    _check_physical(requests)
     batches = [list(group) for _, group in groupby(requests, key=_kind)]
     if validate_only:
         _check_can_be_validated(batches)
@@ -55,6 +65,31 @@ def execute(
 
 def _kind(request: Request) -> tuple[type[Request], AlterStep | None]:
     return type(request), request.step if isinstance(request, AlterTopicRequest) else None
+
+
+def _check_physical(requests: Sequence[Request]) -> None:
+    for request in requests:
+        match request:
+            case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
+                scoped = binding.scoped
+            case AlterClientQuotaRequest(entity=entity):
+                scoped = any(kind == VIRTUAL_CLUSTER for kind, _ in entity)
+            case CopyGroupOffsetsRequest() | DeleteGroupRequest():
+                scoped = bool(request.virtual_cluster)
+            case CreateTopicRequest() | DeleteTopicRequest():
+                scoped = request.local is not None
+            case (
+                CreateVirtualClusterRequest()
+                | AlterVirtualClusterRequest()
+                | DeleteVirtualClusterRequest()
+            ):
+                scoped = True
+            case AlterTopicRequest() | DeleteRecordsRequest() | AlterBrokerRequest():
+                scoped = False
+            case _:
+                assert_never(request)
+        if scoped:
+            raise ValueError(f"brokers of today's Kafka know no virtual clusters: {request}")
 
 
 def _check_can_be_validated(batches: Sequence[Sequence[Request]]) -> None:
@@ -92,6 +127,16 @@ def _execute_alike(
         case AlterBrokerRequest():
             brokers = _as(AlterBrokerRequest, batch)
             return alter_brokers(wire, brokers, validate_only=validate_only)
+        case CopyGroupOffsetsRequest():
+            return copy_group_offsets(wire, _as(CopyGroupOffsetsRequest, batch))
+        case DeleteGroupRequest():
+            return delete_groups(wire, _as(DeleteGroupRequest, batch))
+        case (
+            CreateVirtualClusterRequest()
+            | AlterVirtualClusterRequest()
+            | DeleteVirtualClusterRequest()
+        ):
+            raise AssertionError("refused before anything is sent")
         case unknown:
             assert_never(unknown)
 

@@ -1,0 +1,143 @@
+"""OffsetCommit for a group that nobody is a member of, and DeleteGroups."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from kafka.protocol.admin import DeleteGroupsRequest as GroupsDeletion
+from kafka.protocol.consumer import OffsetCommitRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from kgitops.cluster.kafka.coordinators import ask_coordinators
+from kgitops.cluster.kafka.read_group_offsets import read_group_offsets
+from kgitops.cluster.kafka.wire import Message, Wire
+from kgitops.cluster.kafka.write_acls import OPERATIONS
+from kgitops.cluster.kafka.write_answers import LOOK_MS, NOT_ANSWERED, SEND_MS, result_of
+from kgitops.model.acls import Operation
+from kgitops.model.cluster_state import GroupOffsets
+from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest
+from kgitops.model.results import NO_SUCH_TOPIC, OK, ErrorCode, RequestResult
+
+_BY_NAME = 9  # the last version of OffsetCommit that names topics
+_WITH_RIGHTS, _RIGHTS_APART = 8, 10  # the versions of Metadata that say what the principal may do
+_NO_GENERATION = -1  # of a committer that is no member
+_UNKNOWN_MEMBER, _ILLEGAL_GENERATION = 25, 22
+_BUSY = RequestResult(
+    code=ErrorCode.NON_EMPTY_GROUP,
+    message="The group has members, so that nothing is committed in its name.",
+)
+
+
+def copy_group_offsets(
+    wire: Wire, requests: Sequence[CopyGroupOffsetsRequest]
+) -> list[RequestResult]:
+    """Commit for each group what its source has committed, all of it or nothing (VC-114).
+
+    A group that has committed anything itself is left as it is, which is a success. What a source
+    has committed for topics that are gone is left out.
+
+    Raises:
+        UnreachableError: no answer; what happened is unknown and must be looked up.
+    """
+    groups = {name for request in requests for name in (request.group, request.source)}
+    known = read_group_offsets(wire, groups)
+    topics = _topics(wire, {topic for offsets in known.values() for topic, _ in offsets})
+    return [_copy(wire, request, known, topics) for request in requests]
+
+
+def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[RequestResult]:
+    """Delete groups and their offsets; that one is not there is no error, as it is with ACLs.
+
+    Raises:
+        UnreachableError: no answer; what happened is unknown and must be looked up.
+    """
+
+    def delete(broker: int, groups: Sequence[str]) -> Mapping[str, RequestResult]:
+        request = GroupsDeletion(groups_names=list(groups))
+        rows = wire.send(request, to=broker, timeout_ms=SEND_MS).results
+        found = {row.group_id: result_of(row.error_code, None) for row in rows}
+        return {group: found.get(group, NOT_ANSWERED) for group in groups}
+
+    found = ask_coordinators(wire, [request.group for request in requests], delete)
+    gone = ErrorCode.GROUP_ID_NOT_FOUND
+    return [
+        OK if found[request.group].code is gone else found[request.group] for request in requests
+    ]
+
+
+def _copy(
+    wire: Wire,
+    request: CopyGroupOffsetsRequest,
+    known: Mapping[str, GroupOffsets],
+    topics: Mapping[str, RequestResult],
+) -> RequestResult:
+    offsets: dict[tuple[str, int], int] = {}
+    for (topic, partition), offset in known.get(request.source, {}).items():
+        # Brokers commit what the principal may read and refuse the rest of a request. A part of a
+        # copy would look like a whole one for ever after, so that it is asked beforehand.
+        allowed = topics.get(topic, NOT_ANSWERED)
+        if allowed.code not in NO_SUCH_TOPIC:
+            if not allowed.ok:
+                return allowed
+            offsets[topic, partition] = offset
+    if not offsets or request.group in known:
+        return OK
+
+    def commit(broker: int, groups: Sequence[str]) -> Mapping[str, RequestResult]:
+        del groups
+        answer = wire.send(_commitment(request.group, offsets), to=broker, timeout_ms=SEND_MS)
+        return {request.group: _first_failure(answer)}
+
+    return ask_coordinators(wire, [request.group], commit)[request.group]
+
+
+def _topics(wire: Wire, names: set[str]) -> Mapping[str, RequestResult]:
+    """Of each topic whether it is there and offsets may be committed for it, or why not."""
+    if not names:
+        return {}
+    request = MetadataRequest(
+        topics=[
+            MetadataRequest.MetadataRequestTopic(topic_id=None, name=name) for name in sorted(names)
+        ],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=True,
+        min_version=_WITH_RIGHTS,
+        max_version=_RIGHTS_APART,
+    )
+    return {row.name: _right(row) for row in wire.send(request, timeout_ms=LOOK_MS).topics}
+
+
+def _right(row: Message) -> RequestResult:
+    if row.error_code or OPERATIONS[Operation.READ] in row.authorized_operations:
+        return result_of(row.error_code, None)
+    return RequestResult(
+        code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        message=f"Committing offsets of {row.name} takes Read on it.",
+    )
+
+
+def _commitment(group: str, offsets: GroupOffsets) -> Message:
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic
+    by_topic: defaultdict[str, list[Message]] = defaultdict(list)
+    for (name, partition), offset in sorted(offsets.items()):
+        by_topic[name].append(
+            topic.OffsetCommitRequestPartition(
+                partition_index=partition, committed_offset=offset, committed_metadata=""
+            )
+        )
+    return OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=_NO_GENERATION,
+        member_id="",
+        group_instance_id=None,
+        topics=[topic(name=name, partitions=rows) for name, rows in by_topic.items()],
+        max_version=_BY_NAME,
+    )
+
+
+def _first_failure(answer: Message) -> RequestResult:
+    codes = (row.error_code for topic in answer.topics for row in topic.partitions)
+    code = next(filter(None, codes), ErrorCode.NONE)
+    if code in (_UNKNOWN_MEMBER, _ILLEGAL_GENERATION):
+        return _BUSY
+    return result_of(code, None)
