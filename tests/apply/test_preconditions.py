@@ -54,7 +54,7 @@ def test_an_entity_without_any_quota_left_does_not_exist() -> None:
     [
         "",
         "orders",
-        "vc/emea",
+        "vc/emea/broker/1",
         "acl/User:a/Allow/Read/topic/literal",
         "acl/User:a/Allow/Fly/topic/literal/orders@*",
         "acl/User:a/Allow/Read/topic/literal/orders/more@*",
