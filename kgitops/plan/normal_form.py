@@ -3,12 +3,21 @@
 import json
 from collections.abc import Mapping
 
-from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredQuota, DesiredTopic
+from kgitops.desired.state import (
+    DesiredAcl,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredQuota,
+    DesiredTopic,
+    DesiredVirtualCluster,
+)
 from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import Broker
 from kgitops.model.quotas import ClientQuotaEntity, quota_text
 from kgitops.model.registry import Json
 from kgitops.model.topics import Assignment, TopicState
+from kgitops.model.virtual_clusters import EntityType, LocalName, LoweringOptions
 
 
 def last_applied(desired: DesiredObject) -> Mapping[str, Json]:
@@ -20,6 +29,13 @@ def last_applied(desired: DesiredObject) -> Mapping[str, Json]:
             body = acl_view(desired.binding)
         case DesiredQuota():
             body = quota_view(desired.entity, desired.quotas)
+        case DesiredVirtualCluster():
+            body = virtual_cluster_view(desired.name, desired.options)
+            body["mode"] = desired.mode.value
+        case DesiredLink():
+            body = link_view(desired.local, desired.topic, desired.target)
+        case DesiredMember():
+            body = _member_body(desired)
     return {
         **body,
         "deletionPolicy": desired.deletion_policy.value,
@@ -40,6 +56,22 @@ def _topic_body(desired: DesiredTopic) -> dict[str, Json]:
             str(partition): str(offset)
             for partition, offset in sorted(desired.delete_records_before.items())
         },
+        **(
+            {"virtualCluster": desired.virtual_cluster, "shareWith": list(desired.share_with)}
+            if desired.virtual_cluster
+            else {}
+        ),
+    }
+
+
+def _member_body(desired: DesiredMember) -> dict[str, Json]:
+    return {
+        **member_view(desired.virtual_cluster, desired.entity_type, desired.name),
+        "copyAclsFrom": desired.copy_acls_from,
+        "removeOldAclsFrom": desired.remove_old_acls_from,
+        "move": desired.move,
+        "adopt": desired.adopt,
+        "copyOffsets": desired.copy_offsets,
     }
 
 
@@ -68,6 +100,14 @@ def acl_view(binding: AclBinding) -> dict[str, Json]:
             "name": binding.resource_name,
             "patternType": binding.pattern_type.value,
         },
+        **(
+            {
+                "virtualCluster": binding.virtual_cluster,
+                "virtualClusterPatternType": binding.virtual_cluster_pattern_type.value,
+            }
+            if binding.scoped
+            else {}
+        ),
     }
 
 
@@ -77,6 +117,42 @@ def quota_view(entity: ClientQuotaEntity, quotas: Mapping[str, float]) -> dict[s
         "kind": "ClientQuota",
         "entity": dict(entity),
         "quotas": {key: quota_text(value) for key, value in sorted(quotas.items())},
+    }
+
+
+def virtual_cluster_view(name: str, options: LoweringOptions) -> dict[str, Json]:
+    """A virtual cluster itself for ``before`` and ``after``, and for the registry."""
+    return {
+        "kind": "VirtualCluster",
+        "name": name,
+        "lowering": {
+            "capLowering": options.cap_lowering.value,
+            "denyWins": options.deny_wins,
+        },
+    }
+
+
+def link_view(local: LocalName, topic: str | None, target: LocalName | None) -> dict[str, Json]:
+    """A link for ``before`` and ``after``, and for the registry."""
+    return {
+        "kind": "TopicLink",
+        "virtualCluster": local.virtual_cluster,
+        "name": local.name,
+        "topic": topic,
+        "target": None
+        if target is None
+        else {"virtualCluster": target.virtual_cluster, "topic": target.name},
+    }
+
+
+def member_view(virtual_cluster: str, entity_type: EntityType, name: str) -> dict[str, Json]:
+    """A member for ``before`` and ``after``; the registry knows what else was declared of it."""
+    group = entity_type is EntityType.GROUP
+    return {
+        "kind": "ConsumerGroup" if group else "VirtualClusterBinding",
+        "virtualCluster": virtual_cluster,
+        "type": entity_type.value,
+        "name": name,
     }
 
 

@@ -5,6 +5,7 @@ from functools import cache
 
 from kgitops.model.canonical_json import plain_json
 from kgitops.model.capabilities import Validation
+from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.object_json import read_owner, read_source
 from kgitops.model.registry import Json, Owner
 from kgitops.model.request_json import request_from_json
@@ -82,6 +83,7 @@ def plan_from_json(value: Json) -> Plan:
         access_losses=array(given["access_losses"], "access_losses", _access_loss),
         drift=array(given["drift"], "drift", _drift),
         kept=array(given["kept"], "kept", _kept),
+        lowering=array(given["lowering"], "lowering", _line),
         warnings=array(given["warnings"], "warnings", _finding),
         findings=array(given["findings"], "findings", _finding),
         refusals=array(given["refusals"], "refusals", _reason),
@@ -116,7 +118,8 @@ def _base(value: Json) -> Base:
 
 
 def _change(value: Json, path: str) -> Change:
-    given = members(value, path, _CHANGE_KEYS)
+    derived = _optional(value, "derived_from")
+    given = members(value, path, (*_CHANGE_KEYS, *derived))
     reason = members(given["reason"], f"{path}.reason", ("code", "level", "because"))
     ownership = members(given["ownership"], f"{path}.ownership", ("before", "after"))
     risks = array(given["risks"], f"{path}.risks", _risk)
@@ -139,6 +142,7 @@ def _change(value: Json, path: str) -> Change:
         preconditions=array(given["preconditions"], f"{path}.preconditions", _precondition),
         requests=array(given["requests"], f"{path}.requests", _planned_request),
         policies=array(given["policies"], f"{path}.policies", read_result),
+        derived_from=array(given["derived_from"], f"{path}.derived_from", text) if derived else (),
     )
 
 
@@ -192,7 +196,8 @@ def _precondition(value: Json, path: str) -> Precondition:
 
 
 def _planned_request(value: Json, path: str) -> PlannedRequest:
-    given = members(value, path, _REQUEST_KEYS)
+    physical = _optional(value, "physical")
+    given = members(value, path, (*_REQUEST_KEYS, *physical))
     try:
         request = request_from_json(text(given["api"], f"{path}.api"), given["body"])
     except ShapeError as error:
@@ -202,8 +207,32 @@ def _planned_request(value: Json, path: str) -> PlannedRequest:
         request=request,
         depends_on=array(given["depends_on"], f"{path}.depends_on", text),
         undoes=text_or_none(given["undoes"], f"{path}.undoes"),
+        physical=array(given["physical"], f"{path}.physical", text) if physical else (),
         expects=_precondition(given["expects"], f"{path}.expects"),
         validated=choice(Validation, given["validated"], f"{path}.validated"),
+    )
+
+
+def _optional(value: Json, key: str) -> tuple[str, ...]:
+    """The key, where it is written: it is only where there is something to say."""
+    if not isinstance(value, Mapping) or key not in value:
+        return ()
+    if not value[key]:
+        raise ShapeError(f"{key} is there and empty")
+    return (key,)
+
+
+def _line(value: Json, path: str) -> LoweringLine:
+    keys = ("code", "grade", "virtual_cluster", "subject", "reason", "remedy")
+    given = members(value, path, keys)
+    grade = given["grade"]
+    return LoweringLine(
+        code=text(given["code"], f"{path}.code"),
+        grade=None if grade is None else choice(Grade, grade, f"{path}.grade"),
+        virtual_cluster=text(given["virtual_cluster"], f"{path}.virtual_cluster"),
+        subject=text(given["subject"], f"{path}.subject"),
+        reason=text(given["reason"], f"{path}.reason"),
+        remedy=text(given["remedy"], f"{path}.remedy"),
     )
 
 

@@ -6,6 +6,7 @@ whoever reads a plan compares what it derives itself with what is written.
 
 from kgitops import __version__
 from kgitops.model.canonical_json import plain_json
+from kgitops.model.lowered import LoweringLine
 from kgitops.model.object_json import owner_to_json, source_to_json
 from kgitops.model.registry import Json, Owner
 from kgitops.model.request_json import request_to_json
@@ -86,7 +87,7 @@ def plan_to_json(plan: Plan) -> dict[str, Json]:
             for drift in plan.drift
         ],
         "kept": [{"address": kept.address, "rule": kept.rule} for kept in plan.kept],
-        "lowering": [],
+        "lowering": [_line_to_json(line) for line in plan.lowering],
         "warnings": [finding_to_json(finding) for finding in plan.warnings],
         "findings": [finding_to_json(finding) for finding in plan.findings],
         "refusals": [reason_to_json(reason) for reason in plan.refusals],
@@ -118,6 +119,17 @@ def finding_to_json(finding: Finding) -> dict[str, Json]:
     }
 
 
+def _line_to_json(line: LoweringLine) -> dict[str, Json]:
+    return {
+        "code": line.code,
+        "grade": None if line.grade is None else str(line.grade),
+        "virtual_cluster": line.virtual_cluster,
+        "subject": line.subject,
+        "reason": line.reason,
+        "remedy": line.remedy,
+    }
+
+
 def _registry_to_json(base: Base) -> dict[str, Json] | None:
     if base.registry_topic_id is None or base.registry_offset is None:
         return None
@@ -129,6 +141,7 @@ def _change_to_json(change: Change) -> dict[str, Json]:
         "address": change.address,
         "kind": str(change.kind),
         "actions": [str(action) for action in change.actions],
+        **({"derived_from": list(change.derived_from)} if change.derived_from else {}),
         "reason": {
             "code": change.risk.code,
             "level": str(change.level),
@@ -182,6 +195,7 @@ def _planned_request_to_json(planned: PlannedRequest) -> dict[str, Json]:
         "depends_on": list(planned.depends_on),
         "undoes": planned.undoes,
         "body": request_to_json(planned.request),
+        **({"physical": list(planned.physical)} if planned.physical else {}),
         "expects": _precondition_to_json(planned.expects),
         "validated": str(planned.validated),
     }

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.capabilities import Validation
+from kgitops.model.lowered import Grade
 from kgitops.model.quotas import ENTITY_TYPES
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterStep
 from kgitops.model.source import Severity
 from kgitops.model.throttles import RATES
 from kgitops.model.verdict import ExitCode
+from kgitops.model.virtual_clusters import CapLowering, ChangeType, EntityType
 from kgitops.plan.plan import Action, Kind
 from kgitops.plan.plan_json import PLAN_KIND
 from kgitops.plan.risks import Level
@@ -88,7 +90,18 @@ def plan_schema() -> dict[str, Json]:
             )
         ),
         "kept": _array(_object({"address": _TEXT, "rule": _TEXT})),
-        "lowering": _array({"type": "object"}),
+        "lowering": _array(
+            _object(
+                {
+                    "code": _TEXT,
+                    "grade": _maybe(_enum(Grade)),
+                    "virtual_cluster": _TEXT,
+                    "subject": _TEXT,
+                    "reason": _TEXT,
+                    "remedy": _TEXT,
+                }
+            )
+        ),
         "warnings": _array({"$ref": "#/$defs/finding"}),
         "findings": _array({"$ref": "#/$defs/finding"}),
         "refusals": _array({"$ref": "#/$defs/reason"}),
@@ -118,6 +131,7 @@ def plan_schema() -> dict[str, Json]:
             "change": _change(),
             "policy_result": _policy_result(),
             "planned_request": _planned_request(),
+            "local_name": _closed(_object({"virtual_cluster": _TEXT, "name": _TEXT})),
             "precondition": _precondition(),
             "owner": _owner(),
             "finding": _finding(),
@@ -163,7 +177,8 @@ def _change() -> Json:
             "preconditions": _array({"$ref": "#/$defs/precondition"}),
             "requests": _array({"$ref": "#/$defs/planned_request"}),
             "policies": _array({"$ref": "#/$defs/policy_result"}),
-        }
+        },
+        optional={"derived_from": {**_array(_TEXT), "minItems": 1}},
     )
 
 
@@ -198,24 +213,37 @@ def _planned_request() -> Json:
     binding = {"binding": {"$ref": "#/$defs/binding"}}
     offsets = {"deleted_message_offsets": _map(_OFFSET)}
     entity = _object({}, optional=dict.fromkeys(ENTITY_TYPES, _MAYBE))
+    local = {"local": {"$ref": "#/$defs/local_name"}}
+    virtual_cluster = {"virtual_cluster": _TEXT}
+    options = {
+        "options": _closed(_object({"cap_lowering": _enum(CapLowering), "deny_wins": _FLAG}))
+    }
     bodies = {
-        "CreateTopic": {**topic, **state},
-        "AlterTopic": {**topic, **topic_id, "step": _enum(AlterStep), **state},
-        "DeleteTopic": {**topic, **topic_id},
-        "DeleteRecords": {**topic, **topic_id, **offsets},
-        "CreateAcl": binding,
-        "DeleteAcl": binding,
-        "AlterClientQuota": {
-            "entity": {**entity, "additionalProperties": False, "minProperties": 1},
-            "quotas": _map(_DECIMAL),
+        "CreateTopic": _body({**topic, **state}, local),
+        "AlterTopic": _body({**topic, **topic_id, "step": _enum(AlterStep), **state}, local),
+        "DeleteTopic": _body({**topic, **topic_id}, local),
+        "DeleteRecords": _body({**topic, **topic_id, **offsets}, local),
+        "CreateAcl": _body(binding),
+        "DeleteAcl": _body(binding, {"migrated_to": _TEXT}),
+        "AlterClientQuota": _body(
+            {
+                "entity": {**entity, "additionalProperties": False, "minProperties": 1},
+                "quotas": _map(_DECIMAL),
+            }
+        ),
+        "AlterBroker": _body(
+            {
+                "broker": _WHOLE,
+                "configs": _closed(_object({}, optional=dict.fromkeys(RATES, _MAYBE))),
+            }
+        ),
+        "CreateVirtualCluster": _body({**virtual_cluster, **options}),
+        "AlterVirtualCluster": {
+            "oneOf": [_body({**virtual_cluster, **options}), _body(_alteration())]
         },
-        "AlterBroker": {
-            "broker": _WHOLE,
-            "configs": {
-                **_object({}, optional=dict.fromkeys(RATES, _MAYBE)),
-                "additionalProperties": False,
-            },
-        },
+        "DeleteVirtualCluster": _body(virtual_cluster),
+        "CopyGroupOffsets": _body({**virtual_cluster, "group": _TEXT, "source": _TEXT}),
+        "DeleteGroup": _body({**virtual_cluster, "group": _TEXT}),
     }
     planned = _object(
         {
@@ -226,16 +254,36 @@ def _planned_request() -> Json:
             "body": {"type": "object"},
             "expects": {"$ref": "#/$defs/precondition"},
             "validated": _enum(Validation),
-        }
+        },
+        optional={"physical": {**_array(_TEXT), "minItems": 1}},
     )
     by_api = [
         {
             "if": {"properties": {"api": {"const": api}}},
-            "then": {"properties": {"body": {**_object(body), "additionalProperties": False}}},
+            "then": {"properties": {"body": body}},
         }
         for api, body in bodies.items()
     ]
     return {**planned, "allOf": by_api}
+
+
+def _alteration() -> dict[str, Json]:
+    """One entity of a virtual cluster that is added or removed."""
+    return {
+        "virtual_cluster": _TEXT,
+        "change": _enum(ChangeType),
+        "entity_type": _enum(EntityType),
+        "entity_name": _TEXT,
+        "topic": _MAYBE,
+        "target": _maybe({"$ref": "#/$defs/local_name"}),
+        "replaces": _MAYBE,
+        "moved_from": _MAYBE,
+        "adopts": _MAYBE,
+    }
+
+
+def _body(keys: dict[str, Json], optional: dict[str, Json] | None = None) -> dict[str, Json]:
+    return _closed(_object(keys, optional=optional))
 
 
 def _precondition() -> Json:
@@ -286,7 +334,7 @@ def _topic_state() -> Json:
             "generated_replica_assignments": _FLAG,
         }
     )
-    return {**state, "additionalProperties": False}
+    return _closed(state)
 
 
 def _binding() -> Json:
@@ -299,9 +347,19 @@ def _binding() -> Json:
             "host": _TEXT,
             "operation": _enum(Operation),
             "permission_type": _enum(PermissionType),
-        }
+        },
+        optional={
+            "virtual_cluster": _TEXT,
+            "virtual_cluster_pattern_type": _enum(PatternType),
+        },
     )
-    return {**binding, "additionalProperties": False}
+    return {
+        **_closed(binding),
+        "dependentRequired": {
+            "virtual_cluster": ["virtual_cluster_pattern_type"],
+            "virtual_cluster_pattern_type": ["virtual_cluster"],
+        },
+    }
 
 
 def _object(
@@ -312,6 +370,10 @@ def _object(
         "required": list(members),
         "properties": {**members, **(optional or {})},
     }
+
+
+def _closed(schema: dict[str, Json]) -> dict[str, Json]:
+    return {**schema, "additionalProperties": False}
 
 
 def _array(items: Json) -> dict[str, Json]:
