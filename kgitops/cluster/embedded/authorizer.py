@@ -1,4 +1,4 @@
-"""Who may do what: Kafka's StandardAuthorizer over the cluster's ACL bindings."""
+"""Who may do what: Kafka's StandardAuthorizer over the cluster's ACL bindings, and KIP-1134's."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -13,61 +13,162 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.virtual_clusters.operations import ApiKey, allowing, covering, rights
+from kgitops.virtual_clusters.resolving import Binding, Reason
+from kgitops.virtual_clusters.scopes import Scope
 
 WILDCARD = "*"
 EVERYONE = "User:*"
+PHYSICAL = Scope(CLUSTER_NAME)
+
+_Index = dict[tuple[ResourceType, PatternType, str], list[AclBinding]]
 
 
 class Authorizer:
-    """Answers for one principal on one host, from the bindings at one moment."""
+    """Answers for one principal on one host, from the bindings at one moment.
+
+    ``binding`` is the virtual cluster that the caller is in. Names are physical ones, but where a
+    method says that they are local. Bindings of virtual clusters act for who is in one, and only
+    on local names (VC-145); those of the physical cluster act for everyone, on physical names
+    (VC-103); those on the resource CLUSTER act wherever the principal is (VC-146).
+    """
 
     def __init__(
-        self, options: Options, bindings: Iterable[AclBinding], principal: str, host: str
+        self,
+        options: Options,
+        bindings: Iterable[AclBinding],
+        principal: str,
+        host: str,
+        binding: Binding | None = None,
     ) -> None:
         self.principal = principal
+        self.binding = binding
         self._enforces = options.authorizer is AuthorizerKind.ACLS
         self._is_super_user = principal in options.super_users
         self._principals = (principal, EVERYONE)
         self._hosts = (host, WILDCARD)
         self._bindings = bindings
-        self._index: dict[tuple[ResourceType, PatternType, str], list[AclBinding]] | None = None
+        self._indexes: tuple[_Index, _Index] | None = None
 
     def topic(self, operation: Operation, name: str) -> bool:
         """Whether the operation on a topic is allowed."""
         return self.allows(operation, ResourceType.TOPIC, name)
 
     def cluster(self, operation: Operation) -> bool:
-        """Whether the operation on the cluster is allowed."""
+        """Whether the operation on the physical cluster is allowed."""
         return self.allows(operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Whether there is an Allow for it, also an implied one, and no Deny."""
-        if not self._enforces or self._is_super_user:
+        if self._is_free:
             return True
+        physical, _ = self._indexed()
+        return _decide(operation, _matching(physical, resource_type, name))
+
+    def allows_local(
+        self, operation: Operation, resource_type: ResourceType, name: str, physical: str | None
+    ) -> bool:
+        """The same for a local name of the caller's virtual cluster (VC-148).
+
+        ``physical`` is what it stands for. None, as there is no such link: of the bindings of the
+        physical cluster, those on every name decide.
+        """
+        if self._is_free:
+            return True
+        everywhere, here = self._indexed()
+        found = [
+            *_matching(here, resource_type, name),
+            *_matching(everywhere, resource_type, WILDCARD if physical is None else physical),
+        ]
+        return _decide(operation, found)
+
+    def virtual_cluster(self, operation: Operation, name: str) -> bool:
+        """Whether the operation on a virtual cluster is allowed, in it or not (VC-101, VC-141)."""
+        return self.scope(operation, Scope(name))
+
+    def request(self, api_key: ApiKey, scope: Scope) -> bool:
+        """Whether a right on everything in ``scope`` allows the request there (spec §8.2)."""
+        return any(self.scope(operation, scope) for operation in rights(api_key))
+
+    def scope(self, operation: Operation, scope: Scope) -> bool:
+        """Whether the operation is allowed on everything in ``scope``, and denied nowhere there.
+
+        Of the physical cluster only its own bindings decide (VC-108). Of virtual clusters so do
+        theirs, and those of the physical cluster too: it is all of them (VC-101).
+        """
+        if self._is_free:
+            return True
+        if scope == PHYSICAL:
+            return self.cluster(operation)
+        allows, denies = allowing(operation), covering(operation)
         allowed = False
-        for binding in self._matching(resource_type, name):
+        for binding, pattern in self._on_clusters():
             if binding.permission_type is PermissionType.DENY:
-                if binding.operation in (operation, Operation.ALL):
+                if binding.operation in denies and (pattern.physical or pattern.meets(scope)):
                     return False
-            elif binding.operation in (operation, Operation.ALL) or operation in IMPLIED.get(
-                binding.operation, ()
-            ):
+            elif binding.operation in allows and (pattern.physical or pattern.covers(scope)):
                 allowed = True
         return allowed
 
-    def _matching(self, resource_type: ResourceType, name: str) -> Iterator[AclBinding]:
-        index = self._indexed()
-        yield from index.get((resource_type, PatternType.LITERAL, name), ())
-        if name != WILDCARD:
-            yield from index.get((resource_type, PatternType.LITERAL, WILDCARD), ())
-        for end in range(len(name) + 1):
-            yield from index.get((resource_type, PatternType.PREFIXED, name[:end]), ())
+    def satisfied(self) -> "Authorizer":
+        """One that says yes to everything, for what was authorized by its local names before."""
+        return Authorizer(Options(), (), self.principal, self._hosts[0], self.binding)
 
-    def _indexed(self) -> dict[tuple[ResourceType, PatternType, str], list[AclBinding]]:
-        if self._index is None:
-            self._index = defaultdict(list)
+    @property
+    def _is_free(self) -> bool:
+        return not self._enforces or self._is_super_user
+
+    def _on_clusters(self) -> Iterator[tuple[AclBinding, Scope]]:
+        for (resource_type, _, _), bindings in self._indexed()[0].items():
+            if resource_type is ResourceType.CLUSTER:
+                yield from ((binding, Scope.of(binding)) for binding in bindings)
+
+    def _indexed(self) -> tuple[_Index, _Index]:
+        """The bindings of the physical cluster and on clusters, and those of the caller's own."""
+        if self._indexes is None:
+            everywhere: _Index = defaultdict(list)
+            here: _Index = defaultdict(list)
             for binding in self._bindings:
                 if binding.principal in self._principals and binding.host in self._hosts:
                     key = binding.resource_type, binding.pattern_type, binding.resource_name
-                    self._index[key].append(binding)
-        return self._index
+                    on_cluster = binding.resource_type is ResourceType.CLUSTER
+                    if on_cluster or Scope.of(binding) == PHYSICAL:
+                        everywhere[key].append(binding)
+                    elif self._acts_here(binding):
+                        here[key].append(binding)
+            self._indexes = everywhere, here
+        return self._indexes
+
+    def _acts_here(self, binding: AclBinding) -> bool:
+        if self.binding is None:
+            return False
+        if not Scope.of(binding).covers(Scope(self.binding.virtual_cluster.name)):
+            return False
+        # Anyone can claim a client id: it takes an ACL of one's own to gain by that (VC-085).
+        claimed = self.binding.reason is Reason.CLIENT_ID
+        allow = binding.permission_type is PermissionType.ALLOW
+        return not (claimed and allow and binding.principal == EVERYONE)
+
+
+def _decide(operation: Operation, bindings: Iterable[AclBinding]) -> bool:
+    allowed = False
+    for binding in bindings:
+        if binding.permission_type is PermissionType.DENY:
+            if binding.operation in (operation, Operation.ALL):
+                return False
+        elif binding.operation in (operation, Operation.ALL) or operation in IMPLIED.get(
+            binding.operation, ()
+        ):
+            allowed = True
+    return allowed
+
+
+def _matching(index: _Index, resource_type: ResourceType, name: str) -> Iterator[AclBinding]:
+    yield from index.get((resource_type, PatternType.LITERAL, name), ())
+    if resource_type is ResourceType.CLUSTER:
+        # Patterns are for virtual clusters: none of them ever means the physical one (VC-108).
+        return
+    if name != WILDCARD:
+        yield from index.get((resource_type, PatternType.LITERAL, WILDCARD), ())
+    for end in range(len(name) + 1):
+        yield from index.get((resource_type, PatternType.PREFIXED, name[:end]), ())
