@@ -1,1 +1,1 @@
-"""Virtual clusters on a Kafka that has none, as plain functions over values."""
+"""Virtual clusters on a Kafka that has none: what stands for them there, as plain functions."""

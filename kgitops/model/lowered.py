@@ -74,9 +74,12 @@ class Lowered:
     """Everything physical that kgitops keeps for virtual clusters on one Kafka.
 
     ``pending`` are topics on their way into being, by local name: the physical names they were
-    given (VC-063).
+    given (VC-063). ``missing_acls`` and ``missing_quotas`` are recorded, and not there any more, or
+    not yet: what stood for them was changed by others, or an apply was interrupted (VC-327).
     """
 
     acls: Mapping[AclBinding, LoweredAcl] = field(default_factory=dict)
     quotas: Mapping[tuple[ClientQuotaEntity, str], LoweredQuota] = field(default_factory=dict)
     pending: Mapping[LocalName, str] = field(default_factory=dict)
+    missing_acls: frozenset[AclBinding] = frozenset()
+    missing_quotas: Mapping[tuple[ClientQuotaEntity, str], float] = field(default_factory=dict)

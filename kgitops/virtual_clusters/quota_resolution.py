@@ -1,0 +1,173 @@
+"""Which quota holds for one caller: KIP-1134's 16 lookups, and the caps beside them (VC-201)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kgitops.model.quotas import (
+    CLIENT_ID,
+    USER,
+    VIRTUAL_CLUSTER,
+    ClientQuotaEntity,
+    ClientQuotaState,
+    make_entity,
+    quota_text,
+)
+from kgitops.model.virtual_clusters import DEFAULT
+
+Quotas = Mapping[ClientQuotaEntity, ClientQuotaState]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """One of the 16 (VC-200): ``entity`` is None where it can't be asked, ``why`` explains."""
+
+    rank: int
+    path: str
+    entity: ClientQuotaEntity | None
+    value: float | None
+    won: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What holds: the entry that was found first, and the cap of the whole virtual cluster.
+
+    ``value`` is None where no entry says anything, ``cap`` where there is none. ``bucket`` says who
+    shares the entry's quota on each broker (VC-211, VC-212); empty without an entry.
+    """
+
+    value: float | None = None
+    rank: int | None = None
+    entity: ClientQuotaEntity | None = None
+    cap: float | None = None
+    cap_entity: ClientQuotaEntity | None = None
+    bucket: ClientQuotaEntity = ()
+
+    @property
+    def limit(self) -> float | None:
+        """What one caller can reach: an entry above the cap counts as the cap (VC-202)."""
+        limits = [limit for limit in (self.value, self.cap) if limit is not None]
+        return min(limits, default=None)
+
+
+def resolve(
+    quotas: Quotas,
+    *,
+    virtual_cluster: str | None,
+    user: str | None,
+    client_id: str | None,
+    key: str,
+) -> Resolution:
+    """The quota of ``key`` for a caller who is in ``virtual_cluster``, None for in none (VC-213).
+
+    ``user`` is a name without ``User:``, None for a principal that is none (VC-083).
+    """
+    cap_entity = cap_of(quotas, virtual_cluster, key) if virtual_cluster is not None else None
+    cap = None if cap_entity is None else quotas[cap_entity].quotas[key]
+    for rank, _, entity in _lookups(virtual_cluster, user, client_id):
+        value = _value(quotas, entity, key)
+        if value is not None and entity is not None:
+            return Resolution(
+                value=value,
+                rank=rank,
+                entity=entity,
+                cap=cap,
+                cap_entity=cap_entity,
+                bucket=_bucket(entity, user, client_id),
+            )
+    return Resolution(cap=cap, cap_entity=cap_entity)
+
+
+def explain(
+    quotas: Quotas,
+    *,
+    virtual_cluster: str | None,
+    user: str | None,
+    client_id: str | None,
+    key: str,
+) -> tuple[Lookup, ...]:
+    """All 16 lookups from top to bottom, which of them won, and why the others did not."""
+    rows: list[Lookup] = []
+    winner: int | None = None
+    for rank, path, entity in _lookups(virtual_cluster, user, client_id):
+        value = _value(quotas, entity, key)
+        won = winner is None and value is not None
+        if won:
+            winner = rank
+            why = "the first that says anything"
+        elif entity is None:
+            why = _unasked(path, virtual_cluster, user)
+        elif value is None:
+            why = "not set"
+        else:
+            why = f"set to {quota_text(value)}, but {winner} comes first"
+        rows.append(Lookup(rank=rank, path=path, entity=entity, value=value, won=won, why=why))
+    return tuple(rows)
+
+
+def cap_of(quotas: Quotas, virtual_cluster: str, key: str) -> ClientQuotaEntity | None:
+    """The entity whose value caps this key: its own, or else the default cap (VC-201, VC-203)."""
+    for name in (virtual_cluster, None):
+        entity = make_entity({VIRTUAL_CLUSTER: name})
+        if _value(quotas, entity, key) is not None:
+            return entity
+    return None
+
+
+def _lookups(
+    virtual_cluster: str | None, user: str | None, client_id: str | None
+) -> Iterator[tuple[int, str, ClientQuotaEntity | None]]:
+    rank = 0
+    for scope in (True, False):
+        for users in (USER, DEFAULT, None):
+            for clients in (CLIENT_ID, DEFAULT, None):
+                if users is None and clients is None:
+                    continue  # what would be left is the cap, which stands outside the list
+                rank += 1
+                known = (
+                    (not scope or virtual_cluster is not None)
+                    and (users != USER or user is not None)
+                    and (clients != CLIENT_ID or client_id is not None)
+                    and (users != DEFAULT or user is not None)
+                    and (clients != DEFAULT or client_id is not None)
+                )
+                parts: dict[str, str | None] = {}
+                if scope:
+                    parts[VIRTUAL_CLUSTER] = virtual_cluster
+                if users is not None:
+                    parts[USER] = user if users == USER else None
+                if clients is not None:
+                    parts[CLIENT_ID] = client_id if clients == CLIENT_ID else None
+                yield rank, _path(scope, users, clients), make_entity(parts) if known else None
+
+
+def _path(scope: bool, users: str | None, clients: str | None) -> str:
+    path = "/config"
+    path += "/virtual-clusters/<vc>" if scope else ""
+    path += "" if users is None else f"/users/<{'user' if users == USER else 'default'}>"
+    return path + (
+        ""
+        if clients is None
+        else f"/clients/<{'client-id' if clients == CLIENT_ID else 'default'}>"
+    )
+
+
+def _unasked(path: str, virtual_cluster: str | None, user: str | None) -> str:
+    if "<vc>" in path and virtual_cluster is None:
+        return "not asked: the caller is in no virtual cluster"
+    if "/users/" in path and user is None:
+        return "not asked: the caller is no User"
+    return "not asked: the caller gives no client id"
+
+
+def _bucket(
+    entity: ClientQuotaEntity, user: str | None, client_id: str | None
+) -> ClientQuotaEntity:
+    names = {USER: user, CLIENT_ID: client_id}
+    return tuple((kind, names.get(kind, name)) for kind, name in entity)
+
+
+def _value(quotas: Quotas, entity: ClientQuotaEntity | None, key: str) -> float | None:
+    found = quotas.get(entity) if entity is not None else None
+    return found.quotas.get(key) if found is not None else None
