@@ -25,10 +25,10 @@ API_NAMES = (
     "CreateVirtualCluster",
     "AlterVirtualCluster",
     "DeleteVirtualCluster",
-    "CopyGroupOffsets",
-    "DeleteGroup",
+    "CreateTopicLink",
+    "DeleteTopicLink",
 )
-"""The requests that a policy can name, those of virtual clusters too, which come later."""
+"""The requests that a policy can name; what becomes of a group's offsets is AlterVirtualCluster."""
 
 
 class _Checked:
@@ -134,9 +134,7 @@ class Address(_Checked):
 
     def checked(self, text: str) -> str:
         """The text, where it is one."""
-        if text.startswith("vc/"):
-            raise _refused("virtual clusters are not in this version yet", "remove the document")
-        is_topic = text.startswith("topic/")
+        is_topic = re.match(r"topic/|vc/[^/]*/(topic|link)/", text) is not None
         if "*" in text and (is_topic or not is_address(text)):
             raise _refused(
                 f"{shown(text)} is too wide: a waiver is for one object",
@@ -145,7 +143,7 @@ class Address(_Checked):
         if not is_address(text):
             raise _refused(
                 f"{shown(text)} is not an address",
-                "copy it from a plan: topic/NAME, acl/…, quota/… or broker/ID",
+                "copy it from a plan: topic/NAME, acl/…, quota/…, broker/ID or vc/…",
             )
         return text
 

@@ -26,7 +26,7 @@ from kgitops.manifests.metadata import Metadata
 from kgitops.manifests.project_document import ConfigScalar
 from kgitops.manifests.quota import DefaultEntity
 from kgitops.manifests.topic import ConfigValue
-from kgitops.model.acls import Operation, PermissionType
+from kgitops.model.acls import Operation, PatternType, PermissionType
 
 
 class OrNull(Says):
@@ -89,11 +89,17 @@ class GivenAcl:
     """What may, or may not, be done."""
     resource: AclResource
     """What the binding is about."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that the resource lies in, or its prefix; left out, it is in none."""
+    virtual_cluster_pattern_type: Annotated[PatternType, EnumName(PatternType)] = (
+        PatternType.LITERAL
+    )
+    """How virtualCluster is read: as it stands, or as a prefix."""
 
 
 @manifest
 class GivenEntity:
-    """Whom quotas are for: user, clientId, both, or ip."""
+    """Whom quotas are for: user, clientId, both, or ip; the first three in a virtual cluster."""
 
     user: Name = None
     """The user's name without "User:", or {default: true} for all others."""
@@ -101,6 +107,8 @@ class GivenEntity:
     """The client id, or {default: true} for all others."""
     ip: Name = None
     """The address, or {default: true} for all others; stands alone."""
+    virtual_cluster: Name = None
+    """The virtual cluster; alone, the quotas are its cap."""
 
 
 @manifest
@@ -111,6 +119,22 @@ class GivenQuota:
     """Whom the quotas are for."""
     quotas: Annotated[dict[str, Number], MinLen(1)]
     """Quota key to its value."""
+
+
+@manifest
+class GivenVirtualCluster:
+    """A virtual cluster that is there."""
+
+    users: list[Text] = field(default_factory=list)
+    """The principals of its users; a bare name gets "User:"."""
+    client_ids: list[Text] = field(default_factory=list)
+    """Its client ids."""
+    groups: list[Text] = field(default_factory=list)
+    """Its consumer groups, by the names that it knows."""
+    transactional_ids: list[Text] = field(default_factory=list)
+    """Its transactional ids, by the names that it knows."""
+    links: dict[str, Text] = field(default_factory=dict)
+    """The name of each link to the topic of the cluster that it leads to."""
 
 
 @manifest
@@ -127,6 +151,8 @@ class GivenCluster:
     """The ACL bindings."""
     quotas: list[GivenQuota] = field(default_factory=list)
     """The quotas."""
+    virtual_clusters: dict[str, GivenVirtualCluster] = field(default_factory=dict)
+    """The virtual clusters, by name."""
 
 
 @manifest
@@ -135,6 +161,8 @@ class CreateTopicStep(GivenTopic):
 
     name: Text
     """The topic's name."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that the topic is made in; name is its name there."""
 
 
 @manifest
@@ -143,6 +171,8 @@ class AlterTopicStep:
 
     name: Text
     """The topic's name."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that sees the topic; name is its name there."""
     configs: Annotated[dict[str, ConfigChange] | None, NotNull(), MinLen(1)] = None
     """Config key to its new value; null removes the key, what is left out stays."""
     partitions: Annotated[int | None, Whole(1)] = None
@@ -157,6 +187,8 @@ class DeleteTopicStep:
 
     name: Text
     """The topic's name."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that sees the topic; name is its name there."""
 
 
 @manifest
@@ -165,6 +197,8 @@ class DeleteRecordsStep:
 
     name: Text
     """The topic's name."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that sees the topic; name is its name there."""
     offsets: Annotated[
         dict[PartitionId, Annotated[int, Whole(0, MAX_INT64, 1500)]], Numbered(), MinLen(1)
     ]
@@ -194,6 +228,66 @@ class AlterBrokerStep:
 
 
 @manifest
+class VirtualClusterStep:
+    """A virtual cluster is to be created or deleted."""
+
+    name: Text
+    """Its name."""
+
+
+@manifest
+class Member:
+    """A member of a virtual cluster: exactly one of user, clientId, group, transactionalId."""
+
+    user: Annotated[Text | None, NotNull()] = None
+    """The principal of a user; a bare name gets "User:"."""
+    client_id: Annotated[Text | None, NotNull()] = None
+    """A client id."""
+    group: Annotated[Text | None, NotNull()] = None
+    """A consumer group, by the name that the virtual cluster knows."""
+    transactional_id: Annotated[Text | None, NotNull()] = None
+    """A transactional id, by the name that the virtual cluster knows."""
+
+
+@manifest
+class AddedMember(Member):
+    """A member that is added."""
+
+    moved_from: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that gives the member up at the same moment."""
+    adopt: Annotated[Text | None, NotNull()] = None
+    """The existing group of the cluster that becomes this group."""
+
+
+@manifest
+class AlterVirtualClusterStep(VirtualClusterStep):
+    """One member is to be added or removed: exactly one of the two."""
+
+    add: Annotated[AddedMember | None, NotNull()] = None
+    """The member that is added."""
+    remove: Annotated[Member | None, NotNull()] = None
+    """The member that is removed."""
+
+
+@manifest
+class DeleteTopicLinkStep:
+    """A link is to be removed; the topic stays."""
+
+    virtual_cluster: Text
+    """The virtual cluster."""
+    link: Text
+    """The name of the link."""
+
+
+@manifest
+class CreateTopicLinkStep(DeleteTopicLinkStep):
+    """A virtual cluster is to see a topic."""
+
+    topic: Text
+    """The topic of the cluster."""
+
+
+@manifest
 class RequestStep:
     """One request: a mapping with exactly one of these keys."""
 
@@ -213,6 +307,16 @@ class RequestStep:
     """Quotas of an entity are to be set or removed."""
     alter_broker: Annotated[AlterBrokerStep | None, NotNull()] = None
     """Configs of a broker are to be altered."""
+    create_virtual_cluster: Annotated[VirtualClusterStep | None, NotNull()] = None
+    """A virtual cluster is to be created."""
+    alter_virtual_cluster: Annotated[AlterVirtualClusterStep | None, NotNull()] = None
+    """A member of a virtual cluster is to be added or removed."""
+    delete_virtual_cluster: Annotated[VirtualClusterStep | None, NotNull()] = None
+    """A virtual cluster is to be deleted."""
+    create_topic_link: Annotated[CreateTopicLinkStep | None, NotNull()] = None
+    """A virtual cluster is to see a topic."""
+    delete_topic_link: Annotated[DeleteTopicLinkStep | None, NotNull()] = None
+    """A link is to be removed."""
 
 
 @manifest

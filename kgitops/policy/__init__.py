@@ -14,6 +14,12 @@ from kgitops.model.topics import (
     RequestedTopicState,
     TopicState,
 )
+from kgitops.model.virtual_clusters import (
+    EntityType,
+    LocalName,
+    LoweringOptions,
+    TopicLink,
+)
 from kgitops.policy.cluster_state import (
     ClusterState,
 )
@@ -53,6 +59,7 @@ from kgitops.policy.states import (
     QuotaState,
     RequestedBrokerState,
     RequestedQuotaState,
+    VirtualClusterChange,
     VirtualClusterState,
 )
 from kgitops.policy.violation import (
@@ -83,15 +90,20 @@ __all__ = [
     "DeleteTopicLinkRequest",
     "DeleteTopicRequest",
     "DeleteVirtualClusterRequest",
+    "EntityType",
     "InternalTopicsPass",
+    "LocalName",
+    "LoweringOptions",
     "PolicyViolation",
     "Principal",
     "QuotaState",
     "RequestedBrokerState",
     "RequestedQuotaState",
     "RequestedTopicState",
+    "TopicLink",
     "TopicManagementPolicy",
     "TopicState",
+    "VirtualClusterChange",
     "VirtualClusterManagementPolicy",
     "VirtualClusterState",
 ]

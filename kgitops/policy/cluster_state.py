@@ -9,7 +9,8 @@ from kgitops.model.cluster_state import Broker
 from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.topic_configs import normal_value, topic_configs
 from kgitops.model.topics import TopicState
-from kgitops.policy.states import BrokerState
+from kgitops.model.virtual_clusters import LocalName
+from kgitops.policy.states import BrokerState, VirtualClusterState, virtual_cluster_state
 from kgitops.policy.world import World, read_only
 
 
@@ -106,6 +107,19 @@ class ClusterState:
     def quotas(self, entity: ClientQuotaEntity) -> Mapping[str, float]:
         """The quotas set on exactly this entity, by key."""
         return MappingProxyType(dict(self._world.quotas.get(entity, {})))
+
+    def virtual_cluster(self, name: str) -> VirtualClusterState | None:
+        """The virtual cluster as it is; None where there is none."""
+        found = self._world.virtual_clusters.get(name)
+        return None if found is None else virtual_cluster_state(found)
+
+    def virtual_clusters(self) -> frozenset[str]:
+        """The names of the virtual clusters."""
+        return frozenset(self._world.virtual_clusters.names)
+
+    def links_to(self, topic: str) -> frozenset[LocalName]:
+        """The names by which virtual clusters see the physical topic."""
+        return self._world.virtual_clusters.links_to(topic)
 
 
 @cache

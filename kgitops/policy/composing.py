@@ -21,7 +21,7 @@ from kgitops.policy.interfaces import (
     TopicManagementPolicy,
     VirtualClusterManagementPolicy,
 )
-from kgitops.policy.python_rule import PythonRule, api_of
+from kgitops.policy.python_rule import PythonRule
 from kgitops.policy.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -37,7 +37,7 @@ from kgitops.policy.requests import (
     DeleteTopicRequest,
     DeleteVirtualClusterRequest,
     PolicyRequest,
-    VirtualClusterRequest,
+    api_of,
 )
 from kgitops.policy.rules import Level
 from kgitops.policy.violation import PolicyViolation
@@ -88,9 +88,7 @@ class AllOf(
             for member in self._members:
                 opened.callback(member.close)
 
-    def _ask(
-        self, request: PolicyRequest | VirtualClusterRequest, cluster_state: ClusterState
-    ) -> None:
+    def _ask(self, request: PolicyRequest, cluster_state: ClusterState) -> None:
         api = api_of(request)
         found = [
             violation

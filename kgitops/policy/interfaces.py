@@ -137,7 +137,8 @@ class ClientQuotaManagementPolicy(Configurable, ABC):
 class VirtualClusterManagementPolicy(Configurable, ABC):
     """Judges virtual clusters, their members, and the links by which they see topics.
 
-    No command sends such requests yet: until then nothing asks these methods but a policy's tests.
+    What becomes of a group's offsets is judged as a change of its virtual cluster. The link that
+    comes with a topic that is made in a virtual cluster is judged with the topic.
     """
 
     @abstractmethod

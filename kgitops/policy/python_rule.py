@@ -13,7 +13,7 @@ from kgitops.policy.interfaces import (
     TopicManagementPolicy,
     VirtualClusterManagementPolicy,
 )
-from kgitops.policy.requests import PolicyRequest, VirtualClusterRequest
+from kgitops.policy.requests import PolicyRequest
 from kgitops.policy.rules import Level
 from kgitops.policy.violation import PolicyViolation, Violation
 
@@ -37,11 +37,6 @@ METHODS: Mapping[str, tuple[type[Configurable], str]] = {
 }
 
 
-def api_of(request: PolicyRequest | VirtualClusterRequest) -> str:
-    """The api of a request: ``CreateTopic``."""
-    return type(request).__name__.removesuffix("Request")
-
-
 class PythonRule:
     """One configured policy object and the methods that judge."""
 
@@ -63,9 +58,7 @@ class PythonRule:
         """What the policy's method says; ``look`` says what it may raise."""
         return self.look(asked.api, asked.request, cluster)
 
-    def look(
-        self, api: str, request: PolicyRequest | VirtualClusterRequest, cluster: ClusterState
-    ) -> Sequence[Violation]:
+    def look(self, api: str, request: PolicyRequest, cluster: ClusterState) -> Sequence[Violation]:
         """What the policy's method for ``api`` says; nothing where the class has none.
 
         Raises:

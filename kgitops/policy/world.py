@@ -1,6 +1,7 @@
 """The cluster as it would be after the requests accepted so far; only the judge writes to it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar, overload
 
@@ -8,23 +9,30 @@ from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.requests import (
+    NEW_UUID,
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
     DeleteAclRequest,
+    DeleteGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
     Request,
 )
 from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.policy.virtual_clusters import VirtualClusters
 
 V = TypeVar("V", str, float)
 
 
 class World:
-    """Topics, ACLs and quotas by their keys, and the sums that policies ask for again and again."""
+    """What a cluster holds, by keys, and the sums that policies ask for again and again."""
 
     def __init__(self, state: ClusterState) -> None:
         self.brokers = state.brokers
@@ -34,6 +42,7 @@ class World:
         self.quotas: dict[ClientQuotaEntity, Mapping[str, float]] = {
             entity: held.quotas for entity, held in state.quotas.items()
         }
+        self.virtual_clusters = VirtualClusters(state.virtual_clusters)
         self.topic_count = sum(not topic.internal for topic in self.topics.values())
         # Partitions by prefix of a topic's name, for the prefixes that were asked for.
         self._partitions: dict[str, int] = {}
@@ -55,6 +64,10 @@ class World:
         """What the request leaves behind."""
         self.version += 1
         match request:
+            case CreateTopicRequest(local=local) if local is not None:
+                topic = self._made(as_current(request.requested_state))
+                self._put(topic)
+                self.virtual_clusters.linked(local, topic.name)
             case CreateTopicRequest() | AlterTopicRequest():
                 self._put(as_current(request.requested_state))
             case DeleteTopicRequest():
@@ -70,8 +83,29 @@ class World:
                     self.quotas[request.entity] = after
                 else:
                     self.quotas.pop(request.entity, None)
-            case DeleteRecordsRequest() | AlterBrokerRequest():
-                pass  # neither is part of what policies see of a cluster
+            case (
+                CreateVirtualClusterRequest()
+                | AlterVirtualClusterRequest()
+                | DeleteVirtualClusterRequest()
+            ):
+                self.virtual_clusters.accept(request)
+            case (
+                DeleteRecordsRequest()
+                | AlterBrokerRequest()
+                | CopyGroupOffsetsRequest()
+                | DeleteGroupRequest()
+            ):
+                pass  # none is part of what policies see of a cluster
+
+    def _made(self, topic: TopicState) -> TopicState:
+        """The topic by a name of its own: two virtual clusters may each get an Orders."""
+        name, number = topic.name, 1
+        while name in self.topics:
+            number += 1
+            name = topic.name.replace(NEW_UUID, f"<uuid:new {number}>", 1)
+            if name == topic.name:
+                break
+        return replace(topic, name=name)
 
     def _put(self, topic: TopicState) -> None:
         self._remove(topic.name)

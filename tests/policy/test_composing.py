@@ -25,11 +25,12 @@ from kgitops.policy import (
     Principal,
     TopicManagementPolicy,
     VirtualClusterManagementPolicy,
+    VirtualClusterChange,
     VirtualClusterState,
 )
 from kgitops.policy.interfaces import Configurable as Base
 from kgitops.policy.python_rule import METHODS
-from kgitops.policy.requests import PolicyRequest, VirtualClusterRequest
+from kgitops.policy.requests import PolicyRequest
 from kgitops.policy.testing import (
     acl,
     alter_broker,
@@ -47,7 +48,7 @@ from kgitops.policy.testing import (
 
 ANYBODY = Principal("User", "ANONYMOUS")
 EMEA = VirtualClusterState(name="emea")
-REQUESTS: dict[str, PolicyRequest | VirtualClusterRequest] = {
+REQUESTS: dict[str, PolicyRequest] = {
     "CreateTopic": create_topic("orders"),
     "AlterTopic": alter_topic(topic("orders"), partitions=2),
     "DeleteTopic": delete_topic("orders"),
@@ -60,7 +61,11 @@ REQUESTS: dict[str, PolicyRequest | VirtualClusterRequest] = {
         virtual_cluster="emea", principal=ANYBODY, requested_state=EMEA
     ),
     "AlterVirtualCluster": AlterVirtualClusterRequest(
-        virtual_cluster="emea", principal=ANYBODY, current_state=EMEA, requested_state=EMEA
+        virtual_cluster="emea",
+        principal=ANYBODY,
+        current_state=EMEA,
+        requested_state=EMEA,
+        change=VirtualClusterChange.OPTIONS,
     ),
     "DeleteVirtualCluster": DeleteVirtualClusterRequest(virtual_cluster="emea", principal=ANYBODY),
     "CreateTopicLink": CreateTopicLinkRequest(

@@ -11,6 +11,7 @@ from kgitops.policy.cel.records.quotas import QUOTA_CHANGE
 from kgitops.policy.cel.records.record import Field, Record
 from kgitops.policy.cel.records.requests import PRINCIPAL, REQUEST
 from kgitops.policy.cel.records.topics import RECORDS, TOPIC_CHANGE
+from kgitops.policy.cel.records.virtual_clusters import VIRTUAL_CLUSTER_CHANGE
 from kgitops.policy.cel.variables import ROOTS, SHAPES
 
 PAGE = Path("docs/policies-cel.md")
@@ -51,7 +52,7 @@ def _fields() -> list[str]:
                 rows += [f"| *{name}* | | |", *_rows("", fields)]
         elif root == "change":
             rows.append(f"| **`{root}`** | | {text} |")
-            for record in (TOPIC_CHANGE, QUOTA_CHANGE, BROKER_CHANGE):
+            for record in (TOPIC_CHANGE, QUOTA_CHANGE, BROKER_CHANGE, VIRTUAL_CLUSTER_CHANGE):
                 rows += [f"| *{record.name}* | | |", *_rows(f"{root}.", record.fields)]
     return rows
 

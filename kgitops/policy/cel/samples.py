@@ -1,21 +1,37 @@
 """Made-up requests of every kind, on which expressions are tried out when they are loaded."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgitops.model import requests as wire
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.cluster_state import Broker
 from kgitops.model.cluster_state import ClusterState as Snapshot
 from kgitops.model.quotas import (
     CLIENT_ID,
     IP,
     USER,
+    VIRTUAL_CLUSTER,
     ClientQuotaEntity,
     ClientQuotaState,
     make_entity,
 )
 from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.model.virtual_clusters import (
+    ChangeType,
+    EntityType,
+    LocalName,
+    LoweringOptions,
+    TopicLink,
+    VirtualCluster,
+)
 from kgitops.policy.asked import Asked, ask
 from kgitops.policy.cluster_state import ClusterState
 from kgitops.policy.principal import Principal
@@ -23,6 +39,14 @@ from kgitops.policy.world import World
 
 _NAME, _ID = "sample", "AAAAAAAAAAAAAAAAAAAAAA"
 _KEYS = ("retention.ms", "cleanup.policy")
+_CLUSTER = VirtualCluster(
+    name="sample.vc",
+    links={_NAME: TopicLink(name=_NAME, topic=_NAME)},
+    users=frozenset({"User:sample"}),
+    client_ids=frozenset({"sample"}),
+    groups={"sample": None},
+    transactional_ids=frozenset({"sample"}),
+)
 _QUOTA_KEYS = ("producer_byte_rate", "consumer_byte_rate")
 
 
@@ -50,6 +74,10 @@ def samples(api: str, words: Iterable[str]) -> Iterator[Sample]:
             yield from _quotas(quota_keys)
         case "AlterBroker":
             yield from _brokers(keys)
+        case "CreateVirtualCluster" | "AlterVirtualCluster" | "DeleteVirtualCluster":
+            yield from _virtual_clusters(api)
+        case "CreateTopicLink" | "DeleteTopicLink":
+            yield from _links(api)
         case _:
             return
 
@@ -67,6 +95,7 @@ def _sample(
 def _snapshot(
     topics: Mapping[str, TopicState] | None = None,
     quotas: Mapping[ClientQuotaEntity, ClientQuotaState] | None = None,
+    virtual_clusters: Iterable[VirtualCluster] = (),
     *,
     racks: bool = True,
 ) -> Snapshot:
@@ -77,6 +106,7 @@ def _snapshot(
         brokers=brokers,
         topics=topics or {},
         quotas=quotas or {},
+        virtual_clusters={found.name: found for found in virtual_clusters},
     )
 
 
@@ -92,10 +122,20 @@ def _topics(api: str, keys: tuple[str, ...]) -> Iterator[Sample]:
             requested_configs={**dict.fromkeys(before), **after},
         )
         known = {} if api == "CreateTopic" else {_NAME: current}
-        yield _sample(_topic_request(api, requested), _snapshot(known, racks=racks))
+        local = LocalName(_CLUSTER.name, _NAME) if racks else None
+        request = replace(_topic_request(api, requested), local=local)
+        linked = [_CLUSTER] if racks else []
+        yield _sample(request, _snapshot(known, virtual_clusters=linked, racks=racks))
 
 
-def _topic_request(api: str, requested: RequestedTopicState) -> wire.Request:
+def _topic_request(
+    api: str, requested: RequestedTopicState
+) -> (
+    wire.CreateTopicRequest
+    | wire.AlterTopicRequest
+    | wire.DeleteTopicRequest
+    | wire.DeleteRecordsRequest
+):
     match api:
         case "CreateTopic":
             return wire.CreateTopicRequest(topic=_NAME, requested_state=requested)
@@ -113,7 +153,15 @@ def _topic_request(api: str, requested: RequestedTopicState) -> wire.Request:
 
 
 def _acls(api: str) -> Iterator[Sample]:
-    binding = AclBinding(
+    for virtual_cluster, racks in ((CLUSTER_NAME, True), ("sample", False)):
+        binding = _binding(virtual_cluster)
+        created = wire.CreateAclRequest(binding=binding)
+        deleted = wire.DeleteAclRequest(binding=binding)
+        yield _sample(created if api == "CreateAcl" else deleted, _snapshot(racks=racks))
+
+
+def _binding(virtual_cluster: str) -> AclBinding:
+    return AclBinding(
         resource_type=ResourceType.TOPIC,
         resource_name=_NAME,
         pattern_type=PatternType.LITERAL,
@@ -121,11 +169,8 @@ def _acls(api: str) -> Iterator[Sample]:
         host="*",
         operation=Operation.READ,
         permission_type=PermissionType.ALLOW,
+        virtual_cluster=virtual_cluster,
     )
-    created = wire.CreateAclRequest(binding=binding)
-    deleted = wire.DeleteAclRequest(binding=binding)
-    for racks in (True, False):
-        yield _sample(created if api == "CreateAcl" else deleted, _snapshot(racks=racks))
 
 
 def _quotas(keys: tuple[str, ...]) -> Iterator[Sample]:
@@ -133,6 +178,7 @@ def _quotas(keys: tuple[str, ...]) -> Iterator[Sample]:
     entities = (
         make_entity({USER: "sample", CLIENT_ID: None}),
         make_entity({IP: "192.0.2.1"}),
+        make_entity({VIRTUAL_CLUSTER: "sample", USER: "sample"}),
     )
     gone: dict[str, float | None] = dict.fromkeys(keys)
     for entity in entities:
@@ -149,3 +195,59 @@ def _brokers(keys: tuple[str, ...]) -> Iterator[Sample]:
     for before, named, racks in ((ones, twos, True), ({}, twos, False), (ones, gone, True)):
         request = wire.AlterBrokerRequest(broker=1, configs=named)
         yield _sample(request, _snapshot(racks=racks), before)
+
+
+def _virtual_clusters(api: str) -> Iterator[Sample]:
+    name = _CLUSTER.name
+    match api:
+        case "CreateVirtualCluster":
+            yield _sample(wire.CreateVirtualClusterRequest(virtual_cluster=name), _snapshot())
+        case "DeleteVirtualCluster":
+            for found in (_CLUSTER, VirtualCluster(name=name)):
+                request = wire.DeleteVirtualClusterRequest(virtual_cluster=name)
+                yield _sample(request, _snapshot(virtual_clusters=[found]))
+        case _:
+            other = VirtualCluster(name="other.vc")
+            for alteration in _alterations(name):
+                yield _sample(alteration, _snapshot(virtual_clusters=[_CLUSTER, other]))
+
+
+def _alterations(name: str) -> Iterator[wire.Request]:
+    for entity_type in (
+        EntityType.USER,
+        EntityType.CLIENT_ID,
+        EntityType.GROUP,
+        EntityType.TRANSACTIONAL_ID,
+    ):
+        for change in ChangeType:
+            yield wire.AlterVirtualClusterRequest(
+                virtual_cluster=name, change=change, entity_type=entity_type, entity_name="new"
+            )
+    yield wire.AlterVirtualClusterRequest(
+        virtual_cluster=name,
+        entity_type=EntityType.USER,
+        entity_name="User:moved",
+        moved_from="other.vc",
+    )
+    yield wire.AlterVirtualClusterRequest(
+        virtual_cluster=name, entity_type=EntityType.GROUP, entity_name="adopter", adopts="old"
+    )
+    yield wire.AlterVirtualClusterRequest(virtual_cluster=name, options=LoweringOptions())
+    yield wire.CopyGroupOffsetsRequest(virtual_cluster=name, group="sample", source="old")
+    yield wire.DeleteGroupRequest(virtual_cluster=name, group="sample")
+
+
+def _links(api: str) -> Iterator[Sample]:
+    topic = TopicState(name=_NAME, topic_id=_ID, assignment=((1, 2, 3),))
+    sharer = replace(_CLUSTER, name="other.vc")
+    creates = api == "CreateTopicLink"
+    for known, replaces in (([_CLUSTER], None), ([_CLUSTER, sharer], "other")):
+        request = wire.AlterVirtualClusterRequest(
+            virtual_cluster=_CLUSTER.name,
+            change=ChangeType.ADD if creates else ChangeType.REMOVE,
+            entity_type=EntityType.TOPIC,
+            entity_name=_NAME,
+            topic=_NAME,
+            replaces=replaces if creates else None,
+        )
+        yield _sample(request, _snapshot({_NAME: topic}, virtual_clusters=known))

@@ -1,11 +1,12 @@
 """The variables of expressions: what each is for which request, and how it is read."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, assert_never
 
+from kgitops.model.topics import TopicState
 from kgitops.policy.asked import Asked
 from kgitops.policy.cel.records.acls import ACL
 from kgitops.policy.cel.records.brokers import (
@@ -20,17 +21,29 @@ from kgitops.policy.cel.records.quotas import CURRENT_QUOTA, QUOTA_CHANGE, REQUE
 from kgitops.policy.cel.records.record import Record
 from kgitops.policy.cel.records.requests import PRINCIPAL, REQUEST
 from kgitops.policy.cel.records.topics import CURRENT_TOPIC, RECORDS, REQUESTED_TOPIC, TOPIC_CHANGE
+from kgitops.policy.cel.records.virtual_clusters import (
+    LINK,
+    REQUESTED_LINK,
+    VIRTUAL_CLUSTER,
+    VIRTUAL_CLUSTER_CHANGE,
+)
 from kgitops.policy.cel.types import ANY, NULL, Type
 from kgitops.policy.cluster_state import ClusterState
 from kgitops.policy.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
     CreateAclRequest,
+    CreateTopicLinkRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
     DeleteAclRequest,
     DeleteRecordsRequest,
+    DeleteTopicLinkRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    TopicRequest,
 )
 
 ROOTS: Mapping[str, str] = MappingProxyType(
@@ -38,7 +51,8 @@ ROOTS: Mapping[str, str] = MappingProxyType(
         "request": "What is asked for.",
         "requested": "The whole object as it would be afterwards; null where it would be gone.",
         "current": "The object as it is; null where there is none.",
-        "change": "What differs between the two; null for ACLs and deletions of records.",
+        "change": "What differs between the two; null for ACLs, links, deletions of records, and "
+        "virtual clusters that come or go.",
         "cluster": "The cluster before the request.",
         "principal": "Who asks.",
     }
@@ -83,9 +97,14 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "DeleteAcl": Shape(None, ACL),
         "AlterClientQuota": Shape(REQUESTED_QUOTA, CURRENT_QUOTA, QUOTA_CHANGE, may_be_new=True),
         "AlterBroker": Shape(REQUESTED_BROKER, CURRENT_BROKER, BROKER_CHANGE),
+        "CreateVirtualCluster": Shape(VIRTUAL_CLUSTER, None),
+        "AlterVirtualCluster": Shape(VIRTUAL_CLUSTER, VIRTUAL_CLUSTER, VIRTUAL_CLUSTER_CHANGE),
+        "DeleteVirtualCluster": Shape(None, VIRTUAL_CLUSTER),
+        "CreateTopicLink": Shape(REQUESTED_LINK, None),
+        "DeleteTopicLink": Shape(None, LINK),
     }
 )
-"""The requests that there are so far; of others, nothing is known of the object."""
+"""The requests that there are; of others, nothing is known of the object."""
 
 UNKNOWN: Mapping[str, Type] = MappingProxyType(
     {**_FIXED, "requested": ANY, "current": ANY, "change": ANY}
@@ -106,7 +125,8 @@ def read(asked: Asked, cluster: ClusterState, wanted: Wanted) -> dict[str, objec
     """The values of the variables, with the fields that are wanted and no others."""
     shape = SHAPES[asked.api]
     before, after = _sides(asked, cluster)
-    change = Sides(before, after)
+    alters = isinstance(asked.request, AlterVirtualClusterRequest)
+    change = asked.request if alters else Sides(before, after)
     sources: dict[str, tuple[Record | None, Any]] = {
         "request": (REQUEST, asked),
         "requested": (shape.requested, after),
@@ -141,13 +161,14 @@ def _sides(asked: Asked, cluster: ClusterState) -> tuple[object, object]:
     """The object before and after the request, None where there is none."""
     match asked.request:
         case CreateTopicRequest() as request:
-            return None, request.requested_state
+            return None, _called(request, request.requested_state)
         case AlterTopicRequest() as request:
-            return cluster.topic_state(request.topic), request.requested_state
+            before = cluster.topic_state(request.topic)
+            return _called(request, before), _called(request, request.requested_state)
         case DeleteTopicRequest() as request:
-            return cluster.topic_state(request.topic), None
+            return _called(request, cluster.topic_state(request.topic)), None
         case DeleteRecordsRequest() as request:
-            return cluster.topic_state(request.topic), request
+            return _called(request, cluster.topic_state(request.topic)), request
         case CreateAclRequest() as request:
             return None, request.binding
         case DeleteAclRequest() as request:
@@ -161,8 +182,25 @@ def _sides(asked: Asked, cluster: ClusterState) -> tuple[object, object]:
                 BrokerConfigs(request.broker_id, known, {}),
                 BrokerConfigs(request.broker_id, state.configs, state.requested_configs),
             )
+        case CreateVirtualClusterRequest() as request:
+            return None, request.requested_state
+        case AlterVirtualClusterRequest() as request:
+            return request.current_state, request.requested_state
+        case DeleteVirtualClusterRequest() as request:
+            return cluster.virtual_cluster(request.virtual_cluster), None
+        case CreateTopicLinkRequest() as request:
+            return None, request
+        case DeleteTopicLinkRequest() as request:
+            return request, None
         case request:
             assert_never(request)
+
+
+def _called(request: TopicRequest, topic: TopicState | None) -> TopicState | None:
+    """The topic by the name that its virtual cluster knows, where it is one's (VC-065)."""
+    if topic is None or request.local is None:
+        return topic
+    return replace(topic, name=request.local.name)
 
 
 def _quota_sides(

@@ -24,19 +24,33 @@ from kgitops.policy.testing.topics import (
     topic,
 )
 from kgitops.policy.testing.violations import violation
+from kgitops.policy.testing.virtual_clusters import (
+    alter_virtual_cluster,
+    create_topic_link,
+    create_virtual_cluster,
+    delete_topic_link,
+    delete_virtual_cluster,
+    virtual_cluster,
+)
 
 __all__ = [
     "acl",
     "alter_broker",
     "alter_client_quota",
     "alter_topic",
+    "alter_virtual_cluster",
     "cluster",
     "create_acl",
     "create_topic",
+    "create_topic_link",
+    "create_virtual_cluster",
     "delete_acl",
     "delete_records",
     "delete_topic",
+    "delete_topic_link",
+    "delete_virtual_cluster",
     "entity",
     "topic",
     "violation",
+    "virtual_cluster",
 ]

@@ -1,6 +1,13 @@
 """ACLs and the requests for them."""
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.policy.principal import ANONYMOUS, Principal
 from kgitops.policy.requests import CreateAclRequest, DeleteAclRequest
 
@@ -14,6 +21,7 @@ def acl(
     pattern: str = "literal",
     host: str = "*",
     permission: str = "Allow",
+    virtual_cluster: str = CLUSTER_NAME,
 ) -> AclBinding:
     """``Allow User:app to Read the topic orders from anywhere``, but for what is given."""
     return AclBinding(
@@ -24,6 +32,7 @@ def acl(
         host=host,
         operation=Operation(operation),
         permission_type=PermissionType(permission),
+        virtual_cluster=virtual_cluster,
     )
 
 

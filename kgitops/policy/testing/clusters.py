@@ -7,6 +7,7 @@ from kgitops.model.cluster_state import Broker
 from kgitops.model.cluster_state import ClusterState as WholeState
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.topics import TopicState
+from kgitops.model.virtual_clusters import VirtualCluster
 from kgitops.policy.cluster_state import ClusterState
 from kgitops.policy.testing.assignments import numbered
 from kgitops.policy.world import World
@@ -17,6 +18,7 @@ def cluster(
     brokers: int | Iterable[Broker] = 3,
     acls: Iterable[AclBinding] = (),
     quotas: Mapping[ClientQuotaEntity, Mapping[str, float]] | None = None,
+    virtual_clusters: Iterable[VirtualCluster] = (),
     broker_configs: Mapping[str, str] | None = None,
     broker_defaults: Mapping[str, str] | None = None,
 ) -> ClusterState:
@@ -36,6 +38,7 @@ def cluster(
             key: ClientQuotaState(entity=key, quotas=dict(values))
             for key, values in (quotas or {}).items()
         },
+        virtual_clusters={found.name: found for found in virtual_clusters},
         broker_defaults=dict(broker_defaults or {}),
     )
     return ClusterState(World(state), broker_configs)

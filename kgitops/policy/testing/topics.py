@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 from kgitops.model.placement import place, reassign
+from kgitops.model.requests import NEW_UUID
 from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.model.virtual_clusters import LocalName, default_link_name, generated_topic_name
 from kgitops.policy.principal import ANONYMOUS, Principal
 from kgitops.policy.requests import (
     AlterTopicRequest,
@@ -41,11 +43,16 @@ def create_topic(
     *,
     configs: Mapping[str, str] | None = None,
     assignments: Assignments | None = None,
+    virtual_cluster: str | None = None,
     principal: str = str(ANONYMOUS),
 ) -> CreateTopicRequest:
-    """A topic is asked for; without ``assignments`` they count as generated (P201-23)."""
+    """A topic is asked for; without ``assignments`` they count as generated (P201-23).
+
+    With ``virtual_cluster`` it is made there, and ``name`` is its name there (VC-056).
+    """
+    made = name if virtual_cluster is None else generated_topic_name(NEW_UUID, name)
     requested = RequestedTopicState(
-        name=name,
+        name=made,
         topic_id=None,
         assignment=assignment_of(name, partitions, replication_factor, assignments),
         configs=dict(configs or {}),
@@ -53,7 +60,10 @@ def create_topic(
         generated_replica_assignments=assignments is None,
     )
     return CreateTopicRequest(
-        topic=name, principal=Principal.parse(principal), requested_state=read_only(requested)
+        topic=made,
+        principal=Principal.parse(principal),
+        local=_local(virtual_cluster, made),
+        requested_state=read_only(requested),
     )
 
 
@@ -64,9 +74,12 @@ def alter_topic(
     partitions: int | None = None,
     replication_factor: int | None = None,
     assignments: Assignments | None = None,
+    virtual_cluster: str | None = None,
     principal: str = str(ANONYMOUS),
 ) -> AlterTopicRequest:
     """A change of ``before``; None as the value of a config removes the key.
+
+    With ``virtual_cluster`` the topic was made there: its name begins with a uuid.
 
     Raises:
         PlacementError: fewer partitions or a replication factor that no topic can have.
@@ -100,19 +113,40 @@ def alter_topic(
         generated_replica_assignments=generated,
     )
     return AlterTopicRequest(
-        topic=before.name, principal=Principal.parse(principal), requested_state=read_only(state)
+        topic=before.name,
+        principal=Principal.parse(principal),
+        local=_local(virtual_cluster, before.name),
+        requested_state=read_only(state),
     )
 
 
-def delete_topic(name: str, *, principal: str = str(ANONYMOUS)) -> DeleteTopicRequest:
-    """A topic is to be deleted."""
-    return DeleteTopicRequest(topic=name, principal=Principal.parse(principal))
+def delete_topic(
+    name: str, *, virtual_cluster: str | None = None, principal: str = str(ANONYMOUS)
+) -> DeleteTopicRequest:
+    """A topic is to be deleted, by its physical name."""
+    return DeleteTopicRequest(
+        topic=name, principal=Principal.parse(principal), local=_local(virtual_cluster, name)
+    )
 
 
 def delete_records(
-    name: str, offsets: Mapping[int, int], *, principal: str = str(ANONYMOUS)
+    name: str,
+    offsets: Mapping[int, int],
+    *,
+    virtual_cluster: str | None = None,
+    principal: str = str(ANONYMOUS),
 ) -> DeleteRecordsRequest:
     """Records are to be deleted; partition id to the first offset that is kept."""
     return DeleteRecordsRequest(
-        topic=name, principal=Principal.parse(principal), deleted_message_offsets=dict(offsets)
+        topic=name,
+        principal=Principal.parse(principal),
+        local=_local(virtual_cluster, name),
+        deleted_message_offsets=dict(offsets),
     )
+
+
+def _local(virtual_cluster: str | None, topic: str) -> LocalName | None:
+    if virtual_cluster is None:
+        return None
+    new = topic.removeprefix(f"{NEW_UUID}.")
+    return LocalName(virtual_cluster, default_link_name(new))

@@ -2,8 +2,8 @@
 
 from kgitops.policy.cluster_state import ClusterState
 from kgitops.policy.interfaces import Configurable
-from kgitops.policy.python_rule import METHODS, PythonRule, api_of
-from kgitops.policy.requests import PolicyRequest, VirtualClusterRequest
+from kgitops.policy.python_rule import METHODS, PythonRule
+from kgitops.policy.requests import PolicyRequest, api_of
 from kgitops.policy.rules import Level
 from kgitops.policy.testing.clusters import cluster
 from kgitops.policy.violation import PolicyViolation
@@ -11,7 +11,7 @@ from kgitops.policy.violation import PolicyViolation
 
 def violation(
     policy: Configurable,
-    request: PolicyRequest | VirtualClusterRequest,
+    request: PolicyRequest,
     cluster_state: ClusterState | None = None,
 ) -> PolicyViolation | None:
     """Why the policy refuses the request; None where it accepts it.

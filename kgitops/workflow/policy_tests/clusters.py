@@ -1,11 +1,18 @@
 """The cluster that a case starts from, as the model has it."""
 
 from collections import Counter
+from collections.abc import Mapping
 
-from kgitops.manifests.policy_test import GivenCluster
+from kgitops.manifests.policy_test import GivenCluster, GivenVirtualCluster
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.topics import TopicState
+from kgitops.model.virtual_clusters import (
+    TopicLink,
+    VirtualCluster,
+    as_principal,
+    virtual_cluster_name_problem,
+)
 from kgitops.workflow.policy_tests.given import (
     TOPIC_ID,
     Path,
@@ -58,6 +65,32 @@ def cluster_of(given: GivenCluster) -> ClusterState:
         topics=topics,
         acls=frozenset(acls),
         quotas=quotas,
+        virtual_clusters={
+            name: _virtual_cluster(name, one, topics)
+            for name, one in given.virtual_clusters.items()
+        },
+    )
+
+
+def _virtual_cluster(
+    name: str, given: GivenVirtualCluster, topics: Mapping[str, TopicState]
+) -> VirtualCluster:
+    if problem := virtual_cluster_name_problem(name):
+        raise StepError(("virtualClusters", name), problem, "correct the name")
+    for link, topic in given.links.items():
+        if topic not in topics:
+            raise StepError(
+                ("virtualClusters", name, "links", link),
+                f"there is no topic {topic} that the link could lead to",
+                "add it to the topics",
+            )
+    return VirtualCluster(
+        name=name,
+        users=frozenset(map(as_principal, given.users)),
+        client_ids=frozenset(given.client_ids),
+        groups=dict.fromkeys(given.groups),
+        transactional_ids=frozenset(given.transactional_ids),
+        links={link: TopicLink(name=link, topic=topic) for link, topic in given.links.items()},
     )
 
 

@@ -6,11 +6,19 @@ from typing import TypeVar
 from kgitops.manifests.policy_test import GivenAcl, GivenEntity, GivenTopic
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.scalars import scalar_text
-from kgitops.model.acls import AclBinding
+from kgitops.model.acls import CLUSTER_NAME, AclBinding
 from kgitops.model.cluster_state import Broker
 from kgitops.model.names import is_principal
 from kgitops.model.placement import PlacementError, place
-from kgitops.model.quotas import CLIENT_ID, IP, USER, ClientQuotaEntity, make_entity, quota_keys
+from kgitops.model.quotas import (
+    CLIENT_ID,
+    IP,
+    USER,
+    VIRTUAL_CLUSTER,
+    ClientQuotaEntity,
+    make_entity,
+    quota_keys,
+)
 from kgitops.model.topics import Assignment
 
 TOPIC_ID = "A" * 22
@@ -85,6 +93,8 @@ def binding_of(given: GivenAcl) -> AclBinding:
         host=given.host,
         operation=given.operation,
         permission_type=given.permission,
+        virtual_cluster=given.virtual_cluster or CLUSTER_NAME,
+        virtual_cluster_pattern_type=given.virtual_cluster_pattern_type,
     )
 
 
@@ -94,7 +104,12 @@ def entity_of(given: GivenEntity) -> ClientQuotaEntity:
     Raises:
         StepError: nobody, or an ip together with others.
     """
-    named = {USER: given.user, CLIENT_ID: given.client_id, IP: given.ip}
+    named = {
+        VIRTUAL_CLUSTER: given.virtual_cluster,
+        USER: given.user,
+        CLIENT_ID: given.client_id,
+        IP: given.ip,
+    }
     parts = {
         kind: name if isinstance(name, str) and name != "<default>" else None
         for kind, name in named.items()
@@ -102,12 +117,12 @@ def entity_of(given: GivenEntity) -> ClientQuotaEntity:
     }
     if not parts:
         raise StepError(
-            ("entity",), "the quota names no entity", "write user, clientId or ip below entity"
+            ("entity",),
+            "the quota names no entity",
+            "write user, clientId, ip or virtualCluster below entity",
         )
     if IP in parts and len(parts) > 1:
-        raise StepError(
-            ("entity", "ip"), "an ip can't be combined with a user or client id", "write one"
-        )
+        raise StepError(("entity", "ip"), "an ip can't be combined with others", "write one")
     return make_entity(parts)
 
 

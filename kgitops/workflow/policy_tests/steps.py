@@ -16,6 +16,7 @@ from kgitops.manifests.problems import suggestion
 from kgitops.model.names import topic_name_problem
 from kgitops.model.placement import PlacementError, place
 from kgitops.model.requests import (
+    NEW_UUID,
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
@@ -28,6 +29,7 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.virtual_clusters import LocalName, generated_topic_name
 from kgitops.policy.world import World, overlaid
 from kgitops.workflow.policy_tests.given import (
     TOPIC_ID,
@@ -39,6 +41,11 @@ from kgitops.workflow.policy_tests.given import (
     listed,
     quotas_of,
     topic_assignment,
+)
+from kgitops.workflow.policy_tests.virtual_cluster_steps import (
+    found_in,
+    local_name,
+    virtual_cluster_request,
 )
 
 
@@ -53,14 +60,11 @@ def request_of(step: RequestStep, world: World) -> Request:
             return _create(create, world)
         case RequestStep(alter_topic=AlterTopicStep() as alter):
             return _alter(alter, world)
-        case RequestStep(delete_topic=DeleteTopicStep(name=name)):
-            _topic(name, world)
-            return DeleteTopicRequest(topic=name, topic_id=TOPIC_ID)
-        case RequestStep(delete_records=DeleteRecordsStep(name=name, offsets=offsets)):
-            _check_partitions(_topic(name, world), offsets)
-            return DeleteRecordsRequest(
-                topic=name, topic_id=TOPIC_ID, deleted_message_offsets=offsets
-            )
+        case RequestStep(delete_topic=DeleteTopicStep() as delete):
+            topic, local = _topic(delete.name, delete.virtual_cluster, world)
+            return DeleteTopicRequest(topic=topic.name, topic_id=TOPIC_ID, local=local)
+        case RequestStep(delete_records=DeleteRecordsStep() as delete):
+            return _delete_records(delete, world)
         case RequestStep(alter_client_quota=AlterClientQuotaStep() as quota):
             entity = entity_of(quota.entity)
             return AlterClientQuotaRequest(entity=entity, quotas=quotas_of(entity, quota.quotas))
@@ -72,7 +76,7 @@ def request_of(step: RequestStep, world: World) -> Request:
         case RequestStep(delete_acl=GivenAcl() as acl):
             return DeleteAclRequest(binding=binding_of(acl))
         case _:
-            raise StepError((), "the request has no kind", "write one of the eight")
+            return virtual_cluster_request(step, world.virtual_clusters, world.topics)
 
 
 def broker_configs_of(step: RequestStep) -> Mapping[str, str] | None:
@@ -83,7 +87,11 @@ def broker_configs_of(step: RequestStep) -> Mapping[str, str] | None:
 def _create(step: CreateTopicStep, world: World) -> Request:
     if problem := topic_name_problem(step.name):
         raise StepError(("name",), problem, "correct the name")
-    if step.name in world.topics:
+    local = local_name(step.virtual_cluster, step.name, world.virtual_clusters)
+    taken = step.name in world.topics
+    if local is not None:
+        taken = local.name in found_in(world.virtual_clusters, local.virtual_cluster).links
+    if taken:
         raise StepError(
             ("name",),
             f"the topic {step.name} is there already",
@@ -93,20 +101,29 @@ def _create(step: CreateTopicStep, world: World) -> Request:
     for partition, replicas in enumerate(assignment):
         _check_brokers(replicas, world, ("assignments", partition))
     configs = configs_of(step.configs)
+    name = step.name if local is None else generated_topic_name(NEW_UUID, step.name)
     state = RequestedTopicState(
-        name=step.name,
+        name=name,
         topic_id=None,
         assignment=assignment,
         configs=configs,
         requested_configs=configs,
         generated_replica_assignments=generated,
     )
-    return CreateTopicRequest(topic=step.name, requested_state=state)
+    return CreateTopicRequest(topic=name, requested_state=state, local=local)
+
+
+def _delete_records(step: DeleteRecordsStep, world: World) -> Request:
+    topic, local = _topic(step.name, step.virtual_cluster, world)
+    _check_partitions(topic, step.offsets)
+    return DeleteRecordsRequest(
+        topic=topic.name, topic_id=TOPIC_ID, deleted_message_offsets=step.offsets, local=local
+    )
 
 
 def _alter(step: AlterTopicStep, world: World) -> Request:
     """The whole topic after one step (P201-25…27, P201-31, P201-32)."""
-    topic = _topic(step.name, world)
+    topic, local = _topic(step.name, step.virtual_cluster, world)
     kind, assignment, generated = _altered(step, topic, world)
     requested = _changed(step.configs or {})
     state = RequestedTopicState(
@@ -117,7 +134,9 @@ def _alter(step: AlterTopicStep, world: World) -> Request:
         requested_configs=requested,
         generated_replica_assignments=generated,
     )
-    return AlterTopicRequest(topic=topic.name, topic_id=TOPIC_ID, step=kind, requested_state=state)
+    return AlterTopicRequest(
+        topic=topic.name, topic_id=TOPIC_ID, step=kind, requested_state=state, local=local
+    )
 
 
 def _altered(
@@ -174,7 +193,16 @@ def _assigned(
     return tuple(tuple(after[partition]) for partition in range(len(after)))
 
 
-def _topic(name: str, world: World) -> TopicState:
+def _topic(
+    name: str, virtual_cluster: str | None, world: World
+) -> tuple[TopicState, LocalName | None]:
+    """The topic that is meant, and its name in a virtual cluster."""
+    local = local_name(virtual_cluster, name, world.virtual_clusters)
+    physical = name if local is None else world.virtual_clusters.topic_of(local)
+    return _known(physical, world), local
+
+
+def _known(name: str, world: World) -> TopicState:
     topic = world.topics.get(name)
     if topic is None:
         near = suggestion(name, list(world.topics))

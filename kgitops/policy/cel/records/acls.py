@@ -21,5 +21,16 @@ ACL = Record(
             STRING, "The resource's name or prefix; * is all.", lambda acl, _: acl.resource_name
         ),
         "patternType": Field(STRING, "literal or prefixed.", lambda acl, _: acl.pattern_type.value),
+        "virtualCluster": Field(
+            STRING,
+            "The virtual cluster in which the resource's name holds, or its prefix; * is every "
+            "one, kafka-cluster none.",
+            lambda acl, _: acl.virtual_cluster,
+        ),
+        "virtualClusterPatternType": Field(
+            STRING,
+            "How virtualCluster is read: literal or prefixed.",
+            lambda acl, _: acl.virtual_cluster_pattern_type.value,
+        ),
     },
 )

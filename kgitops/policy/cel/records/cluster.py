@@ -26,6 +26,11 @@ CLUSTER = Record(
             "How many partitions these topics have.",
             lambda _, cluster: cluster.partitions(),
         ),
+        "virtualClusters": Field(
+            list_of(STRING),
+            "The names of the virtual clusters.",
+            lambda _, cluster: sorted(cluster.virtual_clusters()),
+        ),
         "defaults": Field(
             map_of(STRING),
             "What a topic gets where it sets nothing.",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kgitops.model.quotas import CLIENT_ID, IP, USER, ClientQuotaEntity
+from kgitops.model.quotas import CLIENT_ID, IP, USER, VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.policy.cel.records.changes import CHANGED, Sides, changes, differences
 from kgitops.policy.cel.records.record import Field, Record
 from kgitops.policy.cel.types import DOUBLE, STRING, map_of, record
@@ -23,17 +23,22 @@ class Quota:
 
 def _entity(quota: Quota, _: ClusterState) -> object:
     parts = {kind: DEFAULT_ENTITY if name is None else name for kind, name in quota.entity}
-    return {"user": parts.get(USER), "clientId": parts.get(CLIENT_ID), "ip": parts.get(IP)}
+    return {
+        "user": parts.get(USER),
+        "clientId": parts.get(CLIENT_ID),
+        "ip": parts.get(IP),
+        "virtualCluster": parts.get(VIRTUAL_CLUSTER),
+    }
 
 
 _QUOTA = {
     "entity": Field(
         record(
             "an entity",
-            {"user": STRING.or_null, "clientId": STRING.or_null, "ip": STRING.or_null},
+            dict.fromkeys(("user", "clientId", "ip", "virtualCluster"), STRING.or_null),
         ),
-        f"Whom it is about: user, clientId, ip; null where the entity has no such part, "
-        f"`'{DEFAULT_ENTITY}'` for the default.",
+        f"Whom it is about: user, clientId, ip, virtualCluster; null where the entity has "
+        f"no such part, `'{DEFAULT_ENTITY}'` for the default.",
         _entity,
     ),
     "quotas": Field(

@@ -1,7 +1,17 @@
 """Requests, and who asks."""
 
+from kgitops.policy.asked import Asked
 from kgitops.policy.cel.records.record import Field, Record
-from kgitops.policy.cel.types import STRING
+from kgitops.policy.cel.types import STRING, list_of, record
+from kgitops.policy.cluster_state import ClusterState
+
+
+def _links(asked: Asked, _: ClusterState) -> object:
+    return [
+        {"virtualCluster": local.virtual_cluster, "name": local.name}
+        for local in sorted(getattr(asked.request, "links", ()))
+    ]
+
 
 REQUEST = Record(
     "a request",
@@ -9,12 +19,30 @@ REQUEST = Record(
         "api": Field(STRING, "CreateTopic, AlterTopic, … as in match.", lambda asked, _: asked.api),
         "name": Field(
             STRING,
-            "The name that match.names is compared with: of a topic, of an ACL's resource; of a "
-            "quota its entity as in the address; of a broker its id.",
+            "The name that match.names is compared with: of a topic or link, of an ACL's resource, "
+            "in its virtual cluster where it is in one; of a quota its entity as in the address; "
+            "of a broker its id; of a virtual cluster also where a member is altered.",
             lambda asked, _: asked.name,
         ),
         "address": Field(
             STRING, "The object's address, such as topic/orders.", lambda asked, _: asked.address
+        ),
+        "virtualCluster": Field(
+            STRING.or_null,
+            "The virtual cluster that the object is in, or that is asked for; null for none.",
+            lambda asked, _: asked.virtual_cluster,
+        ),
+        "topic": Field(
+            STRING.or_null,
+            "The physical name of the topic, or of the topic behind a link; null for others.",
+            lambda asked, _: asked.topic,
+        ),
+        "links": Field(
+            list_of(
+                record("a name in a virtual cluster", {"virtualCluster": STRING, "name": STRING})
+            ),
+            "The names by which virtual clusters see the topic: who is affected.",
+            _links,
         ),
     },
 )
