@@ -20,6 +20,7 @@ _PARAMETERS = (
     "authorizer",
     "superUsers",
     "lockTimeoutMs",
+    "virtual.clusters",
 )
 
 _SERVER = r"(?:[^\s/,:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}"
@@ -41,7 +42,8 @@ def connect(
 
     ``embedded:FILE`` and ``embedded:`` (in memory) take options after a ``?``: ``brokers=5``,
     ``compat=seed|kraft``, ``vendorConfigs=true``, ``authorizer=none|acls|disabled``,
-    ``superUsers=User:a;User:b``, ``lockTimeoutMs=5000``. What does not exist yet is created. Its
+    ``superUsers=User:a;User:b``, ``lockTimeoutMs=5000``, ``virtual.clusters=1|0`` (the level of
+    KIP-1134's feature). What does not exist yet is created. Its
     brokers are started with ``configs``. They judge by ``policies`` and by those that their
     configs name, whose modules are found in ``policy_folder``, else in ``base``. No Kafka can be
     given policies, so that there only a plan is judged by them.
@@ -132,6 +134,7 @@ def _options(url: str, parameters: Mapping[str, str], configs: Mapping[str, str]
         compat=Compat(_choice(url, parameters, "compat", tuple(Compat))),
         authorizer=AuthorizerKind(_choice(url, parameters, "authorizer", tuple(AuthorizerKind))),
         vendor_configs=_choice(url, parameters, "vendorConfigs", ("false", "true")) == "true",
+        virtual_clusters=_choice(url, parameters, "virtual.clusters", ("1", "0")) == "1",
         super_users=frozenset(filter(None, parameters.get("superUsers", "").split(";"))),
         static_configs=dict(configs),
         busy_timeout_ms=_number(url, "lockTimeoutMs", timeout or str(Options().busy_timeout_ms)),

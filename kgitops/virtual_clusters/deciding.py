@@ -16,7 +16,9 @@ from kgitops.model.requests import (
 from kgitops.model.virtual_clusters import (
     ChangeType,
     EntityType,
+    LocalName,
     VirtualCluster,
+    physical_id,
     virtual_cluster_name_problem,
 )
 from kgitops.virtual_clusters.image import VirtualClustersDelta
@@ -85,10 +87,14 @@ def alter(
     topic_id: TopicId,
     *,
     super_users: Collection[str] = (),
+    is_global_group: Callable[[str], bool] = lambda _: False,
+    open_transactions: Collection[str] = (),
 ) -> Iterator[VirtualClusterMetadataRecord]:
     """VC-233: one entity is added or removed, or moved, or a link leads elsewhere.
 
-    Adding what is there already is no error and changes nothing (VC-046).
+    Adding what is there already is no error and changes nothing (VC-046). ``is_global_group`` tells
+    of a physical group whether it was made outside virtual clusters; ``open_transactions`` are
+    transactional ids.
 
     Raises:
         VirtualClusterRefusal: it can't be done.
@@ -105,7 +111,32 @@ def alter(
     elif entity_type is EntityType.TOPIC:
         yield from _link(delta, found, request, name, topic_id)
     else:
+        if name not in found.members(entity_type):
+            _refuse_in_use(found, entity_type, name, is_global_group, open_transactions)
         yield from _add(delta, found, request, entity_type, name, super_users)
+
+
+def check_link_free(delta: VirtualClustersDelta, local: LocalName) -> None:
+    """A topic can be made under this name (VC-061).
+
+    Raises:
+        VirtualClusterRefusal: there is no such virtual cluster, or it has such a link.
+    """
+    link = _known(delta, local.virtual_cluster).links.get(local.name)
+    if link is not None:
+        raise VirtualClusterRefusal(
+            Symbol.LINK_ALREADY_EXISTS,
+            f"the link {local.name} of {local.virtual_cluster} leads to {link.topic}",
+        )
+
+
+def target(delta: VirtualClustersDelta, request: AlterVirtualClusterRequest) -> str | None:
+    """The physical topic that a link is to lead to; None where that can't be told."""
+    if request.target is None:
+        return request.topic
+    owner = delta.get(request.target.virtual_cluster)
+    link = owner.links.get(request.target.name) if owner else None
+    return link.topic if link else None
 
 
 def refuse_linked(delta: VirtualClustersDelta, topic: str) -> None:
@@ -160,7 +191,11 @@ def _link(
     problem = topic_name_problem(name)
     if problem:
         raise VirtualClusterRefusal(Symbol.INVALID_LINK_NAME, problem)
-    topic = _target(delta, request)
+    topic = target(delta, request)
+    if topic is None:
+        raise VirtualClusterRefusal(
+            Symbol.LINK_NOT_FOUND, f"there is no link {request.target} that could be followed"
+        )
     if is_internal(topic):
         raise VirtualClusterRefusal(
             Symbol.INTERNAL_TOPIC, f"the topic {topic} is internal and can't be linked to"
@@ -185,18 +220,6 @@ def _link(
     yield VirtualClusterTopicLinkRecord(
         virtual_cluster=found.name, link_name=name, topic=topic, topic_id=known_id
     )
-
-
-def _target(delta: VirtualClustersDelta, request: AlterVirtualClusterRequest) -> str:
-    if request.target is None:
-        return request.topic or ""
-    owner = delta.get(request.target.virtual_cluster)
-    link = owner.links.get(request.target.name) if owner else None
-    if link is None:
-        raise VirtualClusterRefusal(
-            Symbol.LINK_NOT_FOUND, f"there is no link {request.target} that could be followed"
-        )
-    return link.topic
 
 
 def _add(
@@ -229,6 +252,24 @@ def _add(
         entity_name=name,
         adopts=request.adopts,
     )
+
+
+def _refuse_in_use(
+    found: VirtualCluster,
+    entity_type: EntityType,
+    name: str,
+    is_global_group: Callable[[str], bool],
+    open_transactions: Collection[str],
+) -> None:
+    if entity_type is EntityType.GROUP and is_global_group(physical_id(found.name, name)):
+        raise VirtualClusterRefusal(
+            Symbol.GROUP_NAME_COLLISION,
+            f"a group outside virtual clusters is named {physical_id(found.name, name)} already",
+        )
+    if entity_type is EntityType.TRANSACTIONAL_ID and name in open_transactions:
+        raise VirtualClusterRefusal(
+            Symbol.TXN_IN_PROGRESS, f"a transaction of {name} is open; wait until it is done"
+        )
 
 
 def _refuse_user(principal: str, super_users: Collection[str]) -> None:

@@ -35,7 +35,7 @@ ANY = AclFilter(pattern=PatternFilter.ANY)
         pytest.param(replace(READ, principal="a"), ErrorCode.INVALID_REQUEST, id="no-type"),
         pytest.param(cluster_grant(Operation.ALTER), ErrorCode.NONE, id="cluster"),
         pytest.param(
-            a_grant(Operation.ALTER, ResourceType.CLUSTER, "other"),
+            a_grant(Operation.ALTER, ResourceType.CLUSTER, "no name!"),
             ErrorCode.INVALID_REQUEST,
             id="cluster-of-another-name",
         ),

@@ -190,8 +190,8 @@ def test_a_decision_depends_on_nothing_but_the_image(data: st.DataObject):
         )
         original = cluster.controller._draft
 
-        def remember(*args):
-            drafts.append(original(*args))
+        def remember(*args, **kwargs):
+            drafts.append(original(*args, **kwargs))
             return drafts[-1]
 
         cluster.controller._draft = remember

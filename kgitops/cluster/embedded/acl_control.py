@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgitops.cluster.embedded.acl_filter import AclFilter, exactly
+from kgitops.cluster.embedded.acl_filter import AclFilter, PatternFilter, exactly
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import AuthorizerKind
 from kgitops.cluster.embedded.records import (
@@ -13,9 +13,21 @@ from kgitops.cluster.embedded.records import (
     RemoveAccessControlEntryRecord,
 )
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate, needs
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PermissionType, ResourceType
+from kgitops.cluster.embedded.rights import check_feature
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    VIRTUAL_CLUSTER_OPERATIONS,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.results import OK, ErrorCode, RequestResult
+from kgitops.model.virtual_clusters import virtual_cluster_name_problem
+from kgitops.virtual_clusters.operations import ApiKey
+from kgitops.virtual_clusters.scopes import EVERY, Scope
 
 _log = logging.getLogger(__name__)
 
@@ -41,24 +53,19 @@ class AclAction:
 
 def create_acls(draft: Draft, bindings: Sequence[AclBinding | AclFilter]) -> list[RequestResult]:
     """One result for each binding, in order; one that exists already is a success (A4-95)."""
-    refused = attempt(_check_may, draft, Operation.ALTER)
-    if not refused.ok:
-        return [refused for _ in bindings]
-    return [attempt(_create, draft, binding) for binding in bindings]
+    return [attempt(_create_where_allowed, draft, binding) for binding in bindings]
 
 
 def delete_acls(draft: Draft, filters: Sequence[AclFilter]) -> list[DeletedAcls]:
     """One outcome for each filter, in order; that nothing matches is no error (A4-94)."""
-    refused = attempt(_check_may, draft, Operation.ALTER)
-    if not refused.ok:
-        return [DeletedAcls(result=refused) for _ in filters]
-    return [_deleted(draft, wanted) for wanted in filters]
+    return [_deleted_where_allowed(draft, wanted) for wanted in filters]
 
 
 def describe_acls(draft: Draft, wanted: AclFilter) -> DeletedAcls:
     """The bindings that the filter means, in order."""
     matching = sorted(filter(wanted.matches, draft.image.acls.bindings))
-    refused = attempt(_check_may, draft, Operation.DESCRIBE)
+    scope = _scope_of_filter(wanted)
+    refused = attempt(_check_may, draft, Operation.DESCRIBE, ApiKey.DESCRIBE_ACLS, scope)
     if not refused.ok and not _are_own_allows(draft, wanted, matching):
         return DeletedAcls(result=refused)
     return DeletedAcls(bindings=tuple(matching))
@@ -68,7 +75,7 @@ def alter_acls(
     draft: Draft, requests: Sequence[tuple[AclResource, Sequence[AclAction]]]
 ) -> dict[AclResource, list[RequestResult]]:
     """One result for each action of each resource, in order; its deletions are done first."""
-    refused = attempt(_check_may, draft, Operation.ALTER)
+    refused = attempt(_check_may, draft, Operation.ALTER, ApiKey.CREATE_ACLS, Scope(CLUSTER_NAME))
     times = Counter(resource for resource, _ in requests)
     results: dict[AclResource, list[RequestResult]] = {}
     for resource, actions in requests:
@@ -100,7 +107,30 @@ def _alter(
     return [results[index] for index in range(len(actions))]
 
 
-def _check_may(draft: Draft, operation: Operation) -> None:
+def _create_where_allowed(draft: Draft, binding: AclBinding | AclFilter) -> None:
+    scope = Scope(CLUSTER_NAME) if isinstance(binding, AclFilter) else Scope.of(binding)
+    _check_may(draft, Operation.ALTER, ApiKey.CREATE_ACLS, scope)
+    _create(draft, binding)
+
+
+def _deleted_where_allowed(draft: Draft, wanted: AclFilter) -> DeletedAcls:
+    scope = _scope_of_filter(wanted)
+    refused = attempt(_check_may, draft, Operation.ALTER, ApiKey.DELETE_ACLS, scope)
+    return _deleted(draft, wanted) if refused.ok else DeletedAcls(result=refused)
+
+
+def _scope_of_filter(wanted: AclFilter) -> Scope:
+    """Where all that the filter can mean lies."""
+    if wanted.resource_type is ResourceType.CLUSTER and wanted.resource_name:
+        if wanted.pattern in (PatternFilter.LITERAL, PatternFilter.PREFIXED):
+            return Scope(wanted.resource_name, PatternType(wanted.pattern))
+    elif wanted.virtual_cluster is not None and wanted.virtual_cluster != CLUSTER_NAME:
+        return Scope(wanted.virtual_cluster, wanted.virtual_cluster_pattern)
+    return Scope(CLUSTER_NAME)
+
+
+def _check_may(draft: Draft, operation: Operation, api_key: ApiKey, scope: Scope) -> None:
+    """Administrators of virtual clusters may for what lies in theirs (VC-106, VC-147)."""
     if draft.options.authorizer is AuthorizerKind.DISABLED:
         raise Refusal(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker.")
     if draft.faults.authorizer_fails:
@@ -109,7 +139,9 @@ def _check_may(draft: Draft, operation: Operation) -> None:
         raise Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
     # KIP-4 asks for All on the cluster, KRaft for the operation itself (C-11).
     needed = Operation.ALL if draft.options.seed else operation
-    if not draft.authorizer.cluster(needed):
+    if draft.authorizer.cluster(needed):
+        return
+    if scope.physical or not draft.authorizer.request(api_key, scope):
         raise needs(needed)
 
 
@@ -131,12 +163,8 @@ def _create(draft: Draft, binding: AclBinding | AclFilter) -> None:
         )
     if not binding.resource_name:
         raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid empty resource name")
-    is_cluster = binding.resource_type is ResourceType.CLUSTER
-    if is_cluster and binding.resource_name != CLUSTER_NAME:
-        raise Refusal(
-            ErrorCode.INVALID_REQUEST,
-            f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}",
-        )
+    _check_cluster(draft, binding)
+    _check_scope(draft, binding)
     if ":" not in binding.principal:
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
@@ -148,6 +176,41 @@ def _create(draft: Draft, binding: AclBinding | AclFilter) -> None:
     if binding not in draft.delta.acls:
         draft.write(AccessControlEntryRecord(binding=binding))
     draft.accept(request)
+
+
+def _check_cluster(draft: Draft, binding: AclBinding) -> None:
+    """The name of the resource CLUSTER is a virtual cluster, or today's one (VC-140)."""
+    if binding.operation in VIRTUAL_CLUSTER_OPERATIONS:
+        check_feature(draft)
+    if binding.resource_type is not ResourceType.CLUSTER or binding.resource_name == CLUSTER_NAME:
+        return
+    if not draft.options.virtual_clusters:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}",
+        )
+    _check_pattern(binding.resource_name, binding.pattern_type)
+
+
+def _check_scope(draft: Draft, binding: AclBinding) -> None:
+    literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
+    if binding.virtual_cluster == CLUSTER_NAME and literal:
+        return
+    check_feature(draft)
+    if binding.resource_type is ResourceType.CLUSTER:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            "An ACL on the CLUSTER resource has no scope: its resource name is the virtual cluster",
+        )
+    _check_pattern(binding.virtual_cluster, binding.virtual_cluster_pattern_type)
+
+
+def _check_pattern(name: str, pattern: PatternType) -> None:
+    if name == EVERY and pattern is PatternType.LITERAL:
+        return
+    problem = virtual_cluster_name_problem(name)
+    if problem and not (pattern is PatternType.PREFIXED and name in (CLUSTER_NAME, ".", "..")):
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Invalid virtual cluster: {problem}")
 
 
 def _deleted(draft: Draft, wanted: AclFilter) -> DeletedAcls:

@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kgitops.cluster.embedded.authorizer import WILDCARD
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 
 
 class PatternFilter(StrEnum):
@@ -18,7 +25,11 @@ class PatternFilter(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclFilter:
-    """Every binding that agrees with each field that is not None."""
+    """Every binding that agrees with each field that is not None.
+
+    Unless it says otherwise it means no binding of virtual clusters: who knows nothing of them
+    deletes nothing in them (VC-248). ``virtual_cluster`` None stands for every scope and none.
+    """
 
     resource_type: ResourceType | None = None
     resource_name: str | None = None
@@ -27,6 +38,8 @@ class AclFilter:
     host: str | None = None
     operation: Operation | None = None
     permission_type: PermissionType | None = None
+    virtual_cluster: str | None = CLUSTER_NAME
+    virtual_cluster_pattern: PatternType = PatternType.LITERAL
 
     def matches(self, binding: AclBinding) -> bool:
         """Whether the binding is meant."""
@@ -36,6 +49,7 @@ class AclFilter:
             and self.host in (None, binding.host)
             and self.operation in (None, binding.operation)
             and self.permission_type in (None, binding.permission_type)
+            and self._matches_scope(binding)
             and self._matches_name(binding)
         )
 
@@ -49,6 +63,7 @@ class AclFilter:
             or self.host is None
             or self.operation is None
             or self.permission_type is None
+            or self.virtual_cluster is None
         ):
             return None
         return AclBinding(
@@ -59,6 +74,14 @@ class AclFilter:
             host=self.host,
             operation=self.operation,
             permission_type=self.permission_type,
+            virtual_cluster=self.virtual_cluster,
+            virtual_cluster_pattern_type=self.virtual_cluster_pattern,
+        )
+
+    def _matches_scope(self, binding: AclBinding) -> bool:
+        return self.virtual_cluster is None or (
+            self.virtual_cluster == binding.virtual_cluster
+            and self.virtual_cluster_pattern is binding.virtual_cluster_pattern_type
         )
 
     def _matches_name(self, binding: AclBinding) -> bool:
@@ -85,4 +108,6 @@ def exactly(binding: AclBinding) -> AclFilter:
         host=binding.host,
         operation=binding.operation,
         permission_type=binding.permission_type,
+        virtual_cluster=binding.virtual_cluster,
+        virtual_cluster_pattern=binding.virtual_cluster_pattern_type,
     )

@@ -3,7 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from kgitops.cluster.authors import Authors
-from kgitops.cluster.embedded import reassignment_control, records_control, topic_control
+from kgitops.cluster.embedded import (
+    group_control,
+    reassignment_control,
+    records_control,
+    topic_control,
+)
 from kgitops.cluster.embedded.broker_control import fence_brokers
 from kgitops.cluster.embedded.controller import BROKER_PRINCIPAL, Controller
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
@@ -13,26 +18,37 @@ from kgitops.cluster.embedded.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.requests import decide_request, is_held
 from kgitops.cluster.embedded.state import BACKEND, build_cluster_state, build_usage
 from kgitops.cluster.embedded.waiting import TIMED_OUT
-from kgitops.model.capabilities import Capabilities, Validation
+from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.clock import to_text
-from kgitops.model.cluster_state import ClusterState, Usage
+from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
 from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.virtual_clusters import LocalName
 
+_VALIDATION = {
+    "CreateTopic": Validation.BROKER,
+    "AlterTopic": Validation.BROKER,
+    "DeleteTopic": Validation.BROKER,
+    "DeleteRecords": Validation.BROKER,
+    "CreateAcl": Validation.NOT_SUPPORTED,
+    "DeleteAcl": Validation.NOT_SUPPORTED,
+    "AlterClientQuota": Validation.BROKER,
+    "AlterBroker": Validation.BROKER,
+    "CopyGroupOffsets": Validation.NOT_SUPPORTED,
+    "DeleteGroup": Validation.NOT_SUPPORTED,
+}
+_VIRTUAL_CLUSTERS = {
+    "CreateVirtualCluster": Validation.BROKER,
+    "AlterVirtualCluster": Validation.BROKER,
+    "DeleteVirtualCluster": Validation.BROKER,
+}
 CAPABILITIES = Capabilities(
     backend=BACKEND,
-    validation={
-        "CreateTopic": Validation.BROKER,
-        "AlterTopic": Validation.BROKER,
-        "DeleteTopic": Validation.BROKER,
-        "DeleteRecords": Validation.BROKER,
-        "CreateAcl": Validation.NOT_SUPPORTED,
-        "DeleteAcl": Validation.NOT_SUPPORTED,
-        "AlterClientQuota": Validation.BROKER,
-        "AlterBroker": Validation.BROKER,
-    },
+    validation={**_VALIDATION, **_VIRTUAL_CLUSTERS},
+    virtual_clusters=VirtualClusterSupport.NATIVE,
 )
+WITHOUT_VIRTUAL_CLUSTERS = Capabilities(backend=BACKEND, validation=_VALIDATION)
 
 
 class EmbeddedCluster:
@@ -46,7 +62,8 @@ class EmbeddedCluster:
     @property
     def capabilities(self) -> Capabilities:
         """Everything, validated by the brokers wherever Kafka's APIs have such a flag."""
-        return CAPABILITIES
+        native = self.controller.options.virtual_clusters
+        return CAPABILITIES if native else WITHOUT_VIRTUAL_CLUSTERS
 
     @property
     def registry(self) -> EmbeddedRegistryLog:
@@ -58,7 +75,9 @@ class EmbeddedCluster:
         """Delays and failures to simulate, for tests."""
         return self.controller.faults
 
-    def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
+    def read_state(
+        self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
+    ) -> ClusterState:
         """The cluster now, the registry at the same moment."""
         with self.controller.moment() as image:
             return build_cluster_state(
@@ -66,6 +85,7 @@ class EmbeddedCluster:
                 self.controller.options,
                 cluster_id=self.controller.cluster_id,
                 topics=topics,
+                links=links,
                 registry=self.registry.read_state(),
                 captured_at=to_text(self.controller.surroundings.now()),
             )
@@ -79,6 +99,13 @@ class EmbeddedCluster:
         """What these topics hold now."""
         with self.controller.moment() as image:
             return build_usage(image, topics)
+
+    def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
+        """What these groups have committed."""
+        with self.controller.moment() as image:
+            found = image.groups.groups
+            wanted = sorted(group for group in groups if group in found)
+            return {group: found[group].committed for group in wanted if found[group].committed}
 
     def read_authors(self) -> Authors:
         """Who last wrote each field: the metadata log knows."""
@@ -123,6 +150,10 @@ class EmbeddedCluster:
                 draft, topic, partition, records=records, bytes_each=bytes_each
             )
         )
+
+    def commit(self, group: str, committed: GroupOffsets) -> None:
+        """Simulate consumers outside virtual clusters: the group has read so far."""
+        self.controller.decide(lambda draft: group_control.commit(draft, group, committed))
 
     def fence(self, *brokers: int) -> None:
         """Simulate that exactly these brokers are dead, for tests."""

@@ -10,7 +10,12 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import REAL, Options, Surroundings
 from kgitops.cluster.embedded.policy_keys import check_policy_keys
 from kgitops.cluster.embedded.records import RegisterBrokerRecord
-from kgitops.cluster.embedded.startup import Opening, check_static_configs, start_policies
+from kgitops.cluster.embedded.startup import (
+    Opening,
+    check_feature_level,
+    check_static_configs,
+    start_policies,
+)
 from kgitops.cluster.embedded.store_file import create_store, is_there, memory_store, open_store
 from kgitops.model.cluster_state import Broker
 from kgitops.policy.rules import Bundle
@@ -38,7 +43,7 @@ def boot(
         UsageError: the brokers can't be meant.
         UnreachableError: the store can't be read or created.
         LockedError: another process holds it.
-        SafetyError: a newer kgitops wrote it.
+        SafetyError: a newer kgitops wrote it, or it has virtual clusters and they are turned off.
     """
     options = options or Options()
     check_static_configs(options)
@@ -54,6 +59,7 @@ def boot(
     try:
         controller = Controller(store, options, surroundings)
         _register(controller, brokers, store.name)
+        check_feature_level(controller, store.name)
     except BaseException:
         store.close()
         raise

@@ -102,7 +102,8 @@ class Controller:
             became: Image | None = None
             try:
                 if validate_only:
-                    return decide(self._draft(self.image(), principal, host))
+                    draft = self._draft(self.image(), principal, host, validate_only=True)
+                    return decide(draft)
                 with self._store.writing():
                     position = self._store.catch_up(self._position)
                     draft = self._draft(self._here(position.image), principal, host)
@@ -144,12 +145,16 @@ class Controller:
             self._seen = image, replace(image, brokers=BrokersImage(brokers=brokers))
         return self._seen[1]
 
-    def _draft(self, image: Image, principal: str, host: str) -> Draft:
+    def _draft(
+        self, image: Image, principal: str, host: str, *, validate_only: bool = False
+    ) -> Draft:
         return Draft(
             delta=Delta(image),
             authorizer=Authorizer(self.options, image.acls.bindings, principal, host),
             options=self.options,
             new_id=self.surroundings.new_id,
+            new_uuid=self.surroundings.new_uuid,
             faults=self.faults,
+            validate_only=validate_only,
             policies=self.policies,
         )

@@ -1,16 +1,24 @@
 """A decision in the making: controllers read the cluster from it and write records to it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Protocol
+from uuid import UUID
 
 from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.image import Image
 from kgitops.cluster.embedded.options import Faults, Options
 from kgitops.cluster.embedded.records import Record, wire_records
 from kgitops.cluster.embedded.replay import Delta
-from kgitops.model.requests import Request
+from kgitops.model.requests import (
+    AlterTopicRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
 from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.virtual_clusters import LocalName
 
 MAX_WIRE_RECORDS = 10_000
 
@@ -42,14 +50,19 @@ class Draft:
     """The cluster as this request would leave it so far, who asks, and what has been decided.
 
     Nothing outside is changed by a draft: its records become true when the store appends them.
+    ``validate_only``: they never will. ``local`` is the name by which a virtual cluster knows the
+    topic that is decided about.
     """
 
     delta: Delta
     authorizer: Authorizer
     options: Options
     new_id: Callable[[], str]
+    new_uuid: Callable[[], UUID]
     faults: Faults
+    validate_only: bool = False
     policies: Policing | None = None
+    local: LocalName | None = None
     records: list[Record] = field(default_factory=list)
     wire_records: int = 0
 
@@ -75,14 +88,30 @@ class Draft:
             Refusal: one denies it.
         """
         if self.policies is not None:
-            self.policies.judge(self, request, node=node)
+            self.policies.judge(self, self._named(request), node=node)
 
     def accept(self, request: Request) -> None:
         """Tell the policies that what they judged has been written."""
         if self.policies is not None:
-            self.policies.accept(request)
+            self.policies.accept(self._named(request))
+
+    @contextmanager
+    def speaking_of(self, local: LocalName | None) -> Iterator[None]:
+        """Policies are told of topics' requests by this name too (VC-065)."""
+        self.local = local
+        try:
+            yield
+        finally:
+            self.local = None
 
     @property
     def image(self) -> Image:
         """The cluster before this request."""
         return self.delta.image
+
+    def _named(self, request: Request) -> Request:
+        match request:
+            case AlterTopicRequest() | DeleteTopicRequest() | DeleteRecordsRequest() if self.local:
+                return replace(request, local=self.local)
+            case _:
+                return request

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kgitops.model.acls import AclBinding
-from kgitops.model.cluster_state import Broker
+from kgitops.model.cluster_state import Broker, GroupOffsets
 from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.topics import Assignment
+from kgitops.virtual_clusters.image import VirtualClustersImage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,21 @@ class QuotasImage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupImage:
+    """A group; ``virtual_cluster`` is where it was first used, None for the global namespace."""
+
+    virtual_cluster: str | None = None
+    committed: GroupOffsets = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsImage:
+    """All groups by physical id."""
+
+    groups: Mapping[str, GroupImage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
     """The whole cluster."""
 
@@ -82,6 +98,8 @@ class Image:
     configs: ConfigsImage = ConfigsImage()
     acls: AclsImage = AclsImage()
     quotas: QuotasImage = QuotasImage()
+    groups: GroupsImage = GroupsImage()
+    virtual_clusters: VirtualClustersImage = field(default_factory=VirtualClustersImage)
 
 
 Image.EMPTY = Image()

@@ -4,6 +4,8 @@ from kgitops.cluster.embedded.image import (
     AclsImage,
     BrokersImage,
     ConfigsImage,
+    GroupImage,
+    GroupsImage,
     Image,
     QuotasImage,
     TopicImage,
@@ -15,11 +17,16 @@ from kgitops.cluster.embedded.record_json import (
     assignment_from_json,
     binding_from_json,
     binding_to_json,
+    committed_from_json,
+    committed_to_json,
     entity_from_json,
     offsets_from_json,
 )
 from kgitops.model.cluster_state import Broker
 from kgitops.model.names import collision_key
+from kgitops.model.virtual_cluster_json import options_to_json, read_options
+from kgitops.model.virtual_clusters import TopicLink, VirtualCluster
+from kgitops.virtual_clusters.image import build_image
 
 
 def image_to_json(image: Image) -> Json:
@@ -41,6 +48,13 @@ def image_to_json(image: Image) -> Json:
         ],
         "acls": [binding_to_json(binding) for binding in image.acls.bindings],
         "quotas": list(image.quotas.quotas.items()),
+        "groups": [
+            [name, group.virtual_cluster, committed_to_json(group.committed)]
+            for name, group in image.groups.groups.items()
+        ],
+        "virtual_clusters": [
+            _virtual_cluster_to_json(found) for found in image.virtual_clusters.by_name.values()
+        ],
     }
 
 
@@ -66,6 +80,42 @@ def image_from_json(value: Json) -> Image:
         quotas=QuotasImage(
             quotas={entity_from_json(entity): quotas for entity, quotas in value["quotas"]}
         ),
+        # Stores from before virtual clusters have neither of these.
+        groups=GroupsImage(
+            groups={
+                name: GroupImage(virtual_cluster=owner, committed=committed_from_json(committed))
+                for name, owner, committed in value.get("groups", ())
+            }
+        ),
+        virtual_clusters=build_image(map(_virtual_cluster, value.get("virtual_clusters", ()))),
+    )
+
+
+def _virtual_cluster_to_json(found: VirtualCluster) -> Json:
+    return [
+        found.name,
+        [[link.name, link.topic, link.topic_id] for link in found.links.values()],
+        sorted(found.users),
+        sorted(found.client_ids),
+        found.groups,
+        sorted(found.transactional_ids),
+        options_to_json(found.options),
+    ]
+
+
+def _virtual_cluster(value: Json) -> VirtualCluster:
+    name, links, users, client_ids, groups, transactional_ids, options = value
+    return VirtualCluster(
+        name=name,
+        links={
+            link: TopicLink(name=link, topic=topic, topic_id=topic_id)
+            for link, topic, topic_id in links
+        },
+        users=frozenset(users),
+        client_ids=frozenset(client_ids),
+        groups=groups,
+        transactional_ids=frozenset(transactional_ids),
+        options=read_options(options, "options"),
     )
 
 

@@ -31,11 +31,13 @@ class Options:
 
     ``vendor_configs`` lets topic configs through that Kafka does not know. ``static_configs`` is
     the brokers' properties file, ``broker_configs`` what stands only in those of some, by id.
+    ``virtual_clusters`` says whether the feature ``virtual.clusters`` is at level 1 (VC-351).
     """
 
     compat: Compat = Compat.SEED
     authorizer: AuthorizerKind = AuthorizerKind.NONE
     super_users: frozenset[str] = frozenset()
+    virtual_clusters: bool = True
     vendor_configs: bool = False
     static_configs: Mapping[str, str] = field(default_factory=dict)
     broker_configs: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
@@ -55,6 +57,8 @@ class Options:
 class Faults:
     """Delays and failures to simulate, for tests; each names the topics it holds up, or all.
 
+    ``busy_groups`` and ``open_transactions`` are physical ids: of groups that have members, and of
+    producers in the middle of a transaction.
     What is held is finished by ``EmbeddedCluster.release``.
     """
 
@@ -62,6 +66,26 @@ class Faults:
     hold_deletions: bool = False
     leaderless_topics: frozenset[str] = frozenset()
     authorizer_fails: bool = False
+    busy_groups: frozenset[str] = frozenset()
+    open_transactions: frozenset[str] = frozenset()
+
+
+def kafka_text(value: uuid.UUID) -> str:
+    """A UUID as Kafka writes one: 22 characters of base64url."""
+    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+
+
+def random_uuid() -> uuid.UUID:
+    """A random UUID that Kafka would take: its text does not begin with a dash."""
+    while True:
+        value = uuid.uuid4()
+        if not kafka_text(value).startswith("-"):
+            return value
+
+
+def random_id() -> str:
+    """A random UUID in Kafka's text."""
+    return kafka_text(random_uuid())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +94,7 @@ class Surroundings:
 
     now: Callable[[], datetime]
     new_id: Callable[[], str]
+    new_uuid: Callable[[], uuid.UUID] = random_uuid
 
     def now_ms(self) -> int:
         """Milliseconds since 1970, as Kafka's timestamps."""
@@ -79,14 +104,6 @@ class Surroundings:
 def utc_now() -> datetime:
     """The machine's clock."""
     return datetime.now(UTC)
-
-
-def random_id() -> str:
-    """A random UUID as Kafka writes one: 22 characters of base64url, the first not a dash."""
-    while True:
-        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        if not text.startswith("-"):
-            return text
 
 
 REAL = Surroundings(now=utc_now, new_id=random_id)

@@ -111,6 +111,8 @@ def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
     """Whether ``after`` is what a judging that knew ``before`` expects after ``accepted``."""
     if (before.brokers, before.configs) != (after.brokers, after.configs):
         return False
+    if before.virtual_clusters is not after.virtual_clusters:
+        return False
     expected: dict[str, TopicState | None] = {}
     for request in accepted:
         match request:

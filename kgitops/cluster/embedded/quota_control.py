@@ -11,18 +11,21 @@ from enum import StrEnum
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.records import ClientQuotaRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.cluster.embedded.rights import check_feature, may
 from kgitops.model.acls import Operation
 from kgitops.model.quotas import (
     ENTITY_TYPES,
     INTEGRAL_KEYS,
     IP,
     IP_KEYS,
+    VIRTUAL_CLUSTER,
     ClientQuotaEntity,
     make_entity,
     quota_keys,
 )
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.virtual_clusters import virtual_cluster_name_problem
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
 
@@ -91,8 +94,10 @@ def alter(draft: Draft, alteration: QuotaAlteration) -> None:
     Raises:
         Refusal: the entity, a key or a value is not legal.
     """
-    if not draft.authorizer.cluster(Operation.ALTER_CONFIGS):
+    if not _may_alter(draft, alteration.entity):
         raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+    if any(kind == VIRTUAL_CLUSTER for kind, _ in alteration.entity):
+        check_feature(draft)
     entity = _checked_entity(alteration.entity)
     keys = [key for key, _ in alteration.operations]
     if len(set(keys)) < len(keys):
@@ -133,6 +138,14 @@ def describe_client_quotas(
     }
 
 
+def _may_alter(draft: Draft, parts: EntityParts) -> bool:
+    """Who administers a virtual cluster may limit who is in it, not raise its own cap (VC-214)."""
+    virtual_cluster = dict(parts).get(VIRTUAL_CLUSTER)
+    if virtual_cluster is not None and len(parts) > 1:
+        return may(draft, Operation.ALTER_CONFIGS, virtual_cluster)
+    return draft.authorizer.cluster(Operation.ALTER_CONFIGS)
+
+
 def _canonical(parts: EntityParts) -> EntityParts:
     if _is_well_formed(parts):
         return make_entity(dict(parts))
@@ -161,6 +174,7 @@ def _checked_entity(parts: EntityParts) -> ClientQuotaEntity:
             "Invalid quota entity combination, IP entity shouldnot be combined with User or "
             "ClientId",
         )
+    _check_virtual_cluster(entity)
     for kind, name in entity:
         if name == "":
             raise Refusal(ErrorCode.INVALID_REQUEST, f"Empty {kind} not supported")
@@ -169,6 +183,22 @@ def _checked_entity(parts: EntityParts) -> ClientQuotaEntity:
                 ErrorCode.INVALID_REQUEST, f"{name} is not a valid IP or resolvable host."
             )
     return entity
+
+
+def _check_virtual_cluster(entity: ClientQuotaEntity) -> None:
+    """VC-205, VC-206, VC-209."""
+    kind, name = entity[0]
+    if kind != VIRTUAL_CLUSTER:
+        return
+    if name is not None:
+        problem = virtual_cluster_name_problem(name)
+        if problem:
+            raise Refusal(ErrorCode.INVALID_REQUEST, f"No quota can be set: {problem}")
+    elif len(entity) > 1:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            "The default virtual cluster can have a cap, no quotas of users or clients",
+        )
 
 
 def _is_ip_or_host(name: str) -> bool:

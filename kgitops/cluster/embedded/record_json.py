@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.topics import Assignment
 
@@ -31,7 +39,8 @@ def entity_from_json(value: Json) -> ClientQuotaEntity:
 
 
 def binding_to_json(binding: AclBinding) -> list[Json]:
-    """The binding's fields in their order."""
+    """The binding's fields in their order; its scope where it has one."""
+    scope = [binding.virtual_cluster, binding.virtual_cluster_pattern_type]
     return [
         binding.resource_type,
         binding.resource_name,
@@ -40,12 +49,16 @@ def binding_to_json(binding: AclBinding) -> list[Json]:
         binding.host,
         binding.operation,
         binding.permission_type,
+        *(scope if binding.scoped else ()),
     ]
 
 
 def binding_from_json(value: Json) -> AclBinding:
     """The binding that ``binding_to_json`` wrote."""
-    resource_type, resource_name, pattern_type, principal, host, operation, permission = value
+    resource_type, resource_name, pattern_type, principal, host, operation, permission, *scope = (
+        value
+    )
+    virtual_cluster, virtual_cluster_pattern = scope or (CLUSTER_NAME, PatternType.LITERAL)
     return AclBinding(
         resource_type=_RESOURCE_TYPES[resource_type],
         resource_name=resource_name,
@@ -54,4 +67,16 @@ def binding_from_json(value: Json) -> AclBinding:
         host=host,
         operation=_OPERATIONS[operation],
         permission_type=_PERMISSIONS[permission],
+        virtual_cluster=virtual_cluster,
+        virtual_cluster_pattern_type=_PATTERN_TYPES[virtual_cluster_pattern],
     )
+
+
+def committed_to_json(committed: GroupOffsets) -> list[Json]:
+    """Topic, partition and offset of each."""
+    return [[topic, partition, offset] for (topic, partition), offset in committed.items()]
+
+
+def committed_from_json(value: Json) -> GroupOffsets:
+    """What ``committed_to_json`` wrote."""
+    return {(topic, partition): offset for topic, partition, offset in value}

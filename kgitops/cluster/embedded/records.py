@@ -12,12 +12,23 @@ from kgitops.cluster.embedded.record_json import (
     assignment_from_json,
     binding_from_json,
     binding_to_json,
+    committed_from_json,
+    committed_to_json,
     entity_from_json,
     offsets_from_json,
 )
 from kgitops.model.acls import AclBinding
+from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.topics import Assignment
+from kgitops.model.virtual_cluster_json import options_to_json, read_options
+from kgitops.model.virtual_clusters import EntityType
+from kgitops.virtual_clusters.records import (
+    RemoveVirtualClusterRecord,
+    VirtualClusterEntityRecord,
+    VirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +141,26 @@ class ClientQuotaRecord:
     value: float | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRecord:
+    """A group came to be, or committed offsets, by physical topic and partition (VC-045).
+
+    ``group`` is the physical id; ``virtual_cluster`` is where the group was first used, None for
+    the global namespace. Kafka keeps this in ``__consumer_offsets``.
+    """
+
+    group: str
+    virtual_cluster: str | None = None
+    committed: GroupOffsets = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveGroupRecord:
+    """A group is gone, with its offsets."""
+
+    group: str
+
+
 Record = (
     RegisterBrokerRecord
     | BrokerRegistrationChangeRecord
@@ -144,6 +175,12 @@ Record = (
     | AccessControlEntryRecord
     | RemoveAccessControlEntryRecord
     | ClientQuotaRecord
+    | GroupRecord
+    | RemoveGroupRecord
+    | VirtualClusterRecord
+    | RemoveVirtualClusterRecord
+    | VirtualClusterTopicLinkRecord
+    | VirtualClusterEntityRecord
 )
 
 TOPIC = "topic"
@@ -159,6 +196,14 @@ _READERS: Mapping[str, Callable[[Json], Json]] = {
     "offsets": offsets_from_json,
     "binding": binding_from_json,
     "entity": entity_from_json,
+    "committed": committed_from_json,
+    "options": lambda value: read_options(value, "options"),
+    "entity_type": EntityType,
+}
+_WRITERS: Mapping[str, Callable[[Json], Json]] = {
+    "binding": binding_to_json,
+    "committed": committed_to_json,
+    "options": options_to_json,
 }
 
 
@@ -169,7 +214,7 @@ def wire_records(record: Record) -> int:
             return 1 + len(record.assignment) + len(record.configs)
         case PartitionsRecord():
             return len(record.assignment)
-        case OffsetsRecord():
+        case OffsetsRecord() | GroupRecord() | RemoveGroupRecord():
             return 0
         case _:
             return 1
@@ -179,8 +224,8 @@ def record_to_json(record: Record) -> list[Json]:
     """The record's type, then its fields by name."""
     name = type(record).__name__
     body = {key: getattr(record, key) for key in _FIELDS[name]}
-    if "binding" in body:
-        body["binding"] = binding_to_json(body["binding"])
+    for key in body.keys() & _WRITERS.keys():
+        body[key] = _WRITERS[key](body[key])
     return [name, body]
 
 

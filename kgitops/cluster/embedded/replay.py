@@ -8,6 +8,8 @@ from kgitops.cluster.embedded.image import (
     AclsImage,
     BrokersImage,
     ConfigsImage,
+    GroupImage,
+    GroupsImage,
     Image,
     QuotasImage,
     TopicImage,
@@ -20,6 +22,7 @@ from kgitops.cluster.embedded.records import (
     BrokerRegistrationChangeRecord,
     ClientQuotaRecord,
     ConfigRecord,
+    GroupRecord,
     MarkTopicRecord,
     OffsetsRecord,
     PartitionChangeRecord,
@@ -28,6 +31,7 @@ from kgitops.cluster.embedded.records import (
     Record,
     RegisterBrokerRecord,
     RemoveAccessControlEntryRecord,
+    RemoveGroupRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
@@ -35,6 +39,13 @@ from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import Broker
 from kgitops.model.names import collision_key
 from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.virtual_clusters.image import VirtualClustersDelta
+from kgitops.virtual_clusters.records import (
+    RemoveVirtualClusterRecord,
+    VirtualClusterEntityRecord,
+    VirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+)
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -58,6 +69,8 @@ class Delta:
         self.configs = ConfigsDelta(image.configs)
         self.acls = AclsDelta(image.acls)
         self.quotas = QuotasDelta(image.quotas)
+        self.groups = GroupsDelta(image.groups)
+        self.virtual_clusters = VirtualClustersDelta(image.virtual_clusters)
 
     def replay(self, record: Record) -> None:
         """Take one record in."""
@@ -73,7 +86,8 @@ class Delta:
             case ReassignmentRecord() | PartitionChangeRecord():
                 self.topics.move(record)
             case RemoveTopicRecord():
-                self.topics.remove(record)
+                # What was committed about a topic goes with it.
+                self.groups.forget(self.topics.remove(record))
             case ConfigRecord():
                 if record.resource_type == TOPIC:
                     self.topics.configure(record)
@@ -83,6 +97,17 @@ class Delta:
                 self.acls.replay(record)
             case ClientQuotaRecord():
                 self.quotas.replay(record)
+            case GroupRecord():
+                self.groups.commit(record)
+            case RemoveGroupRecord():
+                self.groups.remove(record)
+            case (
+                VirtualClusterRecord()
+                | RemoveVirtualClusterRecord()
+                | VirtualClusterTopicLinkRecord()
+                | VirtualClusterEntityRecord()
+            ):
+                self.virtual_clusters.replay(record)
             case _:
                 assert_never(record)
 
@@ -94,6 +119,8 @@ class Delta:
             configs=self.configs.apply(),
             acls=self.acls.apply(),
             quotas=self.quotas.apply(),
+            groups=self.groups.apply(),
+            virtual_clusters=self.virtual_clusters.apply(),
         )
 
 
@@ -167,13 +194,14 @@ class TopicsDelta:
         configs = _with(topic.configs, record.key, record.value)
         self._changed[topic.name] = replace(topic, configs=configs)
 
-    def remove(self, record: RemoveTopicRecord) -> None:
-        """Take in that a topic is gone."""
+    def remove(self, record: RemoveTopicRecord) -> str:
+        """Take in that a topic is gone; its name."""
         topic = self._topic(record.topic_id)
         self._changed[topic.name] = None
         self._names[topic.topic_id] = None
         if can_collide(topic.name):
             self._collisions[collision_key(topic.name)] = None
+        return topic.name
 
     def apply(self) -> TopicsImage:
         """The next image."""
@@ -300,6 +328,43 @@ class QuotasDelta:
             return self._image
         merged = {**self._image.quotas, **self._changed}
         return QuotasImage(quotas={entity: quotas for entity, quotas in merged.items() if quotas})
+
+
+class GroupsDelta:
+    """Changes of groups."""
+
+    def __init__(self, image: GroupsImage) -> None:
+        self._image = image
+        self._changed: dict[str, GroupImage | None] = {}
+
+    def get(self, group: str) -> GroupImage | None:
+        """The group of this physical id."""
+        return self._changed[group] if group in self._changed else self._image.groups.get(group)
+
+    def all(self) -> Mapping[str, GroupImage]:
+        """Every group by physical id."""
+        return _merged(self._image.groups, self._changed) if self._changed else self._image.groups
+
+    def commit(self, record: GroupRecord) -> None:
+        """Take in a group, or what it committed."""
+        group = self.get(record.group) or GroupImage(virtual_cluster=record.virtual_cluster)
+        committed = {**group.committed, **record.committed}
+        self._changed[record.group] = replace(group, committed=committed)
+
+    def remove(self, record: RemoveGroupRecord) -> None:
+        """Take in that a group is gone."""
+        self._changed[record.group] = None
+
+    def forget(self, topic: str) -> None:
+        """Take in that a topic is gone."""
+        for name, group in self.all().items():
+            kept = {key: group.committed[key] for key in group.committed if key[0] != topic}
+            if len(kept) < len(group.committed):
+                self._changed[name] = replace(group, committed=kept)
+
+    def apply(self) -> GroupsImage:
+        """The next image."""
+        return GroupsImage(groups=self.all()) if self._changed else self._image
 
 
 def _with(mapping: Mapping[str, T], key: str, value: T | None) -> dict[str, T]:

@@ -5,10 +5,16 @@ from collections.abc import Mapping
 from kgitops.cluster.embedded.image import TopicImage
 from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest
 from kgitops.model.topics import Assignment, RequestedTopicState
+from kgitops.model.virtual_clusters import LocalName
 
 
 def creation(
-    name: str, *, assignment: Assignment, configs: Mapping[str, str], generated: bool
+    name: str,
+    *,
+    assignment: Assignment,
+    configs: Mapping[str, str],
+    generated: bool,
+    local: LocalName | None = None,
 ) -> CreateTopicRequest:
     """A new topic; ``generated``: its replicas were placed for who asks (P201-23)."""
     state = RequestedTopicState(
@@ -19,7 +25,7 @@ def creation(
         requested_configs=configs,
         generated_replica_assignments=generated,
     )
-    return CreateTopicRequest(topic=name, requested_state=state)
+    return CreateTopicRequest(topic=name, requested_state=state, local=local)
 
 
 def alteration(

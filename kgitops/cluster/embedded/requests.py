@@ -6,11 +6,13 @@ from typing import assert_never
 from kgitops.cluster.embedded import (
     acl_control,
     config_control,
+    group_control,
     partition_control,
     quota_control,
     reassignment_control,
     records_control,
     topic_control,
+    virtual_cluster_control,
 )
 from kgitops.cluster.embedded.acl_filter import exactly
 from kgitops.cluster.embedded.draft import Draft
@@ -23,11 +25,16 @@ from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
     DeleteAclRequest,
+    DeleteGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
     Request,
 )
 from kgitops.model.results import OK, ErrorCode, RequestResult
@@ -54,11 +61,14 @@ def decide_request(draft: Draft, request: Request) -> RequestResult | None:
         case CreateTopicRequest():
             return _create_topic(draft, request)
         case AlterTopicRequest():
-            return _alter_topic(draft, request, _known(draft, request.topic_id))
+            with draft.speaking_of(request.local):
+                return _alter_topic(draft, request, _known(draft, request.topic_id))
         case DeleteTopicRequest():
-            return topic_control.delete_topic_ids(draft, [request.topic_id])[request.topic_id]
+            with draft.speaking_of(request.local):
+                return topic_control.delete_topic_ids(draft, [request.topic_id])[request.topic_id]
         case DeleteRecordsRequest():
-            return _delete_records(draft, request, _known(draft, request.topic_id))
+            with draft.speaking_of(request.local):
+                return _delete_records(draft, request, _known(draft, request.topic_id))
         case CreateAclRequest():
             return acl_control.create_acls(draft, [request.binding])[0]
         case DeleteAclRequest():
@@ -70,6 +80,16 @@ def decide_request(draft: Draft, request: Request) -> RequestResult | None:
             return attempt(quota_control.alter, draft, alteration)
         case AlterBrokerRequest():
             return _alter_broker(draft, request)
+        case CreateVirtualClusterRequest():
+            return attempt(virtual_cluster_control.create, draft, request)
+        case AlterVirtualClusterRequest():
+            return attempt(virtual_cluster_control.alter, draft, request)
+        case DeleteVirtualClusterRequest():
+            return attempt(virtual_cluster_control.delete, draft, request)
+        case CopyGroupOffsetsRequest():
+            return attempt(group_control.copy_offsets, draft, request)
+        case DeleteGroupRequest():
+            return attempt(group_control.delete, draft, request)
         case _:
             assert_never(request)
 
@@ -87,13 +107,15 @@ def _known(draft: Draft, topic_id: str) -> TopicImage:
 def _create_topic(draft: Draft, request: CreateTopicRequest) -> RequestResult:
     # Also where kgitops placed the replicas it is this placement that was reviewed (P201-34).
     state = request.requested_state
+    local = request.local
     topic = topic_control.NewTopic(
-        name=request.topic,
+        name=local.name if local else request.topic,
+        virtual_cluster=local.virtual_cluster if local else None,
         assignments=tuple(enumerate(state.assignment)),
         configs=state.configs,
         generated=state.generated_replica_assignments,
     )
-    return topic_control.create_topics(draft, [topic])[request.topic]
+    return topic_control.create_topics(draft, [topic])[topic.name]
 
 
 def _alter_topic(

@@ -14,7 +14,10 @@ from kgitops.cluster.embedded.options import Options
 from kgitops.cluster.embedded.policies import Policies
 from kgitops.cluster.embedded.policy_keys import key_policies
 from kgitops.cluster.embedded.refusal import attempt
-from kgitops.model.errors import DeniedError, FindingsError, KgitopsError
+from kgitops.model.acls import CLUSTER_NAME, AclBinding, ResourceType
+from kgitops.model.addresses import acl_address, quota_address
+from kgitops.model.errors import DeniedError, FindingsError, KgitopsError, SafetyError
+from kgitops.model.quotas import VIRTUAL_CLUSTER
 from kgitops.policy.judging import Judging
 from kgitops.policy.rules import Bundle, PythonPolicy
 
@@ -42,6 +45,37 @@ def check_static_configs(options: Options) -> None:
                 f"the embedded cluster's brokers can't start with these configs: {wrong}; correct "
                 "it among the cluster's configs"
             )
+
+
+def check_feature_level(controller: Controller, name: str) -> None:
+    """Refuse to turn virtual clusters off where there are any, or ACLs or quotas of any (VC-351).
+
+    Raises:
+        SafetyError: as said.
+    """
+    if controller.options.virtual_clusters:
+        return
+    image = controller.image()
+    left = (
+        *(f"the virtual cluster {found}" for found in sorted(image.virtual_clusters.by_name)),
+        *(acl_address(acl) for acl in sorted(image.acls.bindings) if _in_virtual_clusters(acl)),
+        *(
+            quota_address(entity)
+            for entity in image.quotas.quotas
+            if VIRTUAL_CLUSTER in dict(entity)
+        ),
+    )
+    if left:
+        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+        raise SafetyError(
+            f"the store {name} has {left[0]}{more}, so virtual.clusters can't be at level 0; "
+            "delete what belongs to virtual clusters first, or leave virtual.clusters=0 out"
+        )
+
+
+def _in_virtual_clusters(acl: AclBinding) -> bool:
+    other = acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME
+    return acl.scoped or other
 
 
 def start_policies(

@@ -12,6 +12,7 @@ from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import RegistryState
 from kgitops.model.throttles import RATES
 from kgitops.model.topics import TopicState
+from kgitops.model.virtual_clusters import LocalName
 
 BACKEND = "embedded"
 
@@ -24,8 +25,11 @@ def build_cluster_state(
     topics: frozenset[str] | None,
     registry: RegistryState | None,
     captured_at: str,
+    links: frozenset[LocalName] = frozenset(),
 ) -> ClusterState:
     """The cluster at one moment, topics in the order of their names; ``topics`` None: all."""
+    if topics is not None:
+        topics |= _linked(image, links)
     brokers = tuple(
         replace(broker, throttles=_throttles(image.configs.brokers.get(str(broker.id), {})))
         for broker in image.brokers.brokers.values()
@@ -46,6 +50,7 @@ def build_cluster_state(
         moving={topic.name: tuple(sorted(topic.targets)) for topic in chosen if topic.targets},
         broker_defaults=topic_defaults(options.static_configs, image.configs.brokers.get("", {})),
         has_authorizer=options.authorizer is not AuthorizerKind.DISABLED,
+        virtual_clusters=dict(sorted(image.virtual_clusters.by_name.items())),
         registry=registry,
         captured_at=captured_at,
     )
@@ -77,6 +82,15 @@ def topic_state(topic: TopicImage) -> TopicState:
 
 def _throttles(configs: Mapping[str, str]) -> Mapping[str, str]:
     return {key: configs[key] for key in RATES if key in configs}
+
+
+def _linked(image: Image, links: frozenset[LocalName]) -> frozenset[str]:
+    """The physical topics that these links lead to."""
+    by_name = image.virtual_clusters.by_name
+    owners = ((by_name.get(local.virtual_cluster), local.name) for local in links)
+    return frozenset(
+        owner.links[name].topic for owner, name in owners if owner and name in owner.links
+    )
 
 
 def _chosen(

@@ -14,14 +14,20 @@ from kgitops.cluster.embedded.broker_words import name_refusal
 from kgitops.cluster.embedded.config_control import check_topic_configs
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image import TopicImage
+from kgitops.cluster.embedded.options import kafka_text
 from kgitops.cluster.embedded.records import MarkTopicRecord, RemoveTopicRecord, TopicRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.cluster.embedded.requested import creation
+from kgitops.cluster.embedded.rights import check_feature, check_may
 from kgitops.model.acls import Operation
 from kgitops.model.names import REGISTRY_TOPIC
-from kgitops.model.requests import DeleteTopicRequest
+from kgitops.model.requests import NEW_UUID, DeleteTopicRequest
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.topics import Assignment
+from kgitops.model.virtual_clusters import MAX_LOCAL_NAME, LocalName, generated_topic_name
+from kgitops.virtual_clusters import deciding
+from kgitops.virtual_clusters.records import VirtualClusterTopicLinkRecord
+from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 
 UNSET = -1
 MAX_PARTITIONS = 10_000
@@ -38,6 +44,7 @@ class NewTopic:
     """A topic as CreateTopics asks for it: with an assignment, or with the two counts.
 
     ``generated``: an assignment that is given is kgitops' own, not the user's (P201-34).
+    ``virtual_cluster``: ``name`` is a name there, and the topic gets one of its own (VC-056).
     """
 
     name: str
@@ -46,6 +53,7 @@ class NewTopic:
     assignments: ManualAssignment = ()
     configs: Mapping[str, str | None] = field(default_factory=dict)
     generated: bool = False
+    virtual_cluster: str | None = None
 
 
 def create_topics(draft: Draft, topics: Sequence[NewTopic]) -> dict[str, RequestResult]:
@@ -85,15 +93,18 @@ def finish_deletions(draft: Draft) -> None:
 def _create(draft: Draft, topic: NewTopic) -> RequestResult:
     # What nobody can create, KRaft says to those as well who may not create anything.
     if draft.options.seed:
-        _check_may_create(draft, topic.name)
+        _check_may_create(draft, topic)
     if topic.name in _UNCREATABLE:
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
             f"Creation of internal topic {topic.name} is prohibited.",
         )
     if not draft.options.seed:
-        _check_may_create(draft, topic.name)
-    _check_name(draft, topic.name)
+        _check_may_create(draft, topic)
+    if topic.virtual_cluster is None:
+        _check_name(draft, topic.name)
+    else:
+        _check_local_name(draft, topic.virtual_cluster, topic.name)
     configs = {key: value for key, value in topic.configs.items() if value is not None}
     if len(configs) < len(topic.configs):
         nulls = sorted(topic.configs.keys() - configs.keys())
@@ -104,6 +115,8 @@ def _create(draft: Draft, topic: NewTopic) -> RequestResult:
     check_topic_configs(draft, configs, before={})
     assignment = _assignment(draft, topic)
     generated = topic.generated or not topic.assignments
+    if topic.virtual_cluster is not None:
+        return _create_in(draft, topic, topic.virtual_cluster, assignment, configs, generated)
     request = creation(topic.name, assignment=assignment, configs=configs, generated=generated)
     draft.judge(request)
     topic_id = draft.new_id()
@@ -115,11 +128,51 @@ def _create(draft: Draft, topic: NewTopic) -> RequestResult:
     return RequestResult(topic_id=topic_id)
 
 
+def _create_in(
+    draft: Draft,
+    topic: NewTopic,
+    virtual_cluster: str,
+    assignment: Assignment,
+    configs: Mapping[str, str],
+    generated: bool,
+) -> RequestResult:
+    """Topic and link become true together (VC-321); the topic's id is in its name (VC-059)."""
+    local = LocalName(virtual_cluster, topic.name)
+    planned = creation(
+        generated_topic_name(NEW_UUID, topic.name),
+        assignment=assignment,
+        configs=configs,
+        generated=generated,
+        local=local,
+    )
+    draft.judge(planned)
+    if draft.validate_only:
+        # Nothing is minted for what never becomes true (VC-064); what is asked next sees the topic.
+        name, topic_id = planned.topic, f"{NEW_UUID} {local}"
+    else:
+        minted = draft.new_uuid()
+        name, topic_id = generated_topic_name(str(minted), topic.name), kafka_text(minted)
+    draft.write(
+        TopicRecord(name=name, topic_id=topic_id, assignment=assignment, configs=configs),
+        VirtualClusterTopicLinkRecord(
+            virtual_cluster=virtual_cluster, link_name=topic.name, topic=name, topic_id=topic_id
+        ),
+    )
+    made = replace(planned.requested_state, name=name, topic_id=topic_id)
+    draft.accept(replace(planned, topic=name, requested_state=made))
+    return RequestResult(topic_id=None if draft.validate_only else topic_id)
+
+
 def _partitions(topic: NewTopic) -> int:
     return len(topic.assignments) or max(topic.num_partitions, 0)
 
 
-def _check_may_create(draft: Draft, name: str) -> None:
+def _check_may_create(draft: Draft, topic: NewTopic) -> None:
+    name = topic.name
+    if topic.virtual_cluster is not None:
+        check_feature(draft)
+        check_may(draft, Operation.CREATE, topic.virtual_cluster)  # VC-062
+        return
     if draft.authorizer.cluster(Operation.CREATE):
         return
     if draft.options.seed:
@@ -141,6 +194,22 @@ def _check_name(draft: Draft, name: str) -> None:
     # One whose deletion is not finished is still there (A4-69c).
     if draft.delta.topics.get(name) is not None:
         raise Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+
+
+def _check_local_name(draft: Draft, virtual_cluster: str, name: str) -> None:
+    refusal = name_refusal(name)
+    if refusal:
+        raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, refusal)
+    if len(name) > MAX_LOCAL_NAME:
+        raise Refusal(
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            f"Topic name is invalid: '{name}' has {len(name)} characters, {MAX_LOCAL_NAME} are "
+            "allowed in a virtual cluster",
+        )
+    try:
+        deciding.check_link_free(draft.delta.virtual_clusters, LocalName(virtual_cluster, name))
+    except VirtualClusterRefusal as refused:
+        raise Refusal(refused.code, str(refused)) from None
 
 
 def _assignment(draft: Draft, topic: NewTopic) -> Assignment:
@@ -235,6 +304,10 @@ def _delete(draft: Draft, topic: TopicImage) -> None:
         raise Refusal(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
     if topic.marked_for_deletion:
         return
+    try:
+        deciding.refuse_linked(draft.delta.virtual_clusters, topic.name)
+    except VirtualClusterRefusal as refused:
+        raise Refusal(refused.code, str(refused)) from None
     request = DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id)
     draft.judge(request)
     # KRaft removes at once; only the seed has deletions that were accepted and are not done (C-09).
