@@ -19,6 +19,7 @@ from kgitops.cluster.embedded.state import build_cluster_state
 from kgitops.cluster.embedded.store import Store
 from kgitops.cluster.embedded.store_errors import damaged
 from kgitops.model.cluster_state import ClusterState
+from kgitops.virtual_clusters.resolving import bind
 
 T = TypeVar("T")
 
@@ -89,9 +90,12 @@ class Controller:
         *,
         principal: str = BROKER_PRINCIPAL,
         host: str = LOCALHOST,
+        client_id: str | None = None,
         validate_only: bool = False,
     ) -> T:
         """Let ``decide`` answer a request, and make true what it wrote unless only validating.
+
+        In which virtual cluster the caller is, is looked up anew for each request (VC-091).
 
         Raises:
             ExcessivelyLargeBatchError: it wrote too much; nothing became true.
@@ -102,11 +106,13 @@ class Controller:
             became: Image | None = None
             try:
                 if validate_only:
-                    draft = self._draft(self.image(), principal, host, validate_only=True)
-                    return decide(draft)
+                    asked = self._draft(
+                        self.image(), principal, host, client_id, validate_only=True
+                    )
+                    return decide(asked)
                 with self._store.writing():
                     position = self._store.catch_up(self._position)
-                    draft = self._draft(self._here(position.image), principal, host)
+                    draft = self._draft(self._here(position.image), principal, host, client_id)
                     answer = decide(draft)
                     if draft.records:
                         position = self._store.append(
@@ -146,11 +152,18 @@ class Controller:
         return self._seen[1]
 
     def _draft(
-        self, image: Image, principal: str, host: str, *, validate_only: bool = False
+        self,
+        image: Image,
+        principal: str,
+        host: str,
+        client_id: str | None,
+        *,
+        validate_only: bool = False,
     ) -> Draft:
+        binding = bind(image.virtual_clusters, principal, client_id)
         return Draft(
             delta=Delta(image),
-            authorizer=Authorizer(self.options, image.acls.bindings, principal, host),
+            authorizer=Authorizer(self.options, image.acls.bindings, principal, host, binding),
             options=self.options,
             new_id=self.surroundings.new_id,
             new_uuid=self.surroundings.new_uuid,

@@ -149,6 +149,14 @@ class Tenant(Everywhere):
         """
         if api_key is None or not self.request(api_key):
             self._check(operation, ResourceType.TOPIC, name)
+        return self.existing(name)
+
+    def existing(self, name: str) -> TopicLink:
+        """The link of that name, whoever asks.
+
+        Raises:
+            Refusal: it is not there (3).
+        """
         link = self.link(name)
         if link is None or self.draft.delta.topics.get(link.topic) is None:
             raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NO_SUCH_TOPIC)
