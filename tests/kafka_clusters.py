@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import pytest
 from rich.console import Console
 
-from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.jars import libs_folder
@@ -36,13 +35,16 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def kafka_cluster(kafka: Sandbox) -> Iterator[Cluster]:
-    """A connection to ``kafka``: all brokers run, and what earlier tests left is gone."""
+    """A connection to ``kafka`` as brokers know it: all run, and what earlier tests left is gone."""
     for broker_id in set(kafka.broker_ids) - set(kafka.running):
         kafka.start_broker(broker_id)
-    from kafka_wiping import wipe  # a Kafka client: not for tests that need none
+    # A Kafka client: not for tests that need none.
+    from kafka_wiping import wipe
+
+    from kgitops.cluster.kafka.boot import boot
 
     wipe(kafka)
-    cluster = connect(f"kafka://{kafka.servers}", configs=kafka.configs, base=Path())
+    cluster = boot(kafka.servers, kafka.configs, Path())
     yield cluster
     cluster.close()
 
