@@ -8,7 +8,17 @@ Only what ACLs say is known here: super users and allow.everyone.if.no.acl.found
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from kgitops.model.acls import IMPLIED, OPERATIONS, AclBinding, Operation, PermissionType
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    IMPLIED,
+    OPERATIONS,
+    VIRTUAL_CLUSTER_OPERATIONS,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.plan.patterns import EVERYONE, Rules, covers
 from kgitops.plan.plan import AccessLoss, Change
@@ -17,13 +27,16 @@ from kgitops.plan.plan import AccessLoss, Change
 def access_losses(
     before: frozenset[AclBinding], changes: Iterable[Change], requester: str
 ) -> tuple[AccessLoss, ...]:
-    """Every (principal, operation, resource) that is allowed before the changes and not after."""
+    """Every (principal, operation, resource) that is allowed before the changes and not after.
+
+    What only moves into a virtual cluster is not lost (VC-191).
+    """
     added, removed = set(), set()
     for planned in (planned for change in changes for planned in change.requests):
         match planned.request:
             case CreateAclRequest(binding=binding):
                 added.add(binding)
-            case DeleteAclRequest(binding=binding):
+            case DeleteAclRequest(binding=binding, migrated_to=None):
                 removed.add(binding)
             case _:
                 pass
@@ -82,12 +95,18 @@ def _allows(rules: Rules[AclBinding], question: AclBinding, operation: Operation
 
 def _granted(acl: AclBinding) -> frozenset[Operation]:
     if acl.operation is Operation.ALL:
-        return OPERATIONS[acl.resource_type]
+        operations = OPERATIONS[acl.resource_type]
+        of_one = acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME
+        return operations | VIRTUAL_CLUSTER_OPERATIONS if of_one else operations
     return frozenset({acl.operation}) | IMPLIED.get(acl.operation, frozenset())
 
 
 def _resource(question: AclBinding) -> str:
     where = "" if question.host == "*" else f" from {question.host}"
+    if question.scoped:
+        prefixed = question.virtual_cluster_pattern_type is PatternType.PREFIXED
+        scope = f"{question.virtual_cluster}*" if prefixed else question.virtual_cluster
+        where = f" in virtual cluster {scope}{where}"
     return f"{question.resource_type} {question.resource_name} ({question.pattern_type}){where}"
 
 

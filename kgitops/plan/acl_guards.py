@@ -7,7 +7,7 @@ rule on, even an Allow for one principal, only those get in whom some rule allow
 from bisect import bisect_left
 from functools import cached_property
 
-from kgitops.model.acls import AclBinding, PatternType, ResourceType
+from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.patterns import Patterns
 
@@ -20,7 +20,11 @@ class ResourcesInUse:
 
     def unguarded(self, binding: AclBinding) -> bool:
         """Whether ``binding`` would be the first rule on something that is in use."""
+        if binding.scoped:
+            return False  # it is about names of a virtual cluster, not of the cluster
         match binding.resource_type:
+            case ResourceType.CLUSTER if binding.resource_name != CLUSTER_NAME:
+                return False
             case ResourceType.CLUSTER:
                 return not self._cluster_has_rules
             case ResourceType.TOPIC:
@@ -30,13 +34,16 @@ class ResourcesInUse:
 
     @cached_property
     def _cluster_has_rules(self) -> bool:
-        return any(acl.resource_type is ResourceType.CLUSTER for acl in self._current.acls)
+        return any(
+            acl.resource_type is ResourceType.CLUSTER and acl.resource_name == CLUSTER_NAME
+            for acl in self._current.acls
+        )
 
     @cached_property
     def _bare_topics(self) -> list[str]:
         guards: Patterns[AclBinding] = Patterns()
         for acl in self._current.acls:
-            if acl.resource_type is ResourceType.TOPIC:
+            if acl.resource_type is ResourceType.TOPIC and not acl.scoped:
                 guards.add(acl, acl)
         topics = self._current.topics
         return sorted(n for n in topics if not topics[n].internal and not guards.reach(n))

@@ -36,7 +36,7 @@ def plan_acls(desired: DesiredState, current: ClusterState, ownership: Ownership
             _create(planning, acl, in_use)
     declared = frozenset(acl.address for acl in desired.acls)
     found = {acl_address(binding): binding for binding in sorted(current.acls)}
-    for removal in find_removals("acl/", declared, planning):
+    for removal in find_removals(("acl",), declared, planning):
         _remove(planning, removal, found.get(removal.address))
     planning.keep_others(dict.fromkeys(found), declared)
     if not current.has_authorizer:

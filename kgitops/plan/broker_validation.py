@@ -11,7 +11,10 @@ from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteVirtualClusterRequest,
     Request,
     api_name,
 )
@@ -153,5 +156,11 @@ def _right(request: Request) -> str:
             return "AlterConfigs on the topic"
         case AlterClientQuotaRequest() | AlterBrokerRequest():
             return "AlterConfigs on the cluster"
+        case CreateVirtualClusterRequest(virtual_cluster=name):
+            return f"CreateVirtualCluster on {name}"
+        case AlterVirtualClusterRequest(virtual_cluster=name):
+            return f"AlterVirtualCluster on {name}"
+        case DeleteVirtualClusterRequest(virtual_cluster=name):
+            return f"DeleteVirtualCluster on {name}"
         case _:
             return "the right to do it"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kgitops.model.addresses import topic_address
+from kgitops.model.addresses import local_topic_address, topic_address
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
 from kgitops.model.topic_configs import normal_value
@@ -38,7 +38,9 @@ def find_leftovers(undoing: Iterable[PlannedRequest], current: ClusterState) -> 
             case AlterTopicRequest(topic=name, topic_id=topic_id) as request:
                 topic = current.topics.get(name)
                 if topic and topic.topic_id == topic_id and _topic_is_as_left(topic, planned):
-                    topics[topic_address(name)] = request.requested_state.requested_configs
+                    local = request.local
+                    address = local_topic_address(local) if local else topic_address(name)
+                    topics[address] = request.requested_state.requested_configs
             case AlterBrokerRequest(broker=number, configs=configs):
                 if number in by_id and _broker_is_as_left(by_id[number], planned):
                     brokers.setdefault(number, {}).update(configs)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from kgitops.desired.state import DeletionPolicy, Project
+from kgitops.model.addresses import kind_of
 from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState
 from kgitops.model.verdict import ExitCode, Reason
 
@@ -30,13 +31,15 @@ class Ownership:
     """The registry seen by one project.
 
     ``takeable`` are identities whose objects this project may take over: ``default``, its own
-    former names, and what it declares in ``takeFrom``.
+    former names, and what it declares in ``takeFrom``. ``managed`` are the addresses of what it
+    manages, by kind (``topic``, ``link``, …), objects inside of virtual clusters included.
     """
 
     identity: str
     owners: Mapping[str, Owner]
     names: Mapping[str, str]
     takeable: frozenset[str]
+    managed: Mapping[str, tuple[str, ...]]
 
     def standing(self, address: str) -> Standing:
         """How this project stands to the object at ``address``."""
@@ -60,11 +63,10 @@ class Ownership:
             return {}
         return owner.last_applied
 
-    def mine(self, prefix: str) -> Iterator[str]:
-        """Addresses that this project manages below ``prefix``."""
-        for address, owner in self.owners.items():
-            if owner.project == self.identity and not owner.spent and address.startswith(prefix):
-                yield address
+    def mine(self, *kinds: str) -> Iterator[str]:
+        """Addresses that this project manages, of these kinds; of all where none is named."""
+        for kind in kinds or self.managed:
+            yield from self.managed.get(kind, ())
 
     def label(self, address: str) -> str:
         """The owner of ``address`` for a sentence: its project's name."""
@@ -84,11 +86,17 @@ def build_ownership(project: Project, registry: RegistryState | None) -> Ownersh
     names = registry.projects if registry else {}
     declared = {*project.take_from, *project.formerly, DEFAULT_PROJECT}
     takeable = {identity for identity, name in names.items() if {identity, name} & declared}
+    owners = registry.owners if registry else _NOBODY
+    managed: dict[str, list[str]] = {}
+    for address, owner in owners.items():
+        if owner.project == project.identity and not owner.spent:
+            managed.setdefault(kind_of(address), []).append(address)
     return Ownership(
         identity=project.identity,
-        owners=registry.owners if registry else _NOBODY,
+        owners=owners,
         names=names,
         takeable=frozenset((takeable | {DEFAULT_PROJECT}) - {project.identity}),
+        managed={kind: tuple(addresses) for kind, addresses in managed.items()},
     )
 
 

@@ -1,9 +1,9 @@
 """Which ACLs reach which resources, found by Kafka's patterns instead of comparing all with all."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from kgitops.model.acls import AclBinding, PatternType
+from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType
 
 EVERYONE = "User:*"
 _T = TypeVar("_T")
@@ -74,30 +74,81 @@ class Patterns(Generic[_T]):
         return self._literal if pattern is PatternType.LITERAL else self._prefixed
 
 
+_Scope = tuple[str, PatternType]
+"""The virtual clusters that a binding is for; ``kafka-cluster`` stands for none."""
+
+
 class Rules(Generic[_T]):
-    """Items filed under whole bindings: by resource type and principal, then by pattern."""
+    """Items filed under whole bindings: by scope, resource type and principal, then by pattern.
+
+    Bindings in a virtual cluster name resources by their names there, global ones by their own:
+    the two never meet.
+    """
 
     def __init__(self, items: Iterable[tuple[AclBinding, _T]] = ()) -> None:
-        self._index: dict[str, dict[str, Patterns[_T]]] = {}
+        self._index: dict[_Scope, dict[str, dict[str, Patterns[_T]]]] = {}
+        self._wide: list[_Scope] = []
         for binding, item in items:
             self.add(binding, item)
 
     def add(self, binding: AclBinding, item: _T) -> None:
         """File ``item`` under ``binding``."""
-        principals = self._index.setdefault(binding.resource_type, {})
+        scope = _scope(binding)
+        if scope not in self._index and _is_wide(scope) and binding.scoped:
+            self._wide.append(scope)
+        types = self._index.setdefault(scope, {})
+        principals = types.setdefault(binding.resource_type, {})
         principals.setdefault(binding.principal, Patterns()).add(binding, item)
 
     def covering(self, binding: AclBinding) -> Iterator[_T]:
         """What is filed for the principal, or for everyone, and reaches all that it reaches."""
-        principals = self._index.get(binding.resource_type, {})
-        for principal in dict.fromkeys((binding.principal, EVERYONE)):
-            if principal in principals:
-                yield from principals[principal].covering(binding)
+        for scope in self._scopes(binding, _reaches):
+            principals = self._index[scope].get(binding.resource_type, {})
+            for principal in dict.fromkeys((binding.principal, EVERYONE)):
+                if principal in principals:
+                    yield from principals[principal].covering(binding)
 
     def meeting(self, binding: AclBinding) -> Iterator[_T]:
         """What is filed for a principal and a resource that ``binding`` is for as well."""
-        principals = self._index.get(binding.resource_type, {})
         everyone = binding.principal == EVERYONE
-        for principal in principals if everyone else (binding.principal, EVERYONE):
-            if principal in principals:
-                yield from principals[principal].meeting(binding)
+        for scope in self._scopes(binding, _meet):
+            principals = self._index[scope].get(binding.resource_type, {})
+            for principal in principals if everyone else (binding.principal, EVERYONE):
+                if principal in principals:
+                    yield from principals[principal].meeting(binding)
+
+    def _scopes(
+        self, binding: AclBinding, related: Callable[[_Scope, _Scope], bool]
+    ) -> Iterator[_Scope]:
+        """The scopes with rules that matter to ``binding``; one lookup where none is a pattern."""
+        scope = _scope(binding)
+        if not binding.scoped or not (self._wide or _is_wide(scope)):
+            if scope in self._index:
+                yield scope
+            return
+        candidates = self._index if _is_wide(scope) else [*self._wide, scope]
+        yield from (other for other in candidates if other in self._index and related(other, scope))
+
+
+def _scope(binding: AclBinding) -> _Scope:
+    return binding.virtual_cluster, binding.virtual_cluster_pattern_type
+
+
+def _is_wide(scope: _Scope) -> bool:
+    return scope[1] is PatternType.PREFIXED or scope[0] == "*"
+
+
+def _reaches(scope: _Scope, other: _Scope) -> bool:
+    """Whether the one is for every virtual cluster that the other is for (VC-144)."""
+    name, pattern = scope
+    if scope == other:
+        return True
+    if CLUSTER_NAME in (name, other[0]):
+        return False
+    if pattern is PatternType.PREFIXED:
+        return other[0] != "*" and other[0].startswith(name)
+    return name == "*"
+
+
+def _meet(scope: _Scope, other: _Scope) -> bool:
+    return _reaches(scope, other) or _reaches(other, scope)

@@ -40,7 +40,7 @@ def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownersh
         if planning.may_plan(quota):
             _plan(planning, quota, _found(current, quota.entity))
     declared = frozenset(quota.address for quota in desired.quotas)
-    for removal in find_removals("quota/", declared, planning):
+    for removal in find_removals(("quota",), declared, planning):
         entity = make_entity(removal.owner.last_applied["entity"])
         _remove(planning, removal, entity, _found(current, entity))
     planning.keep_others(dict.fromkeys(map(quota_address, current.quotas)), declared)

@@ -22,7 +22,7 @@ _REGISTRY = AclBinding(
 
 def registry_writers(acls: Iterable[AclBinding], principal: str) -> tuple[Finding, ...]:
     """A warning that names them; a Deny of the same takes the right away again."""
-    rules = [acl for acl in acls if covers(acl, _REGISTRY)]
+    rules = [acl for acl in acls if covers(acl, _REGISTRY) and not acl.scoped]
     denies = [acl for acl in rules if acl.permission_type is PermissionType.DENY]
     found = {
         (acl.principal, operation.value)

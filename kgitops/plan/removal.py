@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from kgitops.desired.state import DeletionPolicy, DesiredState, Tombstone
+from kgitops.model.addresses import kind_of
 from kgitops.model.registry import Owner
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.plan.outcome import Outcome
@@ -50,15 +51,20 @@ class Removal:
         return self.tombstone.located.source if self.tombstone else None
 
 
-def find_removals(prefix: str, declared: frozenset[str], planning: Planning) -> list[Removal]:
-    """Managed objects below ``prefix`` that must go, by Tombstone or by absence."""
+def find_removals(
+    kinds: tuple[str, ...], declared: frozenset[str], planning: Planning
+) -> list[Removal]:
+    """Managed objects of these kinds that must go, by Tombstone or by absence.
+
+    A kind is what :func:`kind_of` tells of an address: a topic of a virtual cluster is one too.
+    """
     desired, ownership, outcome = planning.desired, planning.ownership, planning.outcome
-    removals = _by_tombstone(prefix, declared, desired, ownership, outcome)
+    removals = _by_tombstone(kinds, declared, desired, ownership, outcome)
     # A spent Tombstone means nothing any more: then the absence of a document does.
     buried = {
         tombstone.address for tombstone in desired.tombstones if not _is_spent(tombstone, ownership)
     }
-    for address in sorted(ownership.mine(prefix)):
+    for address in sorted(ownership.mine(*kinds)):
         if address in declared or address in buried:
             continue
         removal = _by_absence(address, desired, ownership, outcome)
@@ -68,7 +74,7 @@ def find_removals(prefix: str, declared: frozenset[str], planning: Planning) -> 
 
 
 def _by_tombstone(
-    prefix: str,
+    kinds: tuple[str, ...],
     declared: frozenset[str],
     desired: DesiredState,
     ownership: Ownership,
@@ -77,7 +83,7 @@ def _by_tombstone(
     removals: dict[str, Removal] = {}
     for tombstone in sorted(desired.tombstones, key=lambda tombstone: tombstone.name):
         address = tombstone.address
-        if not address.startswith(prefix):
+        if kind_of(address) not in kinds:
             continue
         other = removals[address].tombstone if address in removals else None
         if address in declared or other:

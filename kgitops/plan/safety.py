@@ -3,23 +3,35 @@
 from collections.abc import Iterable, Mapping
 
 from kgitops.desired.state import DesiredState, Safety
+from kgitops.model.addresses import kind_of
 from kgitops.model.registry import RegistryState
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.ownership import Ownership
 from kgitops.plan.plan import Action, Change, Kind
 
 _PERCENT_FROM = 5
-_PREFIXES = {"topic/": Kind.TOPIC, "acl/": Kind.ACL, "quota/": Kind.QUOTA}
+_KINDS = {
+    "topic": Kind.TOPIC,
+    "acl": Kind.ACL,
+    "quota": Kind.QUOTA,
+    "vc": Kind.VIRTUAL_CLUSTER,
+    "group": Kind.GROUP,
+    "user": Kind.BINDING,
+    "client": Kind.BINDING,
+    "txn": Kind.BINDING,
+}
+"""What :func:`kind_of` tells of addresses, to what is counted: no links, no copied ACLs."""
+_ALWAYS = (Kind.TOPIC, Kind.ACL, Kind.QUOTA)
 
 
 def managed_counts(registry: RegistryState | None, identity: str) -> Mapping[str, int]:
     """How many objects of each kind a project manages: what the percentage is of."""
-    counts = dict.fromkeys(map(str, _PREFIXES.values()), 0)
+    counts = dict.fromkeys(map(str, _ALWAYS), 0)
     for address, owner in (registry.owners if registry else {}).items():
-        if owner.project == identity and not owner.spent:
-            prefix = address[: address.index("/") + 1]
-            if prefix in _PREFIXES:
-                counts[_PREFIXES[prefix]] += 1
+        if owner.project == identity and not owner.spent and "origin" not in owner.last_applied:
+            kind = _KINDS.get(kind_of(address))
+            if kind:
+                counts[kind] = counts.get(kind, 0) + 1
     return counts
 
 
@@ -29,7 +41,8 @@ def deletion_limits(
     """Why this many deletions are refused; the one way past is ``--allow-deletes KIND=N``."""
     deletions: dict[Kind, int] = {}
     for change in changes:
-        if Action.DELETE in change.actions:
+        derived = change.kind is Kind.LINK or bool(change.derived_from)
+        if Action.DELETE in change.actions and not derived:
             deletions[change.kind] = deletions.get(change.kind, 0) + 1
     reasons = []
     for kind, count in sorted(deletions.items()):
@@ -54,10 +67,9 @@ def deletion_limits(
 
 def empty_desired(desired: DesiredState, ownership: Ownership) -> Reason | None:
     """A whole project that declares nothing, but manages something, was not loaded right."""
-    declared = desired.topics or desired.acls or desired.quotas or desired.tombstones
-    if declared or not desired.scope.whole:
+    if desired.addresses or not desired.scope.whole:
         return None
-    count = sum(1 for prefix in _PREFIXES for _ in ownership.mine(prefix))
+    count = sum(1 for _ in ownership.mine())
     if not count:
         return None
     return Reason(

@@ -44,7 +44,7 @@ def plan_topics(
         elif _creatable(planning, topic, names):
             _create(planning, topic)
     declared = frozenset(topic.address for topic in desired.topics)
-    for removal in find_removals("topic/", declared, planning):
+    for removal in find_removals(("topic",), declared, planning):
         _remove(planning, removal)
     found = (state.name for state in current.topics.values() if not state.internal)
     planning.keep_others(dict.fromkeys(map(topic_address, found)), declared)

@@ -61,4 +61,5 @@ def _with_usage(change: Change, current: ClusterState, usage: Usage) -> Change:
         if isinstance(planned.request, DeleteRecordsRequest)
         for partition, offset in planned.request.deleted_message_offsets.items()
     }
-    return replace(change, impact=topic_impact(current.topics[name], usage.topics[name], records))
+    found = topic_impact(current.topics[name], usage.topics[name], records)
+    return replace(change, impact={**change.impact, **found})

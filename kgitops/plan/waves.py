@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from kgitops.model.requests import AlterTopicRequest, Request, api_name
+from kgitops.model.requests import (
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    Request,
+    api_name,
+)
+from kgitops.model.virtual_clusters import ChangeType
 from kgitops.plan.plan import PlannedRequest
 
 T = TypeVar("T")
@@ -37,11 +43,17 @@ def by_wire_kind(items: Iterable[T], kind_of: Callable[[T], WireKind]) -> list[l
     groups: dict[WireKind, list[T]] = {}
     for item in items:
         groups.setdefault(kind_of(item), []).append(item)
-    return [groups[kind] for kind in sorted(groups, key=lambda kind: kind[0].startswith("Delete"))]
+    return [groups[kind] for kind in sorted(groups, key=_breaks)]
+
+
+def _breaks(kind: WireKind) -> bool:
+    return kind[0].startswith("Delete") or ChangeType.REMOVE in kind
 
 
 def wire_kind(request: Request) -> WireKind:
-    """The api, and of an alteration its step: different steps are different wire requests."""
+    """The api, and of an alteration what is altered: different steps are different requests."""
     if isinstance(request, AlterTopicRequest):
         return api_name(request), request.step.value
+    if isinstance(request, AlterVirtualClusterRequest):
+        return api_name(request), request.change.value
     return (api_name(request),)

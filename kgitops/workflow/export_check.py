@@ -134,7 +134,7 @@ def _tell_missing(
 ) -> None:
     """Name what the project manages and the manifests lack: to a whole project that is removal."""
     declared = {item.address for item in _objects(desired)}
-    for address in sorted(build_ownership(workspace.project, state.registry).mine("")):
+    for address in sorted(build_ownership(workspace.project, state.registry).mine()):
         if address not in declared:
             notes.add(
                 address,

@@ -1,0 +1,246 @@
+"""What requests about virtual clusters must wait for (VC-401, VC-402), in linear time.
+
+What makes waits for just what it names. Who is let in waits for all that is made in the virtual
+cluster; what goes waits until everyone is in, so that nothing old is broken before the new works.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from kgitops.model.addresses import inside
+from kgitops.model.quotas import USER, VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteGroupRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.virtual_clusters import ChangeType, EntityType, as_principal
+from kgitops.plan.patterns import EVERYONE
+from kgitops.plan.plan import PlannedRequest
+
+_BOUND = (EntityType.USER, EntityType.CLIENT_ID)
+_NAMED = {
+    ResourceType.TOPIC: EntityType.TOPIC,
+    ResourceType.GROUP: EntityType.GROUP,
+    ResourceType.TRANSACTIONAL_ID: EntityType.TRANSACTIONAL_ID,
+}
+_Lists = dict[str, list[str]]
+_Named = dict[tuple[str, EntityType, str], list[str]]
+
+
+class VirtualClusterEdges:
+    """The ids of requests that others may have to wait for, each under what it is about.
+
+    ``_ups`` make something in a virtual cluster, ``_binds`` let someone in or take someone away to
+    another one, ``_downs`` break something.
+    """
+
+    def __init__(self, requests: Sequence[PlannedRequest]) -> None:
+        self._created: _Lists = {}
+        self._topics: _Lists = {}
+        self._made: _Named = {}
+        self._gone: _Named = {}
+        self._revoked: _Named = {}
+        self._unlinked: _Lists = {}
+        self._ups: _Lists = {}
+        self._binds: _Lists = {}
+        self._downs: _Lists = {}
+        for planned in requests:
+            self._file(planned)
+        self._tips = self._last(requests) if self._ups else {}
+
+    def first(self, planned: PlannedRequest) -> Iterator[str]:
+        """What must be done before it."""
+        return (name for name in self._all(planned) if name != planned.id)
+
+    def _file(self, planned: PlannedRequest) -> None:
+        name, request = planned.id, planned.request
+        at = virtual_cluster_of(request)
+        match request:
+            case CreateVirtualClusterRequest():
+                self._created.setdefault(request.virtual_cluster, []).append(name)
+            case CreateTopicRequest(local=None):
+                self._topics.setdefault(request.topic, []).append(name)
+            case CreateTopicRequest(local=local) if local:
+                key = (local.virtual_cluster, EntityType.TOPIC, local.name)
+                self._made.setdefault(key, []).append(name)
+            case DeleteAclRequest(binding=binding) if at and binding.scoped:
+                named = _NAMED.get(binding.resource_type)
+                if named and binding.pattern_type is PatternType.LITERAL:
+                    key = (at, named, binding.resource_name)
+                    self._revoked.setdefault(key, []).append(name)
+            case AlterVirtualClusterRequest(entity_type=kind, entity_name=entity) if (
+                kind and entity
+            ):
+                removes = request.change is ChangeType.REMOVE
+                key = (request.virtual_cluster, kind, entity)
+                (self._gone if removes else self._made).setdefault(key, []).append(name)
+                left = planned.expects.fields.get("topic") if removes else request.replaces
+                if left:
+                    self._unlinked.setdefault(left, []).append(name)
+                if request.moved_from:
+                    self._binds.setdefault(request.moved_from, []).append(name)
+            case _:
+                pass
+        if at is not None and not _is_late(request):
+            side = self._downs if _breaks(request) else self._ups
+            (self._binds if _lets_in(request) else side).setdefault(at, []).append(name)
+
+    def _last(self, requests: Sequence[PlannedRequest]) -> _Lists:
+        """What makes something, without what others of the same virtual cluster wait for."""
+        ups = {at: dict.fromkeys(names) for at, names in self._ups.items()}
+        waited: dict[str, set[str]] = {at: set() for at in ups}
+        for planned in requests:
+            at = virtual_cluster_of(planned.request)
+            if at in ups and planned.id in ups[at]:
+                waited[at].update(planned.depends_on, self._making(planned.request))
+        return {at: [name for name in ups[at] if name not in waited[at]] for at in ups}
+
+    def _all(self, planned: PlannedRequest) -> Iterator[str]:
+        request = planned.request
+        at = virtual_cluster_of(request)
+        if isinstance(request, DeleteTopicRequest):
+            yield from self._unlinked.get(request.topic, ())
+        if at is None:
+            return
+        if _is_late(request):
+            yield from self._in(at)
+        elif _lets_in(request):
+            yield from self._making(request)
+            yield from self._tips.get(at, ())
+        elif _breaks(request):
+            yield from self._breaking(planned, at)
+        else:
+            yield from self._making(request)
+
+    def _in(self, at: str) -> Iterator[str]:
+        """What must be done for all that is new in the virtual cluster to work."""
+        yield from self._tips.get(at, ())
+        yield from self._binds.get(at, ())
+
+    def _making(self, request: Request) -> Iterator[str]:
+        at = virtual_cluster_of(request)
+        if at is not None and not isinstance(request, CreateVirtualClusterRequest):
+            yield from self._created.get(at, ())
+        match request:
+            case AlterVirtualClusterRequest(target=target) if target:
+                key = (target.virtual_cluster, EntityType.TOPIC, target.name)
+                yield from self._made.get(key, ())
+            case AlterVirtualClusterRequest(topic=topic) if topic:
+                yield from self._topics.get(topic, ())
+            case CreateAclRequest(binding=binding) if at and binding.scoped:
+                named = _NAMED.get(binding.resource_type)
+                if named and binding.pattern_type is PatternType.LITERAL:
+                    yield from self._made.get((at, named, binding.resource_name), ())
+            case _:
+                pass
+
+    def _breaking(self, planned: PlannedRequest, at: str) -> Iterator[str]:
+        request = planned.request
+        if isinstance(request, DeleteVirtualClusterRequest):
+            yield from self._in(at)
+            yield from self._downs[at]
+            return
+        # The first one waits for all, the others for the first: else edges would be squared.
+        gate = self._downs[at][0]
+        yield from self._in(at) if gate == planned.id else (gate,)
+        match request:
+            case DeleteAclRequest(binding=binding):
+                yield from self._without(at, binding.principal)
+            case AlterClientQuotaRequest(entity=entity):
+                user = dict(entity).get(USER)
+                yield from self._without(at, as_principal(user) if user else EVERYONE)
+            case AlterVirtualClusterRequest(entity_type=kind, entity_name=entity) if (
+                kind and entity
+            ):
+                yield from self._revoked.get((at, kind, entity), ())
+            case DeleteTopicRequest(local=local) if local:
+                yield from self._gone.get((at, EntityType.TOPIC, local.name), ())
+            case _:
+                pass
+
+    def _without(self, at: str, principal: str) -> Iterator[str]:
+        """That the user is out; for everyone the gate stands, which is a user if any goes."""
+        yield from self._gone.get((at, EntityType.USER, principal), ())
+
+
+def virtual_cluster_of(request: Request) -> str | None:
+    """The one virtual cluster that a request is about."""
+    match request:
+        case (
+            CreateTopicRequest(local=local)
+            | AlterTopicRequest(local=local)
+            | DeleteTopicRequest(local=local)
+            | DeleteRecordsRequest(local=local)
+        ):
+            return local.virtual_cluster if local else None
+        case DeleteAclRequest(migrated_to=member) if member:
+            found = inside(member)
+            return found.virtual_cluster if found else None
+        case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
+            return _of_binding(binding)
+        case AlterClientQuotaRequest(entity=entity):
+            return _of_entity(entity)
+        case (
+            CreateVirtualClusterRequest()
+            | AlterVirtualClusterRequest()
+            | DeleteVirtualClusterRequest()
+            | CopyGroupOffsetsRequest()
+            | DeleteGroupRequest()
+        ):
+            return request.virtual_cluster
+        case _:
+            return None
+
+
+def _of_binding(binding: AclBinding) -> str | None:
+    if binding.scoped:
+        exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
+        return binding.virtual_cluster if exact and binding.virtual_cluster != "*" else None
+    exact = binding.pattern_type is PatternType.LITERAL and binding.resource_name != "*"
+    cluster = binding.resource_type is ResourceType.CLUSTER
+    named = cluster and exact and binding.resource_name != CLUSTER_NAME
+    return binding.resource_name if named else None
+
+
+def _of_entity(entity: ClientQuotaEntity) -> str | None:
+    return dict(entity).get(VIRTUAL_CLUSTER)
+
+
+def _lets_in(request: Request) -> bool:
+    return (
+        isinstance(request, AlterVirtualClusterRequest)
+        and request.change is ChangeType.ADD
+        and request.entity_type in _BOUND
+    )
+
+
+def _is_late(request: Request) -> bool:
+    return isinstance(request, DeleteAclRequest) and request.migrated_to is not None
+
+
+def _breaks(request: Request) -> bool:
+    match request:
+        case AlterClientQuotaRequest(quotas=quotas):
+            return all(value is None for value in quotas.values())
+        case AlterVirtualClusterRequest(change=change):
+            return change is ChangeType.REMOVE
+        case (
+            DeleteAclRequest()
+            | DeleteTopicRequest()
+            | DeleteVirtualClusterRequest()
+            | DeleteGroupRequest()
+        ):
+            return True
+        case _:
+            return False
