@@ -1,36 +1,47 @@
 """Checked manifests → DesiredState: what is asked for, in normal form, and the managed scope."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from kgitops.desired.acls import build_acls
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.digest import digest
-from kgitops.desired.findings import Findings, without_env_values
+from kgitops.desired.findings import DeclaredIn, Findings, without_env_values
+from kgitops.desired.links import build_link
+from kgitops.desired.members import build_binding, build_group
 from kgitops.desired.quotas import build_quota
-from kgitops.desired.references import DeclaredIn, StoneIn, check_references
+from kgitops.desired.references import StoneIn, check_references
 from kgitops.desired.state import (
     DesiredAcl,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
     DesiredQuota,
     DesiredState,
     DesiredTopic,
+    DesiredVirtualCluster,
     Project,
     Safety,
     Scope,
 )
 from kgitops.desired.tombstones import build_tombstone
 from kgitops.desired.topics import build_topic
+from kgitops.desired.virtual_clusters import build_members, build_virtual_cluster
 from kgitops.manifests.acl import Acl
 from kgitops.manifests.load import Manifest, ManifestSet
+from kgitops.manifests.members import ConsumerGroup, VirtualClusterBinding
 from kgitops.manifests.policy import Policy, Waiver
 from kgitops.manifests.quota import ClientQuota
 from kgitops.manifests.tombstone import Tombstone
 from kgitops.manifests.topic import Topic
-from kgitops.model.addresses import topic_address
+from kgitops.manifests.topic_link import TopicLink
+from kgitops.manifests.virtual_cluster import VirtualCluster
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Severity
+
+T = TypeVar("T")
 
 _BY_ADDRESS = attrgetter("address")
 
@@ -67,13 +78,10 @@ def build_desired(
     elsewhere = _build(manifests.other_clusters, allow_configs)
     declared = {desired.address for desired, _ in here.objects}
     other_clusters = {desired.address for desired, _ in elsewhere.objects}
-    other_clusters |= set(map(topic_address, manifests.other_topics))
+    other_clusters |= manifests.other_addresses
     objects = sorted((desired for desired, _ in here.objects), key=_BY_ADDRESS)
-    topics = tuple(desired for desired in objects if isinstance(desired, DesiredTopic))
-    acls = tuple(desired for desired in objects if isinstance(desired, DesiredAcl))
-    quotas = tuple(desired for desired in objects if isinstance(desired, DesiredQuota))
     tombstones = tuple(sorted((stone for stone, _ in here.tombstones), key=_BY_ADDRESS))
-    return DesiredState(
+    state = DesiredState(
         project=project,
         scope=Scope(
             # What an unknown document names might look like an absence, so nothing counts as one.
@@ -84,13 +92,20 @@ def build_desired(
         ),
         safety=safety,
         principal=principal,
-        topics=topics,
-        acls=acls,
-        quotas=quotas,
+        topics=_only(DesiredTopic, objects),
+        acls=_only(DesiredAcl, objects),
+        quotas=_only(DesiredQuota, objects),
+        virtual_clusters=_only(DesiredVirtualCluster, objects),
+        links=_only(DesiredLink, objects),
+        members=_only(DesiredMember, objects),
         tombstones=tombstones,
         warnings=tuple(sorted(found, key=lambda finding: finding.sort_key)),
-        digest=digest(topics, acls, quotas, tombstones),
     )
+    return replace(state, digest=digest(state))
+
+
+def _only(kind: type[T], objects: Iterable[DesiredObject]) -> tuple[T, ...]:
+    return tuple(desired for desired in objects if isinstance(desired, kind))
 
 
 @dataclass(slots=True)
@@ -116,6 +131,19 @@ def _build(manifests: Iterable[Manifest], allow_configs: Sequence[str]) -> _Buil
             case ClientQuota() as declared:
                 if (quota := build_quota(declared, document, findings)) is not None:
                     built.objects.append((quota, document))
+            case VirtualCluster() as declared:
+                built.objects.append(
+                    (build_virtual_cluster(declared, document, findings), document)
+                )
+                built.objects.extend(build_members(declared, document, findings))
+            case TopicLink() as declared:
+                if (link := build_link(declared, document, findings)) is not None:
+                    built.objects.append((link, document))
+            case ConsumerGroup() as declared:
+                built.objects.append((build_group(declared, document, findings), document))
+            case VirtualClusterBinding() as declared:
+                if (member := build_binding(declared, document, findings)) is not None:
+                    built.objects.append((member, document))
             case Tombstone() as declared:
                 if (stone := build_tombstone(declared, document, findings)) is not None:
                     built.tombstones.append((stone, document))

@@ -1,28 +1,33 @@
 """The digest of a desired state: over what is asked for, not how or where it is written."""
 
-from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredQuota, DesiredTopic, Tombstone
+from kgitops.desired.state import (
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredQuota,
+    DesiredState,
+    DesiredTopic,
+    DesiredVirtualCluster,
+    Tombstone,
+)
 from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.quotas import quota_text
 from kgitops.model.registry import Json
 
 
-def digest(
-    topics: tuple[DesiredTopic, ...],
-    acls: tuple[DesiredAcl, ...],
-    quotas: tuple[DesiredQuota, ...],
-    tombstones: tuple[Tombstone, ...],
-) -> str:
+def digest(state: DesiredState) -> str:
     """``sha256:…`` over the canonical JSON of every object; each comes in order of address."""
-    return sha256(
-        canonical_json(
-            {
-                "topics": [_topic(topic) for topic in topics],
-                "acls": [{"address": acl.address, **_common(acl)} for acl in acls],
-                "quotas": [_quota(quota) for quota in quotas],
-                "tombstones": [_tombstone(tombstone) for tombstone in tombstones],
-            }
-        )
-    )
+    content: dict[str, Json] = {
+        "topics": [_topic(topic) for topic in state.topics],
+        "acls": [{"address": acl.address, **_common(acl)} for acl in state.acls],
+        "quotas": [_quota(quota) for quota in state.quotas],
+        "tombstones": [_tombstone(tombstone) for tombstone in state.tombstones],
+    }
+    if state.virtual_clusters or state.links or state.members:
+        content["virtualClusters"] = [_virtual_cluster(item) for item in state.virtual_clusters]
+        content["links"] = [_link(link) for link in state.links]
+        content["members"] = [_member(member) for member in state.members]
+    return sha256(canonical_json(content))
 
 
 def _topic(topic: DesiredTopic) -> Json:
@@ -36,6 +41,7 @@ def _topic(topic: DesiredTopic) -> Json:
         "deleteRecordsBefore": {
             str(partition): str(offset) for partition, offset in topic.delete_records_before.items()
         },
+        **({"shareWith": list(topic.share_with)} if topic.share_with else {}),
         **_common(topic),
     }
 
@@ -43,6 +49,33 @@ def _topic(topic: DesiredTopic) -> Json:
 def _quota(quota: DesiredQuota) -> Json:
     values = {key: quota_text(value) for key, value in quota.quotas.items()}
     return {"address": quota.address, "quotas": values, **_common(quota)}
+
+
+def _virtual_cluster(declared: DesiredVirtualCluster) -> Json:
+    return {
+        "address": declared.address,
+        "mode": declared.mode,
+        "capLowering": declared.options.cap_lowering,
+        "denyWins": declared.options.deny_wins,
+        **_common(declared),
+    }
+
+
+def _link(link: DesiredLink) -> Json:
+    target = None if link.target is None else [link.target.virtual_cluster, link.target.name]
+    return {"address": link.address, "topic": link.topic, "target": target, **_common(link)}
+
+
+def _member(member: DesiredMember) -> Json:
+    return {
+        "address": member.address,
+        "copyAclsFrom": member.copy_acls_from,
+        "removeOldAclsFrom": member.remove_old_acls_from,
+        "move": member.move,
+        "adopt": member.adopt,
+        "copyOffsets": member.copy_offsets,
+        **_common(member),
+    }
 
 
 def _tombstone(tombstone: Tombstone) -> Json:

@@ -7,18 +7,30 @@ from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredAcl,
+    DesiredLink,
+    DesiredMember,
     DesiredQuota,
     DesiredState,
     DesiredTopic,
+    DesiredVirtualCluster,
+    MembersMode,
     Project,
     Safety,
     Scope,
 )
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.quotas import make_entity
 from kgitops.model.registry import Json, Owner, RegistryState
 from kgitops.model.source import Source
+from kgitops.model.virtual_clusters import CapLowering, EntityType, LocalName, LoweringOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +70,25 @@ def desired_from_registry(
         quotas=tuple(
             _quota(address, owner) for address, owner in owned.items() if _is(owner, "ClientQuota")
         ),
+        virtual_clusters=tuple(
+            _virtual_cluster(address, owner)
+            for address, owner in owned.items()
+            if _is(owner, "VirtualCluster")
+        ),
+        links=tuple(
+            _link(address, owner) for address, owner in owned.items() if _is(owner, "TopicLink")
+        ),
+        members=tuple(
+            _member(address, owner)
+            for address, owner in owned.items()
+            if _is(owner, "VirtualClusterBinding", "ConsumerGroup")
+        ),
         digest=digest,
     )
 
 
-def _is(owner: Owner, kind: str) -> bool:
-    return bool(owner.last_applied["kind"] == kind)
+def _is(owner: Owner, *kinds: str) -> bool:
+    return owner.last_applied["kind"] in kinds
 
 
 def _policy(last: Mapping[str, Json]) -> tuple[DeletionPolicy, bool]:
@@ -87,6 +112,8 @@ def _topic(address: str, owner: Owner) -> DesiredTopic:
         deletion_policy=policy,
         deletion_policy_written=written,
         configs_policy=ConfigsPolicy(last["configsPolicy"]),
+        virtual_cluster=last.get("virtualCluster"),
+        share_with=tuple(last.get("shareWith", ())),
         located=_InRegistry(address),
     )
 
@@ -105,6 +132,10 @@ def _acl(address: str, owner: Owner) -> DesiredAcl:
             host=last["host"],
             operation=Operation(last["operation"]),
             permission_type=PermissionType(last["permission"]),
+            virtual_cluster=last.get("virtualCluster", CLUSTER_NAME),
+            virtual_cluster_pattern_type=PatternType(
+                last.get("virtualClusterPatternType", PatternType.LITERAL)
+            ),
         ),
         deletion_policy=policy,
         deletion_policy_written=written,
@@ -119,6 +150,57 @@ def _quota(address: str, owner: Owner) -> DesiredQuota:
         address=address,
         entity=make_entity(last["entity"]),
         quotas={key: float(value) for key, value in last["quotas"].items()},
+        deletion_policy=policy,
+        deletion_policy_written=written,
+        located=_InRegistry(address),
+    )
+
+
+def _virtual_cluster(address: str, owner: Owner) -> DesiredVirtualCluster:
+    last = owner.last_applied
+    policy, written = _policy(last)
+    lowering = last["lowering"]
+    return DesiredVirtualCluster(
+        address=address,
+        name=last["name"],
+        mode=MembersMode(last["mode"]),
+        options=LoweringOptions(
+            cap_lowering=CapLowering(lowering["capLowering"]), deny_wins=lowering["denyWins"]
+        ),
+        deletion_policy=policy,
+        deletion_policy_written=written,
+        located=_InRegistry(address),
+    )
+
+
+def _link(address: str, owner: Owner) -> DesiredLink:
+    last = owner.last_applied
+    policy, written = _policy(last)
+    target = last["target"]
+    return DesiredLink(
+        address=address,
+        local=LocalName(last["virtualCluster"], last["name"]),
+        topic=last["topic"],
+        target=None if target is None else LocalName(target["virtualCluster"], target["topic"]),
+        deletion_policy=policy,
+        deletion_policy_written=written,
+        located=_InRegistry(address),
+    )
+
+
+def _member(address: str, owner: Owner) -> DesiredMember:
+    last = owner.last_applied
+    policy, written = _policy(last)
+    return DesiredMember(
+        address=address,
+        virtual_cluster=last["virtualCluster"],
+        entity_type=EntityType(last["type"]),
+        name=last["name"],
+        copy_acls_from=last["copyAclsFrom"],
+        remove_old_acls_from=last["removeOldAclsFrom"],
+        move=last["move"],
+        adopt=last["adopt"],
+        copy_offsets=last["copyOffsets"],
         deletion_policy=policy,
         deletion_policy_written=written,
         located=_InRegistry(address),

@@ -4,11 +4,13 @@ import ipaddress
 import math
 
 from kgitops.desired.findings import Findings, Path
+from kgitops.desired.scopes import check_name
 from kgitops.desired.state import DeletionPolicy, DesiredQuota
 from kgitops.manifests.document import Document
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.quota import ClientQuota, EntityName, QuotaEntity
 from kgitops.manifests.text import shown
+from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.addresses import quota_address
 from kgitops.model.quotas import (
     CLIENT_ID,
@@ -16,6 +18,7 @@ from kgitops.model.quotas import (
     IP,
     IP_KEYS,
     USER,
+    VIRTUAL_CLUSTER,
     ClientQuotaEntity,
     make_entity,
     quota_keys,
@@ -53,27 +56,49 @@ def build_quota(quota: ClientQuota, document: Document, findings: Findings) -> D
 def _entity(
     entity: QuotaEntity, document: Document, findings: Findings
 ) -> ClientQuotaEntity | None:
-    named = {USER: entity.user, CLIENT_ID: entity.client_id, IP: entity.ip}
+    named = {
+        VIRTUAL_CLUSTER: entity.virtual_cluster,
+        USER: entity.user,
+        CLIENT_ID: entity.client_id,
+        IP: entity.ip,
+    }
     parts = {kind: _name(name) for kind, name in named.items() if name is not None}
     if not parts:
         findings.error(
             document,
             _ENTITY,
             "the quota names no entity",
-            "add user, clientId or ip to spec.entity",
+            "add user, clientId, ip or virtualCluster to spec.entity",
         )
         return None
     if IP in parts and len(parts) > 1:
         findings.error(
             document,
             (*_ENTITY, "ip"),
-            "an ip can't be combined with a user or client id",
+            "an ip can't be combined with a user, a client id or a virtual cluster",
             "declare its quotas in a document of their own",
             key=True,
         )
         return None
+    if VIRTUAL_CLUSTER in parts:
+        _check_scope(parts, document, findings)
     _check_names(parts, document, findings)
     return make_entity(parts)
+
+
+def _check_scope(parts: dict[str, str | None], document: Document, findings: Findings) -> None:
+    path = (*_ENTITY, "virtualCluster")
+    scope = parts[VIRTUAL_CLUSTER]
+    if scope is None:
+        if len(parts) > 1:
+            problem = "the default virtual cluster has a cap and no users or client ids"
+            findings.error(document, path, problem, "name the virtual cluster")
+    elif scope == CLUSTER_NAME:
+        problem = f"{CLUSTER_NAME} has no quotas: it is the physical cluster itself"
+        advice = "remove virtualCluster, quotas without it hold everywhere"
+        findings.error(document, path, problem, advice)
+    else:
+        check_name(scope, document, path, findings)
 
 
 def _name(name: EntityName) -> str | None:

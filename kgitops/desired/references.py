@@ -1,14 +1,26 @@
 """What must hold between documents: nothing declared twice, no clash, no tombstone beside it."""
 
 from collections.abc import Sequence
+from typing import TypeGuard, assert_never
 
-from kgitops.desired.findings import Findings, Path
-from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredTopic, Tombstone
+from kgitops.desired.findings import DeclaredIn, Declaring, Findings, Path
+from kgitops.desired.inert import warn_of_inert
+from kgitops.desired.linking import check_links
+from kgitops.desired.membership import check_members, place_of
+from kgitops.desired.state import (
+    DesiredAcl,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredQuota,
+    DesiredTopic,
+    DesiredVirtualCluster,
+    Tombstone,
+)
 from kgitops.manifests.document import Document
 from kgitops.manifests.text import shown
 from kgitops.model.names import collision_key
 
-DeclaredIn = tuple[DesiredObject, Document]
 StoneIn = tuple[Tombstone, Document]
 
 
@@ -16,23 +28,33 @@ def check_references(
     objects: Sequence[DeclaredIn], tombstones: Sequence[StoneIn], findings: Findings
 ) -> None:
     """Report what does not hold; ``objects`` come in the order of their files."""
-    declared: dict[str, Document] = {}
-    metric_names: dict[str, tuple[str, Document]] = {}
+    declared: dict[str, Declaring] = {}
+    metric_names: dict[str, tuple[str, Declaring]] = {}
     for desired, document in objects:
         first = declared.setdefault(desired.address, document)
         if first is not document:
             _report_twice(desired, document, first, findings)
-        elif isinstance(desired, DesiredTopic) and ("." in desired.name or "_" in desired.name):
+        elif _may_collide(desired):
             key = collision_key(desired.name)
             other, where = metric_names.setdefault(key, (desired.name, document))
             if other != desired.name:
                 _report_collision(desired.name, document, other, where, findings)
     _check_repeated_bindings(objects, findings)
     _check_tombstones(declared, tombstones, findings)
+    check_links(objects, findings)
+    check_members(objects, findings)
+    warn_of_inert(objects, findings)
+
+
+def _may_collide(desired: DesiredObject) -> TypeGuard[DesiredTopic]:
+    """A topic of a virtual cluster has a UUID in its name on the cluster (VC-044)."""
+    if not isinstance(desired, DesiredTopic) or desired.virtual_cluster is not None:
+        return False
+    return "." in desired.name or "_" in desired.name
 
 
 def _report_twice(
-    desired: DesiredObject, document: Document, first: Document, findings: Findings
+    desired: DesiredObject, document: Declaring, first: Declaring, findings: Findings
 ) -> None:
     findings.error(
         document,
@@ -43,7 +65,7 @@ def _report_twice(
 
 
 def _report_collision(
-    name: str, document: Document, other: str, where: Document, findings: Findings
+    name: str, document: Declaring, other: str, where: Declaring, findings: Findings
 ) -> None:
     findings.error(
         document,
@@ -56,8 +78,8 @@ def _report_collision(
 
 def _check_repeated_bindings(objects: Sequence[DeclaredIn], findings: Findings) -> None:
     """A document that lists a principal or an operation twice declares one binding twice."""
-    seen: set[tuple[str, Document]] = set()
-    reported: set[Document] = set()
+    seen: set[tuple[str, Declaring]] = set()
+    reported: set[Declaring] = set()
     for desired, document in objects:
         if not isinstance(desired, DesiredAcl):
             continue
@@ -74,7 +96,7 @@ def _check_repeated_bindings(objects: Sequence[DeclaredIn], findings: Findings) 
 
 
 def _check_tombstones(
-    declared: dict[str, Document], tombstones: Sequence[StoneIn], findings: Findings
+    declared: dict[str, Declaring], tombstones: Sequence[StoneIn], findings: Findings
 ) -> None:
     stones: dict[str, Document] = {}
     for tombstone, document in tombstones:
@@ -98,9 +120,13 @@ def _check_tombstones(
 
 def _place_of_name(desired: DesiredObject) -> Path:
     match desired:
-        case DesiredTopic():
+        case DesiredTopic() | DesiredVirtualCluster() | DesiredLink():
             return ("metadata", "name")
         case DesiredAcl():
             return ("spec", "resource")
-        case _:
+        case DesiredQuota():
             return ("spec", "entity")
+        case DesiredMember():
+            return place_of(desired)
+        case other:
+            assert_never(other)

@@ -1,14 +1,25 @@
 """``kind: Tombstone`` → the address of the object that is to be deleted."""
 
 from kgitops.desired.findings import Findings, Path
+from kgitops.desired.scopes import scope_of
 from kgitops.desired.state import Tombstone
 from kgitops.manifests import tombstone
 from kgitops.manifests.document import Document
 from kgitops.manifests.text import shown
-from kgitops.model.addresses import DECLARED, topic_address
+from kgitops.model.addresses import (
+    DECLARED,
+    inside,
+    kind_of,
+    local_topic_address,
+    member_address,
+    topic_address,
+    virtual_cluster_address,
+)
 from kgitops.model.names import is_internal
+from kgitops.model.virtual_clusters import EntityType, LocalName, virtual_cluster_name_problem
 
 _TARGET: Path = ("spec", "target")
+_MEMBERS = {"TopicLink": EntityType.TOPIC, "ConsumerGroup": EntityType.GROUP}
 
 
 def build_tombstone(
@@ -19,7 +30,7 @@ def build_tombstone(
     address = _address(target, document, findings)
     if address is None:
         return None
-    if target.topic_id is not None and not address.startswith("topic/"):
+    if target.topic_id is not None and kind_of(address) != "topic":
         problem = "only a topic has a topicId"
         findings.error(document, (*_TARGET, "topicId"), problem, "remove it", key=True)
     return Tombstone(
@@ -35,8 +46,8 @@ def _address(
     target: tombstone.TombstoneTarget, document: Document, findings: Findings
 ) -> str | None:
     if target.address is not None:
-        if target.kind is not None or target.name is not None:
-            problem = "the target has an address beside its kind or name"
+        if (target.kind, target.name, target.virtual_cluster) != (None, None, None):
+            problem = "the target has an address beside its kind, name or virtualCluster"
             findings.error(document, _TARGET, problem, "write the address alone, or kind and name")
             return None
         return _checked(target.address, document, (*_TARGET, "address"), findings)
@@ -44,30 +55,64 @@ def _address(
         advice = "write its address, or kind: Topic and name"
         findings.error(document, _TARGET, "the target names no object", advice)
         return None
-    if target.kind != "Topic":
-        problem = f"only a Topic can be named by kind and name, not {shown(target.kind)}"
+    address = _named(target.kind, target.name, target, document, findings)
+    return None if address is None else _checked(address, document, (*_TARGET, "name"), findings)
+
+
+def _named(
+    kind: str,
+    name: str,
+    target: tombstone.TombstoneTarget,
+    document: Document,
+    findings: Findings,
+) -> str | None:
+    scope = scope_of(target.virtual_cluster)
+    if kind == "Topic":
+        return topic_address(name) if scope is None else local_topic_address(LocalName(scope, name))
+    if kind == "VirtualCluster":
+        if target.virtual_cluster is None:
+            return virtual_cluster_address(name)
+        problem = "a virtual cluster lies in no other"
+        findings.error(document, (*_TARGET, "virtualCluster"), problem, "remove it", key=True)
+    elif kind in _MEMBERS:
+        if scope is not None:
+            return member_address(scope, _MEMBERS[kind], name)
+        problem = f"a {kind} lies in a virtual cluster, and the target names none"
+        findings.error(document, _TARGET, problem, "add virtualCluster")
+    else:
+        known = ", ".join(("Topic", "VirtualCluster", *_MEMBERS))
+        problem = f"{shown(kind)} can't be named by kind and name, only {known} can"
         advice = "write the object's address, as a plan shows it"
         findings.error(document, (*_TARGET, "kind"), problem, advice)
-        return None
-    return _checked(topic_address(target.name), document, (*_TARGET, "name"), findings)
+    return None
 
 
 def _checked(address: str, document: Document, path: Path, findings: Findings) -> str | None:
-    if address.startswith("vc/"):
-        problem = "virtual clusters are not in this version yet"
-        findings.error(document, path, problem, "remove the document or wait for it")
-        return None
     form = DECLARED.fullmatch(address)
     if form is None:
         findings.error(
             document,
             path,
             f"{shown(address)} is not an address",
-            "copy it from a plan: topic/NAME, acl/… or quota/…",
+            "copy it from a plan: topic/NAME, acl/…, quota/… or vc/…",
         )
+        return None
+    if problem := _scope_problem(address):
+        findings.error(document, path, problem, "copy the address from a plan")
         return None
     if form["topic"] and is_internal(form["topic"]):
         problem = f"the topic {form['topic']} can't be deleted: it is internal"
         findings.error(document, path, problem, "remove the document")
         return None
     return address
+
+
+def _scope_problem(address: str) -> str | None:
+    """What is wrong with the virtual cluster of an address; of ACLs it may be a pattern."""
+    found = inside(address)
+    if found is not None:
+        if found.segment == "acl" and (found.prefixed or found.virtual_cluster == "*"):
+            return None
+        return virtual_cluster_name_problem(address.split("/")[1])
+    scope = address.removeprefix("vc/")
+    return None if scope == address else virtual_cluster_name_problem(scope)

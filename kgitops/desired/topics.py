@@ -2,12 +2,14 @@
 
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.findings import Findings, counted
+from kgitops.desired.scopes import check_name, scope_of
 from kgitops.desired.state import ConfigsPolicy, DeletionPolicy, DesiredTopic
 from kgitops.manifests.document import Document
 from kgitops.manifests.topic import Topic, TopicSpec
-from kgitops.model.addresses import topic_address
+from kgitops.model.addresses import local_topic_address, topic_address
 from kgitops.model.names import REGISTRY_TOPIC, is_internal, topic_name_problem
 from kgitops.model.topics import Assignment
+from kgitops.model.virtual_clusters import MAX_LOCAL_NAME, LocalName
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
 _CONFIGS = {policy.value: policy for policy in ConfigsPolicy}
@@ -19,7 +21,9 @@ def build_topic(
     """The topic in normal form; what Kafka would refuse is added to ``findings``."""
     spec = topic.spec
     name = topic.metadata.name
-    _check_name(name, document, findings)
+    scope = scope_of(topic.metadata.virtual_cluster)
+    _check_name(name, scope, document, findings)
+    _check_sharing(scope, spec.share_with, document, findings)
     _check_size(spec, document, findings)
     assignment = _assignment(spec, document, findings)
     if assignment is None:
@@ -27,7 +31,9 @@ def build_topic(
     else:
         partitions, replication_factor = len(assignment), len(assignment[0])
     desired = DesiredTopic(
-        address=topic_address(name),
+        address=topic_address(name)
+        if scope is None
+        else local_topic_address(LocalName(scope, name)),
         name=name,
         partitions=partitions,
         replication_factor=replication_factor,
@@ -37,6 +43,8 @@ def build_topic(
         deletion_policy=_DELETION[spec.deletion_policy or "Protect"],
         deletion_policy_written=spec.deletion_policy is not None,
         configs_policy=_CONFIGS[spec.configs_policy],
+        virtual_cluster=scope,
+        share_with=tuple(sorted(set(spec.share_with))),
         labels=topic.metadata.labels,
         located=document,
     )
@@ -48,7 +56,9 @@ def build_topic(
     return desired
 
 
-def _check_name(name: str, document: Document, findings: Findings) -> None:
+def _check_name(name: str, scope: str | None, document: Document, findings: Findings) -> None:
+    if scope is not None:
+        check_name(scope, document, ("metadata", "virtualCluster"), findings)
     if problem := topic_name_problem(name):
         advice = "use up to 249 letters, digits, '.', '_' and '-'"
         findings.error(document, ("metadata", "name"), problem, advice)
@@ -60,6 +70,35 @@ def _check_name(name: str, document: Document, findings: Findings) -> None:
             f"the topic {name} can't be declared: {owner}",
             "remove the document",
         )
+    elif scope is not None and len(name) > MAX_LOCAL_NAME:
+        findings.error(
+            document,
+            ("metadata", "name"),
+            f"the topic name has {len(name)} characters, {MAX_LOCAL_NAME} are allowed in a virtual "
+            "cluster: a UUID and a dot stand before it on the cluster",
+            "shorten it",
+        )
+
+
+def _check_sharing(
+    scope: str | None, share_with: list[str], document: Document, findings: Findings
+) -> None:
+    """Consent is given by name, and of a topic that lies in a virtual cluster (VC-040)."""
+    if share_with and scope is None:
+        findings.error(
+            document,
+            ("spec", "shareWith"),
+            "only a topic in a virtual cluster says whom it is shared with",
+            "remove shareWith, or add metadata.virtualCluster",
+            key=True,
+        )
+        return
+    for index, name in enumerate(share_with):
+        path = ("spec", "shareWith", index)
+        check_name(name, document, path, findings)
+        if name == scope:
+            problem = f"the topic lies in {name} itself"
+            findings.error(document, path, problem, "name other virtual clusters, or remove it")
 
 
 def _check_size(spec: TopicSpec, document: Document, findings: Findings) -> None:

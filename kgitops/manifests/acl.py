@@ -16,7 +16,8 @@ class AclResource:
     type: Annotated[ResourceType, EnumName(ResourceType)]
     """The type of the resource."""
     name: Text
-    """The name of the resource, its prefix, or "*" for all; of the cluster: kafka-cluster."""
+    """The name of the resource, its prefix, or "*" for all; of the cluster: kafka-cluster, or the
+    virtual cluster that is to be administered."""
     pattern_type: Annotated[PatternType, EnumName(PatternType)] = PatternType.LITERAL
     """How the name is read: as it stands, or as a prefix."""
 
@@ -26,7 +27,8 @@ class AclSpec:
     """One binding for every principal and operation."""
 
     principal: Annotated[Text | None, NotNull()] = None
-    """Who, as Type:name; User:* is everyone. Either this or principals."""
+    """Who, as Type:name; User:* is everyone, in a virtual cluster every member. Either this or
+    principals."""
     principals: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
     """Several principals, instead of principal."""
     host: Text = "*"
@@ -42,10 +44,13 @@ class AclSpec:
     """What the bindings are about."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
     """What removing this document means: Delete (the default), Protect or Orphan."""
-    virtual_cluster: Annotated[str | None, NotNull()] = None
-    """The virtual cluster that the resource lies in; comes in a later version."""
-    virtual_cluster_pattern_type: Annotated[PatternType | None, EnumName(PatternType)] = None
-    """How the name of the virtual cluster is read; comes in a later version."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that the resource lies in, its prefix, or "*" for every one; the name of
+    the resource is then one within it. Left out, or kafka-cluster, the bindings are global."""
+    virtual_cluster_pattern_type: Annotated[PatternType, EnumName(PatternType)] = (
+        PatternType.LITERAL
+    )
+    """How virtualCluster is read: as it stands, or as a prefix."""
 
 
 @manifest

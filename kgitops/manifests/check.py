@@ -1,23 +1,14 @@
 """One parsed document → a checked declaration, or what is wrong with it."""
 
-from collections.abc import Iterator
-
 from pydantic import ValidationError
 
-from kgitops.manifests.acl import Acl
 from kgitops.manifests.construct import Content
 from kgitops.manifests.document import Document
 from kgitops.manifests.fields import API_VERSION
-from kgitops.manifests.kinds import KINDS, LATER, Declaration, adapter
-from kgitops.manifests.problems import dotted, model_findings, suggestion, written_value
-from kgitops.manifests.quota import ClientQuota
+from kgitops.manifests.kinds import KINDS, Declaration, adapter
+from kgitops.manifests.problems import model_findings, suggestion, written_value
 from kgitops.manifests.text import shown
-from kgitops.manifests.tombstone import Tombstone
-from kgitops.manifests.topic import Topic
-from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.source import Finding
-
-_WAIT = "remove the document or wait for it"
 
 
 def kind_of(content: Content, document: Document, findings: list[Finding]) -> str | None:
@@ -37,7 +28,7 @@ def kind_of(content: Content, document: Document, findings: list[Finding]) -> st
         return None
     if not isinstance(kind, str) or kind not in KINDS:
         near = suggestion(kind, list(KINDS))
-        known = ", ".join(name for name in KINDS if name not in LATER)
+        known = ", ".join(KINDS)
         advice = f"did you mean {near}?" if near else f"write one of {known}"
         findings.append(_wrong("kind", content, document, advice))
         return None
@@ -53,11 +44,15 @@ def check(
     except ValidationError as error:
         findings.extend(model_findings(error, kind, document, content))
         return None
-    later = list(_later(model, kind, document))
-    findings.extend(later)
-    if later or not isinstance(model, Declaration):
-        return None
-    return model
+    if kind == "Project":
+        findings.append(
+            Finding(
+                source=document.at("kind"),
+                problem="a Project stands among the manifests",
+                advice="move it to kgitops.yaml in the project's folder",
+            )
+        )
+    return model if isinstance(model, Declaration) else None
 
 
 def _wrong(field: str, content: dict[object, object], document: Document, advice: str) -> Finding:
@@ -68,45 +63,3 @@ def _wrong(field: str, content: dict[object, object], document: Document, advice
     return Finding(
         source=document.at(field), problem=f"{field} must be {known}, not {value}", advice=advice
     )
-
-
-def _later(model: object, kind: str, document: Document) -> Iterator[Finding]:
-    """What this version can read but not carry out: it must stop the run, not be passed over."""
-    if kind in LATER:
-        yield _not_yet(document, ("kind",), LATER[kind])
-    elif kind == "Project":
-        yield Finding(
-            source=document.at("kind"),
-            problem="a Project stands among the manifests",
-            advice="move it to kgitops.yaml in the project's folder",
-        )
-    for path in _virtual_cluster_fields(model):
-        yield _not_yet(document, path, f"virtual clusters, which {dotted(path)} names,")
-
-
-def _not_yet(document: Document, path: tuple[str, ...], what: str) -> Finding:
-    return Finding(
-        source=document.at(*path), problem=f"{what} are not in this version yet", advice=_WAIT
-    )
-
-
-def _virtual_cluster_fields(model: object) -> Iterator[tuple[str, ...]]:
-    match model:
-        case Topic(metadata=metadata, spec=spec):
-            if metadata.virtual_cluster is not None:
-                yield ("metadata", "virtualCluster")
-            if spec.share_with is not None:
-                yield ("spec", "shareWith")
-        case Acl(spec=spec):
-            if spec.virtual_cluster not in (None, CLUSTER_NAME):
-                yield ("spec", "virtualCluster")
-            if spec.virtual_cluster_pattern_type is not None:
-                yield ("spec", "virtualClusterPatternType")
-        case ClientQuota(spec=spec):
-            if spec.entity.virtual_cluster is not None:
-                yield ("spec", "entity", "virtualCluster")
-        case Tombstone(spec=spec):
-            if spec.target.virtual_cluster is not None:
-                yield ("spec", "target", "virtualCluster")
-        case _:
-            pass

@@ -76,6 +76,32 @@ class Document:
         return self.source.column - 1
 
 
+class Part:
+    """A part of a document that declares an object of its own; paths begin there."""
+
+    __slots__ = ("document", "path")
+
+    def __init__(self, document: Document, *path: Step) -> None:
+        self.document = document
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Part({self.source})"
+
+    @property
+    def source(self) -> Source:
+        """Where the part begins."""
+        return self.document.at(*self.path)
+
+    def at(self, *path: Step) -> Source:
+        """As of a document."""
+        return self.document.at(*self.path, *path)
+
+    def key_at(self, *path: Step) -> Source:
+        """As of a document."""
+        return self.document.key_at(*self.path, *path)
+
+
 @lru_cache(maxsize=8)
 def _compose(file: SourceText, start: int, end: int) -> Node | None:
     # The first line keeps its column, on which YAML's block structure depends.

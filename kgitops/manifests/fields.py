@@ -123,6 +123,35 @@ class Numbered:
         return {**handler(schema), "propertyNames": {"pattern": "^[0-9]+$"}}
 
 
+@dataclass(frozen=True)
+class Short:
+    """A mapping that may also be written as the text of one of its fields alone."""
+
+    field: str
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: object,
+        handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """Write the text out as a mapping first."""
+        return core_schema.no_info_before_validator_function(self._written_out, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Either form."""
+        return {"anyOf": [{"type": "string", "minLength": 1}, handler(schema)]}
+
+    def _written_out(self, value: object) -> object:
+        if isinstance(value, str):
+            return {self.field: value}
+        if isinstance(value, Mapping):
+            return value
+        words = {"expected": f"a name, or a mapping with {self.field}", "advice": "write a name"}
+        raise PydanticCustomError(REFUSED, "short", words)
+
+
 class EnumName:
     """Kafka's name of an enum member, read without regard to case, ``_`` and ``-``."""
 

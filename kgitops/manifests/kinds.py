@@ -8,13 +8,27 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from kgitops.manifests.acl import Acl
+from kgitops.manifests.members import ConsumerGroup, VirtualClusterBinding
 from kgitops.manifests.policy import Policy, Waiver
 from kgitops.manifests.quota import ClientQuota
 from kgitops.manifests.tombstone import Tombstone
 from kgitops.manifests.topic import Topic
+from kgitops.manifests.topic_link import TopicLink
+from kgitops.manifests.virtual_cluster import VirtualCluster
 
-Declaration = Topic | Acl | ClientQuota | Tombstone | Policy | Waiver
-"""What a manifest of this version can declare."""
+Declaration = (
+    Topic
+    | Acl
+    | ClientQuota
+    | VirtualCluster
+    | TopicLink
+    | ConsumerGroup
+    | VirtualClusterBinding
+    | Tombstone
+    | Policy
+    | Waiver
+)
+"""What a manifest can declare."""
 
 # Kind to its module: a model takes time to make, so one that no document needs is not imported.
 KINDS: Mapping[str, str] = {
@@ -23,22 +37,14 @@ KINDS: Mapping[str, str] = {
     "ClientQuota": "quota",
     "Tombstone": "tombstone",
     "Project": "project_document",
-    "VirtualCluster": "virtual_clusters",
-    "TopicLink": "virtual_clusters",
-    "ConsumerGroup": "virtual_clusters",
-    "VirtualClusterBinding": "virtual_clusters",
+    "VirtualCluster": "virtual_cluster",
+    "TopicLink": "topic_link",
+    "ConsumerGroup": "members",
+    "VirtualClusterBinding": "members",
     "Policy": "policy",
     "Waiver": "policy",
     "PolicyTest": "policy_test",
 }
-
-LATER: Mapping[str, str] = {
-    "VirtualCluster": "virtual clusters",
-    "TopicLink": "virtual clusters",
-    "ConsumerGroup": "virtual clusters",
-    "VirtualClusterBinding": "virtual clusters",
-}
-"""Kinds that are read and refused, and what it is that comes in a later version."""
 
 
 @cache

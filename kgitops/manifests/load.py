@@ -15,7 +15,10 @@ from kgitops.manifests.placeholders import Lookup
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.substitute import has_placeholder, substitute, substitute_where_known
 from kgitops.manifests.text import SourceText, read_text
+from kgitops.model.acls import CLUSTER_NAME
+from kgitops.model.addresses import local_topic_address, topic_address
 from kgitops.model.source import Finding
+from kgitops.model.virtual_clusters import LocalName
 
 JUDGING = ("Policy", "Waiver", "PolicyTest")
 """Kinds that declare no object of a cluster, but how requests are judged."""
@@ -34,15 +37,15 @@ class ManifestSet:
     """All manifests, in the order of their files.
 
     ``other_clusters`` are documents that are for other clusters only. Where a placeholder of such a
-    document has no value on this cluster, only a topic's name is taken (``other_topics``), and of
-    ``unknown`` ones nobody can tell here what they name.
+    document has no value on this cluster, only a topic's address is taken (``other_addresses``),
+    and of ``unknown`` ones nobody can tell here what they name.
     ``env_values`` maps what was taken from the environment to its variable's name: no finding may
     show it.
     """
 
     manifests: tuple[Manifest, ...] = ()
     other_clusters: tuple[Manifest, ...] = ()
-    other_topics: frozenset[str] = frozenset()
+    other_addresses: frozenset[str] = frozenset()
     unknown: tuple[Document, ...] = ()
     findings: tuple[Finding, ...] = ()
     env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -81,7 +84,7 @@ def load_manifests(
     return ManifestSet(
         manifests=tuple(loader.manifests),
         other_clusters=tuple(loader.other_clusters),
-        other_topics=frozenset(loader.other_topics),
+        other_addresses=frozenset(loader.other_addresses),
         unknown=tuple(loader.unknown),
         findings=tuple(loader.findings),
         env_values=loader.lookup.used_env,
@@ -96,7 +99,7 @@ class _Loader:
     only: Collection[str]
     manifests: list[Manifest] = field(default_factory=list)
     other_clusters: list[Manifest] = field(default_factory=list)
-    other_topics: set[str] = field(default_factory=set)
+    other_addresses: set[str] = field(default_factory=set)
     unknown: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -141,10 +144,9 @@ class _Loader:
             declared = check(kind, content, document, [])
             if declared is not None:
                 return declared
-        metadata = content.get("metadata") if isinstance(content, dict) else None
-        name = metadata.get("name") if isinstance(metadata, dict) else None
-        if kind == "Topic" and isinstance(name, str) and not has_placeholder(name):
-            self.other_topics.add(name)
+        address = _topic_address(content) if kind == "Topic" else None
+        if address is not None:
+            self.other_addresses.add(address)
         elif kind not in JUDGING:
             self.unknown.append(document)
         return None
@@ -176,6 +178,20 @@ class _Loader:
                 advice=advice,
             )
         )
+
+
+def _topic_address(content: Content) -> str | None:
+    """The address of a Topic document; None where a placeholder hides it."""
+    metadata = content.get("metadata") if isinstance(content, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    scope = metadata.get("virtualCluster", CLUSTER_NAME) if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not isinstance(scope, str) or has_placeholder([name, scope]):
+        return None
+    return (
+        topic_address(name)
+        if scope == CLUSTER_NAME
+        else local_topic_address(LocalName(scope, name))
+    )
 
 
 def _may_hold(text: str, kinds: Collection[str]) -> bool:

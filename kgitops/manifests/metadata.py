@@ -13,7 +13,8 @@ class Metadata:
     """What every document says about itself."""
 
     name: Text
-    """The name: of a topic the topic's own, of other kinds what you call the document."""
+    """The name: of a topic, virtual cluster or group its own, of other kinds what you call the
+    document."""
     labels: dict[str, str] = field(default_factory=dict)
     """Free text for policies and reports, such as the owning team."""
     clusters: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
@@ -21,8 +22,30 @@ class Metadata:
 
 
 @manifest
-class MemberMetadata(Metadata):
-    """What a document says about itself that may belong to a virtual cluster."""
+class TopicMetadata(Metadata):
+    """What a topic says about itself."""
 
-    virtual_cluster: Annotated[str | None, NotNull()] = None
-    """The virtual cluster that the object lies in; comes in a later version."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that the topic is made in; left out, or kafka-cluster, it is in none."""
+
+
+@manifest
+class MemberMetadata(Metadata):
+    """What a document says about itself that belongs to a virtual cluster."""
+
+    virtual_cluster: Text
+    """The virtual cluster."""
+
+
+@manifest
+class LinkMetadata:
+    """What a link says about itself."""
+
+    name: Annotated[Text | None, NotNull()] = None
+    """The name of the link; left out, that of the topic that it leads to."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Free text for policies and reports, such as the owning team."""
+    clusters: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
+    """The clusters that the document is for; left out, it is for all."""
+    virtual_cluster: Text
+    """The virtual cluster that the link lies in."""

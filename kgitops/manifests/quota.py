@@ -22,7 +22,7 @@ EntityName = Annotated[Text | DefaultEntity | None, _ENTITY]
 
 @manifest
 class QuotaEntity:
-    """Whom the quotas are for: user, clientId, both, or ip."""
+    """Whom the quotas are for: user, clientId or both, also in a virtual cluster; or ip."""
 
     user: EntityName = None
     """The user's name without "User:", or {default: true} (or `<default>`) for all others."""
@@ -31,7 +31,8 @@ class QuotaEntity:
     ip: EntityName = None
     """The address, or {default: true} (or `<default>`) for all others; stands alone."""
     virtual_cluster: EntityName = None
-    """The virtual cluster; comes in a later version."""
+    """The virtual cluster that the user or client id belongs to. Alone, the quotas are its cap:
+    what all in it may use together; {default: true} (or `<default>`) is the cap of all others."""
 
 
 _RATE = Says("a number above 0", "write a number such as 1048576, or remove the key")

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
-from kgitops.manifests.kinds import KINDS, LATER, model
+from kgitops.manifests.kinds import KINDS, model
 from kgitops.manifests.schema import Schema, kind_schema, resolve
 
 INTRODUCTION = """\
@@ -61,14 +61,7 @@ counts as present and not applied: what it declares is not removed there, except
 
 def render_reference() -> str:
     """The text of ``docs/manifests.md``."""
-    sections = [INTRODUCTION]
-    sections.extend(_section(kind) for kind in KINDS if kind not in LATER)
-    later = "\n".join(f"- `{kind}` ({what})" for kind, what in LATER.items())
-    sections.append(
-        "## Kinds of a later version\n\nThese are read and checked, and then refused, because this "
-        f"version can't carry them out:\n\n{later}\n"
-    )
-    return "\n".join(sections)
+    return "\n".join([INTRODUCTION, *map(_section, KINDS)])
 
 
 def example(kind: str) -> str:

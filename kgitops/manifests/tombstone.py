@@ -11,13 +11,13 @@ class TombstoneTarget:
     """The object: its address, or kind and name."""
 
     address: Annotated[Text | None, NotNull()] = None
-    """The address, as a plan shows it: topic/orders, acl/…, quota/…."""
+    """The address, as a plan shows it: topic/orders, acl/…, quota/…, vc/…."""
     kind: Annotated[Text | None, NotNull()] = None
-    """Topic; other kinds are named by their address."""
+    """Topic, VirtualCluster, TopicLink or ConsumerGroup; others are named by their address."""
     name: Annotated[Text | None, NotNull()] = None
-    """The topic's name."""
-    virtual_cluster: Annotated[str | None, NotNull()] = None
-    """The virtual cluster that the object lies in; comes in a later version."""
+    """The object's name."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that the object lies in, beside kind and name."""
     topic_id: Annotated[Text | None, NotNull()] = None
     """Delete the topic only if it has this id."""
 

@@ -10,10 +10,11 @@ from kgitops.manifests.fields import (
     Numbered,
     PartitionId,
     Says,
+    Text,
     Whole,
     manifest,
 )
-from kgitops.manifests.metadata import MemberMetadata
+from kgitops.manifests.metadata import TopicMetadata
 
 ConfigScalar = str | int | float | bool
 ConfigValue = Annotated[
@@ -43,9 +44,10 @@ class TopicSpec:
     """Partition id to an offset: the records below it must be gone."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
     """What removing this document means: Protect (the default) refuses, Delete deletes the topic,
-    Orphan leaves it on the cluster and forgets it."""
-    share_with: Annotated[list[str] | None, NotNull()] = None
-    """Virtual clusters that may link to this topic; comes in a later version."""
+    Orphan leaves it on the cluster and forgets it. In a virtual cluster both take the link away,
+    and Delete deletes the topic only when no other link leads to it."""
+    share_with: list[Text] = field(default_factory=list)
+    """Other virtual clusters that may link to this topic of a virtual cluster."""
 
 
 @manifest
@@ -71,7 +73,7 @@ class Topic:
     """The version of this format."""
     kind: Literal["Topic"]
     """What the document declares."""
-    metadata: MemberMetadata
+    metadata: TopicMetadata
     """What the document says about itself."""
     spec: TopicSpec
     """The topic as it should be."""

@@ -96,9 +96,9 @@ ERRORS: dict[str, tuple[str, str, str]] = {
     "no principal": (acl(ACL.removeprefix("principal: User:a\n")), "5:3", "names no principal"),
     "two kinds of principal": (acl(ACL + "\nprincipals: [User:b]"), "5:3", "side by side"),
     "a cluster's name": (
-        acl(ACL.replace("type: topic", "type: cluster").replace("Read", "Alter")),
+        acl(ACL.replace("topic, name: t", "cluster, name: a:b").replace("Read", "Alter")),
         "8:35",
-        "write kafka-cluster",
+        "the name 'a:b' contains ':'",
     ),
     "a prefix of the cluster": (
         acl(
@@ -184,21 +184,20 @@ ERRORS: dict[str, tuple[str, str, str]] = {
         "5:21",
         "is not an address",
     ),
-    "an ACL by name": (tombstone("{kind: Acl, name: a}"), "5:18", "only a Topic can be named by"),
+    "an ACL by name": (
+        tombstone("{kind: Acl, name: a}"),
+        "5:18",
+        "'Acl' can't be named by kind and name",
+    ),
     "address and name": (
         tombstone("{kind: Topic, name: a, address: topic/a}"),
         "5:11",
-        "an address beside its kind or name",
+        "an address beside its kind, name or",
     ),
     "a topic id of a quota": (
         tombstone("{address: quota/user=a, topicId: x}"),
         "5:35",
         "only a topic has a topicId",
-    ),
-    "a virtual cluster's object": (
-        tombstone("{address: vc/a/topic/b}"),
-        "5:21",
-        "virtual clusters are not in this version yet",
     ),
     "the end of the registry": (tombstone("{address: topic/__kgitops}"), "5:21", "it is internal"),
     "a tombstone twice": (
@@ -236,6 +235,11 @@ WARNINGS: dict[str, tuple[str, str, str]] = {
     ),
     "a star at the end": (acl(ACL.replace("name: t", 'name: "t*"')), "8:33", "is no wildcard"),
     "a name that no topic has": (acl(ACL.replace("name: t", "name: a b")), "8:33", "nothing"),
+    "nearly the cluster's name": (
+        acl(ACL.replace("topic, name: t", "cluster, name: Kafka_Cluster").replace("Read", "Alter")),
+        "8:35",
+        "write kafka-cluster if you mean that one",
+    ),
     "a principal for a user": (
         quota('{user: "User:a"}', "{request_percentage: 1}"),
         "5:18",

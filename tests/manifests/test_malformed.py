@@ -214,39 +214,8 @@ CASES: dict[str, tuple[Files, str, str]] = {
         "3:18",
         "is not a placeholder",
     ),
-    # What a later version brings.
-    "a virtual cluster": (
-        one("apiVersion: kgitops/v1\nkind: VirtualCluster\nmetadata: {name: a}\nspec: {}\n"),
-        "2:7",
-        "virtual clusters are not in this version yet; remove the document or wait for it",
-    ),
-    "a topic in a virtual cluster": (
-        with_metadata("{name: x, virtualCluster: emea}"),
-        "3:37",
-        "virtual clusters, which metadata.virtualCluster names, are not in this version yet",
-    ),
-    "a topic that is shared": (with_spec("{shareWith: [a]}"), "4:19", "not in this version yet"),
-    "an ACL in a virtual cluster": (
-        one(
-            acl(
-                "virtualCluster: emea\npermission: Allow\noperations: [Read]\n"
-                "resource: {type: topic, name: a}"
-            )
-        ),
-        "5:19",
-        "not in this version yet",
-    ),
-    "a quota in a virtual cluster": (
-        one(quota("{virtualCluster: emea}", "{producer_byte_rate: 1}")),
-        "5:28",
-        "not in this version yet",
-    ),
-    "a tombstone in a virtual cluster": (
-        one(tombstone("{kind: Topic, name: a, virtualCluster: emea}")),
-        "5:50",
-        "not in this version yet",
-    ),
-    "a misspelt field of a later kind": (
+    # Virtual clusters: VC-423, and what the proposal rejected.
+    "a misspelt field of a link": (
         one("apiVersion: kgitops/v1\nkind: TopicLink\nmetadata: {name: a}\nspec: {targt: {}}\n"),
         "4:8",
         "did you mean target?",

@@ -17,6 +17,10 @@ GOOD = "---\n".join(
         tombstone("{kind: Topic, name: !!str 'z'}"),
         "apiVersion: kgitops/v1\nkind: VirtualCluster\nmetadata: {name: é}\nspec:\n"
         "  members: {users: [a, {principal: b}], groups: [{name: g}]}\n",
+        "apiVersion: kgitops/v1\nkind: VirtualClusterBinding\n"
+        "metadata: {name: b, virtualCluster: v}\nspec: {user: a}\n",
+        "apiVersion: kgitops/v1\nkind: TopicLink\nmetadata: {virtualCluster: v}\n"
+        "spec: {target: {virtualCluster: w, topic: t}}\n",
         "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: p}\nspec:\n"
         "  policies: [a, {class: b}]\n  clusters: {a: {url: x, brokers: [{id: 1}]}}\n",
     ]
@@ -56,5 +60,5 @@ def test_the_text_that_is_edited_reaches_every_kind() -> None:
     words = " ".join(said(GOOD))
     assert "${var:x} has no value" in words
     assert "spec.resource.name is missing" in words
-    assert "virtual clusters are not in this version" in words
+    assert "the user User:a belongs to" in words
     assert "a Project stands among the manifests" in words

@@ -7,48 +7,14 @@ import pytest
 import yaml
 from manifests.loading import acl, quota, tombstone, topic
 
-from kgitops.manifests.kinds import KINDS, LATER, adapter
+from kgitops.manifests.kinds import KINDS, adapter
 from kgitops.manifests.reference import example, render_reference
 from kgitops.manifests.schema import build_schema, field_names, schema_files
 
 ROOT = Path(__file__).parents[2]
-LATER_EXAMPLES = {
-    "VirtualCluster": """
-        metadata: {name: emea.sales, labels: {team: sales}}
-        spec:
-          members:
-            mode: authoritative
-            users:
-              - {principal: User:app, copyAclsFrom: kafka-cluster, removeOldAclsFrom: null}
-              - sales-web
-            clientIds: [sales-batch]
-            groups: [{name: sales-etl, adopt: sales-etl, copyOffsets: true}, plain]
-            transactionalIds: [sales-tx-1]
-          lowering: {capLowering: clamp, denyWins: false}
-          deletionPolicy: Protect
-    """,
-    "TopicLink": """
-        metadata: {name: sales.orders, virtualCluster: analytics}
-        spec: {target: {virtualCluster: emea.sales, topic: Orders}}
-    """,
-    "ConsumerGroup": """
-        metadata: {name: sales-etl, virtualCluster: emea.sales}
-        spec: {adopt: sales-etl, copyOffsets: true, deletionPolicy: Orphan}
-    """,
-    "VirtualClusterBinding": """
-        metadata: {name: ana-reader, virtualCluster: analytics}
-        spec: {user: User:ana-reader}
-    """,
-}
 
 
 def documents(kind: str) -> object:
-    if kind in LATER:
-        return {
-            "apiVersion": "kgitops/v1",
-            "kind": kind,
-            **yaml.safe_load(LATER_EXAMPLES[kind]),
-        }
     return yaml.safe_load(example(kind))
 
 
