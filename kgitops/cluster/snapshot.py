@@ -15,13 +15,17 @@ from kgitops.cluster.snapshot_json import (
     state_to_json,
 )
 from kgitops.model.canonical_json import canonical_json
-from kgitops.model.capabilities import Capabilities, Validation
-from kgitops.model.cluster_state import ClusterState, Usage
+from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
+from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
 from kgitops.model.strict_json import ShapeError
+from kgitops.model.virtual_clusters import LocalName
+from kgitops.virtual_clusters.image import linked_topics
+
+_KAFKA = "kafka"
 
 
 def write_snapshot(state: ClusterState) -> str:
@@ -78,8 +82,12 @@ class SnapshotCluster:
     def capabilities(self) -> Capabilities:
         """Every request can be planned, none is checked by a broker."""
         apis = [kind.__name__.removesuffix("Request") for kind in get_args(Request)]
+        lowered = self._state.backend == _KAFKA or self._state.lowered is not None
+        support = VirtualClusterSupport
         return Capabilities(
-            backend=self._state.backend, validation=dict.fromkeys(apis, Validation.CLIENT)
+            backend=self._state.backend,
+            validation=dict.fromkeys(apis, Validation.CLIENT),
+            virtual_clusters=support.LOWERED if lowered else support.NATIVE,
         )
 
     @property
@@ -87,12 +95,15 @@ class SnapshotCluster:
         """The registry as it was."""
         return SnapshotRegistryLog(self._state.registry)
 
-    def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
-        """The state as it was; how topics were used is asked for, as of any cluster."""
+    def read_state(
+        self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
+    ) -> ClusterState:
+        """The state as it was; how topics and groups were used is asked for, as of any cluster."""
         kept = self._state.topics
         if topics is not None:
+            topics |= linked_topics(self._state.virtual_clusters, links)
             kept = {name: topic for name, topic in kept.items() if name in topics}
-        return replace(self._state, topics=kept, usage={})
+        return replace(self._state, topics=kept, usage={}, group_offsets={})
 
     def read_usage(
         self,
@@ -102,6 +113,10 @@ class SnapshotCluster:
     ) -> Usage:
         """What was read with the state; what could not be is said there."""
         return Usage(topics={k: v for k, v in self._state.usage.items() if k in topics})
+
+    def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
+        """What was read with the state."""
+        return {k: v for k, v in self._state.group_offsets.items() if k in groups}
 
     def execute(
         self,
@@ -135,6 +150,7 @@ class SnapshotRegistryLog:
             meta_record(),
             *(project_record(identity, name) for identity, name in self._state.projects.items()),
             *(owner_record(address, owner) for address, owner in self._state.owners.items()),
+            *((f"vcs/{key}", value) for key, value in self._state.virtual_clusters.items()),
         ]
         first = self._state.offset - len(records) + 1
         return [

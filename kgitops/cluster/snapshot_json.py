@@ -3,6 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 
+from kgitops.cluster.snapshot_virtual_clusters import (
+    VIRTUAL_CLUSTER_KEYS,
+    read_group_offsets,
+    read_lowered,
+    read_virtual_clusters,
+    virtual_clusters_to_json,
+)
 from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
 from kgitops.model.object_json import (
     binding_to_json,
@@ -34,7 +41,7 @@ from kgitops.model.topics import TopicState
 KIND = "kgitops.snapshot"
 FORMAT_VERSION = "1.0"
 
-SNAPSHOT_KEYS = (
+_KEYS = (
     "kind",
     "format_version",
     "cluster_id",
@@ -51,6 +58,7 @@ SNAPSHOT_KEYS = (
     "registry",
     "not_checked",
 )
+SNAPSHOT_KEYS = (*_KEYS, *VIRTUAL_CLUSTER_KEYS)
 _TOPIC_KEYS = ("name", "topic_id", "assignment", "configs", "marked_for_deletion", "reassigning")
 _USAGE_KEYS = ("log_start_offsets", "high_watermarks", "size_bytes", "active_groups")
 
@@ -86,6 +94,7 @@ def state_to_json(state: ClusterState) -> dict[str, Json]:
         "not_checked": [
             {"problem": item.problem, "advice": item.advice} for item in state.not_checked
         ],
+        **virtual_clusters_to_json(state),
     }
 
 
@@ -104,7 +113,9 @@ def state_from_json(value: Json) -> ClusterState:
     Raises:
         ShapeError: a part is missing, unknown, or not of its type.
     """
-    given = members(value, "the snapshot", SNAPSHOT_KEYS)
+    more = [key for key in VIRTUAL_CLUSTER_KEYS if key in mapping(value, "the snapshot")]
+    given = members(value, "the snapshot", (*_KEYS, *more))
+    lowered = given.get("lowered")
     topics = _by_name(array(given["topics"], "topics", _topic))
     return ClusterState(
         cluster_id=text(given["cluster_id"], "cluster_id"),
@@ -123,6 +134,12 @@ def state_from_json(value: Json) -> ClusterState:
         has_authorizer=boolean(given["has_authorizer"], "has_authorizer"),
         registry=_registry(given["registry"], "registry"),
         not_checked=array(given["not_checked"], "not_checked", _not_checked),
+        virtual_clusters=read_virtual_clusters(
+            given.get("virtual_clusters", []), "virtual_clusters"
+        ),
+        lowered=None if lowered is None else read_lowered(lowered, "lowered"),
+        group_offsets=read_group_offsets(given.get("group_offsets", {}), "group_offsets"),
+        settings=_texts(given.get("settings", {}), "settings"),
     )
 
 
@@ -170,11 +187,13 @@ def _entity_order(item: tuple[ClientQuotaEntity, ClientQuotaState]) -> Json:
 def _registry_to_json(registry: RegistryState | None) -> Json:
     if registry is None:
         return None
+    kept = {key: dict(record) for key, record in registry.virtual_clusters.items()}
     return {
         "topic_id": registry.topic_id,
         "offset": str(registry.offset),
         "projects": dict(registry.projects),
         "owners": {address: owner_to_json(owner) for address, owner in registry.owners.items()},
+        **({"virtual_clusters": kept} if kept else {}),
     }
 
 
@@ -255,7 +274,8 @@ def _not_checked(value: Json, path: str) -> NotChecked:
 def _registry(value: Json, path: str) -> RegistryState | None:
     if value is None:
         return None
-    given = members(value, path, ("topic_id", "offset", "projects", "owners"))
+    more = [key for key in ("virtual_clusters",) if key in mapping(value, path)]
+    given = members(value, path, ("topic_id", "offset", "projects", "owners", *more))
     return RegistryState(
         topic_id=text(given["topic_id"], f"{path}.topic_id"),
         offset=integer_text(given["offset"], f"{path}.offset"),
@@ -263,5 +283,11 @@ def _registry(value: Json, path: str) -> RegistryState | None:
         owners={
             address: read_owner(owner, f"{path}.owners.{address}")
             for address, owner in mapping(given["owners"], f"{path}.owners").items()
+        },
+        virtual_clusters={
+            key: mapping(record, f"{path}.virtual_clusters.{key}")
+            for key, record in mapping(
+                given.get("virtual_clusters", {}), f"{path}.virtual_clusters"
+            ).items()
         },
     )

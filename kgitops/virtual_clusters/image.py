@@ -38,6 +38,16 @@ def build_image(virtual_clusters: Iterable[VirtualCluster]) -> VirtualClustersIm
     return delta.apply()
 
 
+def linked_topics(
+    by_name: Mapping[str, VirtualCluster], links: Iterable[LocalName]
+) -> frozenset[str]:
+    """The physical topics that these links lead to; one that is not there leads nowhere."""
+    owners = ((by_name.get(local.virtual_cluster), local.name) for local in links)
+    return frozenset(
+        owner.links[name].topic for owner, name in owners if owner and name in owner.links
+    )
+
+
 class VirtualClustersDelta:
     """An image and what records have changed since, readable as one."""
 

@@ -13,6 +13,7 @@ from kgitops.model.registry import RegistryState
 from kgitops.model.throttles import RATES
 from kgitops.model.topics import TopicState
 from kgitops.model.virtual_clusters import LocalName
+from kgitops.virtual_clusters.image import linked_topics
 
 BACKEND = "embedded"
 
@@ -29,7 +30,7 @@ def build_cluster_state(
 ) -> ClusterState:
     """The cluster at one moment, topics in the order of their names; ``topics`` None: all."""
     if topics is not None:
-        topics |= _linked(image, links)
+        topics |= linked_topics(image.virtual_clusters.by_name, links)
     brokers = tuple(
         replace(broker, throttles=_throttles(image.configs.brokers.get(str(broker.id), {})))
         for broker in image.brokers.brokers.values()
@@ -82,15 +83,6 @@ def topic_state(topic: TopicImage) -> TopicState:
 
 def _throttles(configs: Mapping[str, str]) -> Mapping[str, str]:
     return {key: configs[key] for key in RATES if key in configs}
-
-
-def _linked(image: Image, links: frozenset[LocalName]) -> frozenset[str]:
-    """The physical topics that these links lead to."""
-    by_name = image.virtual_clusters.by_name
-    owners = ((by_name.get(local.virtual_cluster), local.name) for local in links)
-    return frozenset(
-        owner.links[name].topic for owner, name in owners if owner and name in owner.links
-    )
 
 
 def _chosen(
