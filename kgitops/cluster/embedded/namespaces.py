@@ -8,7 +8,7 @@ Rights are asked for first and existence after, so that nobody learns by an erro
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.refusal import Refusal
@@ -139,9 +139,7 @@ class Tenant(Everywhere):
         """Whether a right on the virtual cluster allows the request in it (spec §8.2)."""
         return self.draft.authorizer.request(api_key, Scope(self.name))
 
-    def linked(
-        self, operation: Operation, name: str, api_key: ApiKey | None = None
-    ) -> TopicLink:
+    def linked(self, operation: Operation, name: str, api_key: ApiKey | None = None) -> TopicLink:
         """The link of that name; a right on the virtual cluster to ``api_key`` is enough too.
 
         Raises:

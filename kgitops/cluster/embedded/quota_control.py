@@ -4,14 +4,14 @@ import ipaddress
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.records import ClientQuotaRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
-from kgitops.cluster.embedded.rights import check_feature, may
+from kgitops.cluster.embedded.rights import check_feature
 from kgitops.model.acls import Operation
 from kgitops.model.quotas import (
     ENTITY_TYPES,
@@ -26,6 +26,8 @@ from kgitops.model.quotas import (
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.virtual_clusters import virtual_cluster_name_problem
+from kgitops.virtual_clusters.operations import ApiKey
+from kgitops.virtual_clusters.scopes import Scope
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
 
@@ -77,7 +79,7 @@ def alter_client_quotas(
     draft: Draft, alterations: Sequence[QuotaAlteration]
 ) -> dict[ClientQuotaEntity, RequestResult]:
     """One result for each entity: all of its keys change, or none."""
-    entities = [_canonical(alteration.entity) for alteration in alterations]
+    entities = [canonical(alteration.entity) for alteration in alterations]
     times = Counter(entities)
     results: dict[ClientQuotaEntity, RequestResult] = {}
     for entity, alteration in zip(entities, alterations, strict=True):
@@ -122,8 +124,7 @@ def describe_client_quotas(
     Raises:
         Refusal: as a whole.
     """
-    if not draft.authorizer.cluster(Operation.DESCRIBE_CONFIGS):
-        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    visible = _visible(draft, components)
     types = [component.entity_type for component in components]
     unknown = sorted(set(types) - set(ENTITY_TYPES))
     if unknown:
@@ -133,7 +134,8 @@ def describe_client_quotas(
     return {
         entity: quotas
         for entity, quotas in draft.image.quotas.quotas.items()
-        if all(component.matches(entity) for component in components)
+        if visible(entity)
+        and all(component.matches(entity) for component in components)
         and not (strict and len(entity) != len(components))
     }
 
@@ -142,11 +144,33 @@ def _may_alter(draft: Draft, parts: EntityParts) -> bool:
     """Who administers a virtual cluster may limit who is in it, not raise its own cap (VC-214)."""
     virtual_cluster = dict(parts).get(VIRTUAL_CLUSTER)
     if virtual_cluster is not None and len(parts) > 1:
-        return may(draft, Operation.ALTER_CONFIGS, virtual_cluster)
+        return draft.authorizer.request(ApiKey.ALTER_CLIENT_QUOTAS, Scope(virtual_cluster))
     return draft.authorizer.cluster(Operation.ALTER_CONFIGS)
 
 
-def _canonical(parts: EntityParts) -> EntityParts:
+def _visible(
+    draft: Draft, components: Sequence[QuotaFilter]
+) -> Callable[[ClientQuotaEntity], bool]:
+    """Whose quotas are shown: everyone's, or those of the virtual clusters with a right (VC-160b).
+
+    Raises:
+        Refusal: nothing can be shown (31).
+    """
+    if draft.authorizer.cluster(Operation.DESCRIBE_CONFIGS):
+        return lambda _: True
+    named = {item.name for item in components if item.entity_type == VIRTUAL_CLUSTER and item.name}
+    shown = {
+        name
+        for name in named or draft.image.virtual_clusters.by_name
+        if draft.authorizer.request(ApiKey.DESCRIBE_CLIENT_QUOTAS, Scope(name))
+    }
+    if not shown:
+        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    return lambda entity: dict(entity).get(VIRTUAL_CLUSTER) in shown
+
+
+def canonical(parts: EntityParts) -> EntityParts:
+    """The entity in its one order, where it is one."""
     if _is_well_formed(parts):
         return make_entity(dict(parts))
     return tuple(parts)

@@ -37,9 +37,7 @@ def alter_configs(
     tenant: Tenant, changes: Mapping[ConfigResource, Mapping[str, str]]
 ) -> dict[ConfigResource, RequestResult]:
     """One result for each resource, whose other keys are lost."""
-    return {
-        resource: _replace(tenant, resource, configs) for resource, configs in changes.items()
-    }
+    return {resource: _replace(tenant, resource, configs) for resource, configs in changes.items()}
 
 
 def describe_configs(
@@ -59,9 +57,7 @@ def _alter(
     return _altered(tenant, resource, ApiKey.INCREMENTAL_ALTER_CONFIGS, decide)
 
 
-def _replace(
-    tenant: Tenant, resource: ConfigResource, configs: Mapping[str, str]
-) -> RequestResult:
+def _replace(tenant: Tenant, resource: ConfigResource, configs: Mapping[str, str]) -> RequestResult:
     def decide(there: ConfigResource) -> RequestResult:
         return config_control.alter_configs(tenant.draft, {there: configs})[there]
 

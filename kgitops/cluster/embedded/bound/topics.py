@@ -26,9 +26,7 @@ from kgitops.virtual_clusters.operations import ApiKey
 def create_topics(tenant: Tenant, topics: Sequence[NewTopic]) -> dict[str, RequestResult]:
     """Topics with names of their own, and a link to each (VC-056)."""
     by_name = {topic.name: topic for topic in topics}
-    return _each_once(
-        [topic.name for topic in topics], lambda name: _create(tenant, by_name[name])
-    )
+    return _each_once([topic.name for topic in topics], lambda name: _create(tenant, by_name[name]))
 
 
 def delete_topics(tenant: Tenant, names: Sequence[str]) -> dict[str, RequestResult]:
@@ -41,9 +39,7 @@ def delete_topic_ids(tenant: Tenant, topic_ids: Sequence[str]) -> dict[str, Requ
     return _each_once(topic_ids, lambda topic_id: _delete_id(tenant, topic_id))
 
 
-def create_partitions(
-    tenant: Tenant, items: Sequence[NewPartitions]
-) -> dict[str, RequestResult]:
+def create_partitions(tenant: Tenant, items: Sequence[NewPartitions]) -> dict[str, RequestResult]:
     """Add partitions for everyone who shares the topic (VC-036)."""
     by_name = {item.topic: item for item in items}
     return _each_once(
