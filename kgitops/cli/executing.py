@@ -33,6 +33,7 @@ class How:
     parallelism: int
     format: EventFormat
     no_color: bool
+    timeout_ms: int = ApplySettings().timeout_ms
 
     @property
     def as_json(self) -> bool:
@@ -58,7 +59,11 @@ def _run(execute: Callable[[Surroundings], ApplyResult | None], cluster: Cluster
         with EventPrinter(how.format, no_color=how.no_color) as printer:
             around = Surroundings(
                 cluster=cluster,
-                settings=ApplySettings(parallelism=how.parallelism),
+                settings=ApplySettings(
+                    parallelism=how.parallelism,
+                    timeout_ms=how.timeout_ms,
+                    lease_ms=2 * how.timeout_ms,
+                ),
                 on_event=printer,
                 interrupted=interrupts,
                 cancels=lambda addresses: _cancels(addresses, printer, interrupts),

@@ -16,6 +16,7 @@ import typer
 
 import kgitops
 from kgitops.cli import (
+    acls,
     apply,
     drift,
     export,
@@ -56,6 +57,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "snapshot": snapshot.snapshot,
     "export": export.export,
     "schema": schema.schema,
+    "acls": acls.acls,
 }
 for _name, _command in COMMANDS.items():
     app.command(_name)(_command)

@@ -15,6 +15,7 @@ from kgitops.apply.surroundings import Surroundings
 from kgitops.approval.approve import approve, refusal
 from kgitops.approval.judging import judge_again, missing_policies
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.verdict import Reason, decide
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, check_usable
@@ -77,7 +78,9 @@ def objections(
             before = plan.managed_counts
             managed = {kind: max(count, before.get(kind, 0)) for kind, count in managed.items()}
         safety = replace(workspace.safety, allow_deletes=plan.allow_deletes)
-        reasons = deletion_limits(plan.changes, managed, safety)
+        # Who gives a command names every object that goes.
+        command = plan.desired.identity == COMMAND_PROJECT
+        reasons = () if command else deletion_limits(plan.changes, managed, safety)
         if not pending:
             return reasons
         missing = tuple(missing_policies(plan, policies.bundle))

@@ -1,0 +1,193 @@
+"""``kgitops acls``: the flags of kafka-acls, and those that KIP-1134 adds to them."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from kgitops.cli.commanding import (
+    DEFAULT_TIMEOUT_MS,
+    BootstrapServer,
+    CommandConfig,
+    DryRun,
+    Timeout,
+)
+from kgitops.cli.options import ClusterName, NoColor, Principal
+from kgitops.model.errors import UsageError
+
+
+class Pattern(StrEnum):
+    """How a resource's name is read; the last two only find ACLs."""
+
+    LITERAL = "literal"
+    PREFIXED = "prefixed"
+    MATCH = "match"
+    ANY = "any"
+
+
+class ScopePattern(StrEnum):
+    """How a virtual cluster's name is read."""
+
+    LITERAL = "literal"
+    PREFIXED = "prefixed"
+
+
+class AclFormat(StrEnum):
+    """How ACLs are shown."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def _many(name: str, metavar: str, help_: str) -> Any:  # noqa: ANN401 (as typer.Option itself)
+    return typer.Option(name, metavar=metavar, help=help_, show_default=False)
+
+
+def acls(
+    add: Annotated[bool, typer.Option("--add", help="Make the ACLs.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Delete the ACLs.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Show ACLs.")] = False,
+    allow_principal: Annotated[
+        list[str] | None, _many("--allow-principal", "PRINCIPAL", "Who may. May be repeated.")
+    ] = None,
+    deny_principal: Annotated[
+        list[str] | None, _many("--deny-principal", "PRINCIPAL", "Who may not. May be repeated.")
+    ] = None,
+    principal: Annotated[
+        list[str] | None, _many("--principal", "PRINCIPAL", "With --list: whose ACLs.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, _many("--allow-host", "HOST", "From where they may. Default: *.")
+    ] = None,
+    deny_host: Annotated[
+        list[str] | None, _many("--deny-host", "HOST", "From where they may not. Default: *.")
+    ] = None,
+    operation: Annotated[
+        list[str] | None, _many("--operation", "OPERATION", "What. Default: All.")
+    ] = None,
+    topic: Annotated[list[str] | None, _many("--topic", "TOPIC", "On this topic.")] = None,
+    group: Annotated[list[str] | None, _many("--group", "GROUP", "On this group.")] = None,
+    transactional_id: Annotated[
+        list[str] | None, _many("--transactional-id", "ID", "On this transactional id.")
+    ] = None,
+    delegation_token: Annotated[
+        list[str] | None, _many("--delegation-token", "TOKEN", "On this delegation token.")
+    ] = None,
+    user_principal: Annotated[
+        list[str] | None, _many("--user-principal", "PRINCIPAL", "On this user's tokens.")
+    ] = None,
+    on_cluster: Annotated[
+        bool, typer.Option("--cluster-resource", help="On the cluster, or the virtual cluster.")
+    ] = False,
+    producer: Annotated[
+        bool, typer.Option("--producer", help="What a producer needs on --topic.")
+    ] = False,
+    consumer: Annotated[
+        bool, typer.Option("--consumer", help="What a consumer needs on --topic and --group.")
+    ] = False,
+    idempotent: Annotated[
+        bool, typer.Option("--idempotent", help="With --producer: idempotent writes, too.")
+    ] = False,
+    pattern: Annotated[
+        Pattern,
+        typer.Option(
+            "--resource-pattern-type", help="How names are read; match and any only find ACLs."
+        ),
+    ] = Pattern.LITERAL,
+    virtual_cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--virtual-cluster",
+            metavar="NAME",
+            help="In this virtual cluster, where names are local ones.",
+            show_default=False,
+        ),
+    ] = None,
+    virtual_cluster_pattern: Annotated[
+        ScopePattern | None,
+        typer.Option(
+            "--virtual-cluster-pattern-type",
+            help="How the virtual cluster's name is read. Default: literal.",
+            show_default=False,
+        ),
+    ] = None,
+    also_virtual_cluster_pattern: Annotated[
+        ScopePattern | None,
+        typer.Option("--virtual-cluster-resource-pattern-type", hidden=True),
+    ] = None,
+    format_: Annotated[
+        AclFormat, typer.Option("--format", help="How --list shows them.")
+    ] = AclFormat.TEXT,
+    cluster: ClusterName = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = DEFAULT_TIMEOUT_MS,
+    as_: Principal = None,
+    dry_run: DryRun = False,
+    no_color: NoColor = False,
+) -> int:
+    """Add, remove or list ACLs, also those of virtual clusters.
+
+    What a project manages is changed in its manifests, not here.
+
+    Example: kgitops acls --add --producer --topic a --allow-principal User:b
+    """
+    from kgitops.cli.acl_text import acls_to_json, render_acls
+    from kgitops.cli.commanding import Manner, Reach, read_cluster, run_command
+    from kgitops.cli.console import print_result
+    from kgitops.model.acls import PatternType
+    from kgitops.workflow.acl_commands import (
+        AclWords,
+        as_desired,
+        asked_bindings,
+        listed_bindings,
+        matching_bindings,
+    )
+    from kgitops.workflow.commands import Wanted
+
+    if add + remove + list_ != 1:
+        raise UsageError("give one of --add, --remove and --list")
+    virtual_cluster_pattern = virtual_cluster_pattern or also_virtual_cluster_pattern
+    if virtual_cluster_pattern is not None and virtual_cluster is None:
+        raise UsageError("--virtual-cluster-pattern-type needs --virtual-cluster; give both")
+    if principal and not list_:
+        raise UsageError("--principal belongs to --list; write --allow-principal here")
+    words = AclWords(
+        allow_principals=allow_principal or (),
+        deny_principals=deny_principal or (),
+        allow_hosts=allow_host or (),
+        deny_hosts=deny_host or (),
+        operations=operation or (),
+        topics=topic or (),
+        groups=group or (),
+        transactional_ids=transactional_id or (),
+        delegation_tokens=delegation_token or (),
+        user_principals=user_principal or (),
+        cluster=on_cluster,
+        producer=producer,
+        consumer=consumer,
+        idempotent=idempotent,
+        pattern=pattern.value,
+        virtual_cluster=virtual_cluster,
+        virtual_cluster_pattern=PatternType((virtual_cluster_pattern or ScopePattern.LITERAL).value),
+    )
+    reach = Reach(
+        cluster=cluster,
+        bootstrap_server=bootstrap_server,
+        command_config=command_config,
+        principal=as_,
+    )
+    manner = Manner(timeout_ms=timeout, dry_run=dry_run, no_color=no_color)
+    if list_:
+        found = listed_bindings(words, principal or (), read_cluster(reach).acls)
+        print_result(acls_to_json(found) if format_ is AclFormat.JSON else render_acls(found))
+        return 0
+    if add:
+        made = Wanted(objects=tuple(map(as_desired, asked_bindings(words))))
+        return run_command(reach, manner, lambda _: made, "These ACLs are there already.")
+    return run_command(
+        reach,
+        manner,
+        lambda state: Wanted(removed=tuple(map(as_desired, matching_bindings(words, state.acls)))),
+        "No such ACL is there.",
+    )

@@ -1,0 +1,150 @@
+"""One change that a person asks for by a command, from its words to its exit code."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgitops.cli.options import EventFormat, Format
+from kgitops.model.errors import UsageError
+from kgitops.model.verdict import ExitCode
+
+if TYPE_CHECKING:
+    from kgitops.cluster.port import Cluster
+    from kgitops.model.cluster_state import ClusterState
+    from kgitops.workflow.commands import Wanted
+    from kgitops.workflow.policies import Policies
+    from kgitops.workflow.selection import Workspace
+
+BootstrapServer = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-server",
+        metavar="HOST:PORT",
+        help="The cluster, as Kafka's own tools name it; embedded:FILE is taken too.",
+        show_default=False,
+    ),
+]
+CommandConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--command-config",
+        metavar="FILE",
+        help="Java properties with the client's configs, as Kafka's own tools take them.",
+        show_default=False,
+    ),
+]
+Timeout = Annotated[
+    int,
+    typer.Option("--timeout", metavar="MS", min=1, help="How long a request may take, in ms."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and change nothing.")]
+DEFAULT_TIMEOUT_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """Which cluster a command means, and how it is reached."""
+
+    cluster: str | None = None
+    bootstrap_server: str | None = None
+    command_config: Path | None = None
+    principal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a command goes about its change."""
+
+    timeout_ms: int = DEFAULT_TIMEOUT_MS
+    dry_run: bool = False
+    no_color: bool = False
+
+
+def run_command(
+    reach: Reach, manner: Manner, ask: "Callable[[ClusterState], Wanted]", nothing: str
+) -> int:
+    """Plan what ``ask`` wants of the cluster as it is, and carry it out; the exit code.
+
+    ``nothing`` is said where all is as wanted already.
+    """
+    from kgitops.cli.console import print_notice, print_result
+    from kgitops.cli.executing import How, run_plan
+    from kgitops.cli.planning import exit_code, show_plan
+    from kgitops.cli.refusing import tell_refusal
+    from kgitops.report.object_names import object_name
+    from kgitops.workflow.commands import plan_command
+
+    with reached(reach) as (workspace, policies, cluster):
+        state = cluster.read_state()
+        sealed = plan_command(cluster, state, ask(state), workspace, policies)
+        plan = sealed.plan
+        if plan.verdict.stops and not manner.dry_run:
+            return tell_refusal(plan.verdict, as_json=False)
+        if not plan.changes and not plan.verdict.stops:
+            print_result(nothing)
+            return int(ExitCode.SUCCESS)
+        if manner.dry_run:
+            show_plan(sealed, Format.TEXT, full=False, no_color=manner.no_color)
+            return exit_code(plan.verdict, detailed=False)
+        for finding in plan.warnings:
+            print_notice(f"kgitops: {finding}")
+        for change in plan.changes:
+            actions = " and ".join(change.actions)
+            print_result(f"{actions} {object_name(change.address)}")
+        how = How(
+            parallelism=1,
+            format=EventFormat.TEXT,
+            no_color=manner.no_color,
+            timeout_ms=manner.timeout_ms,
+        )
+        code = run_plan(sealed, cluster, workspace, policies, how)
+        if code:
+            print_notice("kgitops: run the same command again: it looks first at what was done")
+        return code
+
+
+def read_cluster(reach: Reach) -> "ClusterState":
+    """The cluster as it is, for a command that only shows something."""
+    with opened_workspace(reach).connected() as cluster:
+        return cluster.read_state()
+
+
+@contextmanager
+def reached(reach: Reach) -> "Iterator[tuple[Workspace, Policies, Cluster]]":
+    """The project here, its policies and the cluster that is meant, within a ``with`` block."""
+    from kgitops.workflow.policies import load_policies, opened
+
+    workspace = opened_workspace(reach)
+    with opened(load_policies(workspace)) as policies:
+        policies.wait()
+        with workspace.connected(policies.bundle) as cluster:
+            yield workspace, policies, cluster
+
+
+def opened_workspace(reach: Reach) -> "Workspace":
+    """The project here, and the cluster that is meant.
+
+    Raises:
+        UsageError: two clusters are named, or none can be told.
+    """
+    from kgitops.cli.selecting import make_selection
+    from kgitops.workflow.java_properties import read_client_properties
+    from kgitops.workflow.selection import open_workspace
+
+    if reach.cluster and reach.bootstrap_server:
+        raise UsageError("--cluster and --bootstrap-server both name the cluster; drop one of them")
+    server = reach.bootstrap_server
+    if server is not None and not server.startswith(("embedded:", "kafka:")):
+        server = f"kafka://{server}"
+    workspace = open_workspace(
+        make_selection(None, reach.cluster or server, principal=reach.principal)
+    )
+    if reach.command_config is None:
+        return workspace
+    chosen = workspace.cluster
+    configs = {**chosen.configs, **read_client_properties(reach.command_config)}
+    return replace(workspace, cluster=replace(chosen, configs=configs))

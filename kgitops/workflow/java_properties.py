@@ -1,0 +1,63 @@
+"""``--command-config``: a Java client's properties as the configs that kgitops takes."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from kgitops.model.errors import UsageError
+
+_LOGIN = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_PLAIN_LOGINS = ("PlainLoginModule", "ScramLoginModule")
+_PEM_FILES = {
+    "ssl.truststore": ("ssl.ca.location",),
+    "ssl.keystore": ("ssl.certificate.location", "ssl.key.location"),
+}
+_IGNORED = ("bootstrap.servers", "bootstrap.controllers")
+
+
+def read_client_properties(file: Path) -> dict[str, str]:
+    """The configs by librdkafka's names: a login and PEM stores are translated.
+
+    Raises:
+        UsageError: the file can't be read, or holds a line that is no property.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"--command-config {file} can't be read: {reason.lower()}; name a file of properties"
+        ) from error
+    given = dict(_properties(file, text))
+    for name in _IGNORED:
+        given.pop(name, None)
+    return _translated(given)
+
+
+def _properties(file: Path, text: str) -> Iterator[tuple[str, str]]:
+    """Key and value of each line; a backslash at its end joins the next one to it."""
+    joined = re.sub(r"\\\n\s*", "", text)
+    for line in joined.splitlines():
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#!":
+            continue
+        found = re.fullmatch(r"([^\s=:]+)\s*[=:]\s*(.*)", stripped)
+        if found is None:
+            # The line may hold a password: it is not shown.
+            raise UsageError(f"{file}: a line is no property; write NAME=VALUE on each line")
+        yield found[1], found[2]
+
+
+def _translated(given: dict[str, str]) -> dict[str, str]:
+    configs = dict(given)
+    login = configs.get("sasl.jaas.config", "")
+    if any(module in login for module in _PLAIN_LOGINS):
+        del configs["sasl.jaas.config"]
+        for key, value in _LOGIN.findall(login):
+            configs[f"sasl.{key}"] = re.sub(r"\\(.)", r"\1", value)
+    for store, names in _PEM_FILES.items():
+        if configs.get(f"{store}.type", "").upper() == "PEM" and f"{store}.location" in configs:
+            del configs[f"{store}.type"]
+            location = configs.pop(f"{store}.location")
+            configs |= dict.fromkeys(names, location)
+    return configs
