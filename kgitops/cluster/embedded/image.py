@@ -88,6 +88,23 @@ class GroupsImage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionImage:
+    """The producer that may write under a transactional id, and whether it is in the middle."""
+
+    producer_id: int
+    epoch: int
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionsImage:
+    """All transactional ids, by physical id, and the producer id that is given away next."""
+
+    next_producer_id: int = 0
+    by_id: Mapping[str, TransactionImage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
     """The whole cluster."""
 
@@ -99,6 +116,7 @@ class Image:
     acls: AclsImage = AclsImage()
     quotas: QuotasImage = QuotasImage()
     groups: GroupsImage = GroupsImage()
+    transactions: TransactionsImage = TransactionsImage()
     virtual_clusters: VirtualClustersImage = field(default_factory=VirtualClustersImage)
 
 

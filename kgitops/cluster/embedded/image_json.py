@@ -10,6 +10,8 @@ from kgitops.cluster.embedded.image import (
     QuotasImage,
     TopicImage,
     TopicsImage,
+    TransactionImage,
+    TransactionsImage,
     can_collide,
 )
 from kgitops.cluster.embedded.record_json import (
@@ -52,6 +54,13 @@ def image_to_json(image: Image) -> Json:
             [name, group.virtual_cluster, committed_to_json(group.committed)]
             for name, group in image.groups.groups.items()
         ],
+        "transactions": [
+            image.transactions.next_producer_id,
+            [
+                [name, held.producer_id, held.epoch, held.open]
+                for name, held in image.transactions.by_id.items()
+            ],
+        ],
         "virtual_clusters": [
             _virtual_cluster_to_json(found) for found in image.virtual_clusters.by_name.values()
         ],
@@ -80,14 +89,26 @@ def image_from_json(value: Json) -> Image:
         quotas=QuotasImage(
             quotas={entity_from_json(entity): quotas for entity, quotas in value["quotas"]}
         ),
-        # Stores from before virtual clusters have neither of these.
+        # Stores from before virtual clusters have none of these.
         groups=GroupsImage(
             groups={
                 name: GroupImage(virtual_cluster=owner, committed=committed_from_json(committed))
                 for name, owner, committed in value.get("groups", ())
             }
         ),
+        transactions=_transactions(value.get("transactions", (0, ()))),
         virtual_clusters=build_image(map(_virtual_cluster, value.get("virtual_clusters", ()))),
+    )
+
+
+def _transactions(value: Json) -> TransactionsImage:
+    next_producer_id, by_id = value
+    return TransactionsImage(
+        next_producer_id=next_producer_id,
+        by_id={
+            name: TransactionImage(producer_id=producer_id, epoch=epoch, open=is_open)
+            for name, producer_id, epoch, is_open in by_id
+        },
     )
 
 

@@ -17,9 +17,14 @@ from kgitops.cluster.embedded.record_json import (
     entity_from_json,
     offsets_from_json,
 )
-from kgitops.model.acls import AclBinding
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    VIRTUAL_CLUSTER_OPERATIONS,
+    AclBinding,
+    ResourceType,
+)
 from kgitops.model.cluster_state import GroupOffsets
-from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.model.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.topics import Assignment
 from kgitops.model.virtual_cluster_json import options_to_json, read_options
 from kgitops.model.virtual_clusters import EntityType
@@ -161,6 +166,26 @@ class RemoveGroupRecord:
     group: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerIdsRecord:
+    """Producer ids below this one are given away."""
+
+    next_producer_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionRecord:
+    """Who may write under a physical transactional id, and whether a transaction of it is open.
+
+    Kafka keeps this in ``__transaction_state``.
+    """
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    open: bool = False
+
+
 Record = (
     RegisterBrokerRecord
     | BrokerRegistrationChangeRecord
@@ -177,6 +202,8 @@ Record = (
     | ClientQuotaRecord
     | GroupRecord
     | RemoveGroupRecord
+    | ProducerIdsRecord
+    | TransactionRecord
     | VirtualClusterRecord
     | RemoveVirtualClusterRecord
     | VirtualClusterTopicLinkRecord
@@ -200,6 +227,16 @@ _READERS: Mapping[str, Callable[[Json], Json]] = {
     "options": lambda value: read_options(value, "options"),
     "entity_type": EntityType,
 }
+_OF_VIRTUAL_CLUSTERS = (
+    GroupRecord,
+    RemoveGroupRecord,
+    ProducerIdsRecord,
+    TransactionRecord,
+    VirtualClusterRecord,
+    RemoveVirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+    VirtualClusterEntityRecord,
+)
 _WRITERS: Mapping[str, Callable[[Json], Json]] = {
     "binding": binding_to_json,
     "committed": committed_to_json,
@@ -214,10 +251,24 @@ def wire_records(record: Record) -> int:
             return 1 + len(record.assignment) + len(record.configs)
         case PartitionsRecord():
             return len(record.assignment)
-        case OffsetsRecord() | GroupRecord() | RemoveGroupRecord():
+        case OffsetsRecord() | GroupRecord() | RemoveGroupRecord() | TransactionRecord():
             return 0
         case _:
             return 1
+
+
+def is_of_virtual_clusters(record: Record) -> bool:
+    """Whether a kgitops from before virtual clusters would lose or misread it."""
+    match record:
+        case AccessControlEntryRecord() | RemoveAccessControlEntryRecord():
+            binding = record.binding
+            other = binding.resource_type is ResourceType.CLUSTER
+            other = other and binding.resource_name != CLUSTER_NAME
+            return binding.scoped or other or binding.operation in VIRTUAL_CLUSTER_OPERATIONS
+        case ClientQuotaRecord():
+            return any(kind == VIRTUAL_CLUSTER for kind, _ in record.entity)
+        case _:
+            return isinstance(record, _OF_VIRTUAL_CLUSTERS)
 
 
 def record_to_json(record: Record) -> list[Json]:

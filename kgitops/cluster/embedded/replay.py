@@ -14,6 +14,8 @@ from kgitops.cluster.embedded.image import (
     QuotasImage,
     TopicImage,
     TopicsImage,
+    TransactionImage,
+    TransactionsImage,
     can_collide,
 )
 from kgitops.cluster.embedded.records import (
@@ -27,6 +29,7 @@ from kgitops.cluster.embedded.records import (
     OffsetsRecord,
     PartitionChangeRecord,
     PartitionsRecord,
+    ProducerIdsRecord,
     ReassignmentRecord,
     Record,
     RegisterBrokerRecord,
@@ -34,6 +37,7 @@ from kgitops.cluster.embedded.records import (
     RemoveGroupRecord,
     RemoveTopicRecord,
     TopicRecord,
+    TransactionRecord,
 )
 from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import Broker
@@ -70,6 +74,7 @@ class Delta:
         self.acls = AclsDelta(image.acls)
         self.quotas = QuotasDelta(image.quotas)
         self.groups = GroupsDelta(image.groups)
+        self.transactions = TransactionsDelta(image.transactions)
         self.virtual_clusters = VirtualClustersDelta(image.virtual_clusters)
 
     def replay(self, record: Record) -> None:
@@ -101,6 +106,8 @@ class Delta:
                 self.groups.commit(record)
             case RemoveGroupRecord():
                 self.groups.remove(record)
+            case ProducerIdsRecord() | TransactionRecord():
+                self.transactions.replay(record)
             case (
                 VirtualClusterRecord()
                 | RemoveVirtualClusterRecord()
@@ -120,6 +127,7 @@ class Delta:
             acls=self.acls.apply(),
             quotas=self.quotas.apply(),
             groups=self.groups.apply(),
+            transactions=self.transactions.apply(),
             virtual_clusters=self.virtual_clusters.apply(),
         )
 
@@ -365,6 +373,42 @@ class GroupsDelta:
     def apply(self) -> GroupsImage:
         """The next image."""
         return GroupsImage(groups=self.all()) if self._changed else self._image
+
+
+class TransactionsDelta:
+    """Changes of producers and their transactions."""
+
+    def __init__(self, image: TransactionsImage) -> None:
+        self._image = image
+        self._changed: dict[str, TransactionImage] = {}
+        self.next_producer_id = image.next_producer_id
+
+    def get(self, transactional_id: str) -> TransactionImage | None:
+        """Who may write under this physical id."""
+        return self._changed.get(transactional_id) or self._image.by_id.get(transactional_id)
+
+    def open(self) -> frozenset[str]:
+        """The physical ids of which a transaction is open."""
+        held = {**self._image.by_id, **self._changed}
+        return frozenset(name for name, transaction in held.items() if transaction.open)
+
+    def replay(self, record: ProducerIdsRecord | TransactionRecord) -> None:
+        """Take in a producer id that was given away, or what became of a transactional id."""
+        match record:
+            case ProducerIdsRecord():
+                self.next_producer_id = record.next_producer_id
+            case TransactionRecord():
+                self._changed[record.transactional_id] = TransactionImage(
+                    producer_id=record.producer_id, epoch=record.epoch, open=record.open
+                )
+
+    def apply(self) -> TransactionsImage:
+        """The next image."""
+        if not self._changed and self.next_producer_id == self._image.next_producer_id:
+            return self._image
+        return TransactionsImage(
+            next_producer_id=self.next_producer_id, by_id={**self._image.by_id, **self._changed}
+        )
 
 
 def _with(mapping: Mapping[str, T], key: str, value: T | None) -> dict[str, T]:

@@ -62,7 +62,7 @@ def alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
             lambda topic: _topic_id(draft, topic),
             super_users=draft.options.super_users | {BROKER_PRINCIPAL},
             is_global_group=lambda group: _is_global_group(draft, group),
-            open_transactions=draft.faults.open_transactions,
+            open_transactions=draft.faults.open_transactions | draft.delta.transactions.open(),
         ),
     )
 
