@@ -4,7 +4,7 @@ Brokers of the embedded cluster decide so, and kgitops in the place of brokers t
 clusters. Whether the principal has the right to ask was checked before.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.names import is_internal, topic_name_problem
@@ -34,6 +34,14 @@ from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 TopicId = Callable[[str], str | None]
 """The topic id of a physical topic, None where there is none of that name."""
 
+_MANY = 10
+_WORDS = {
+    EntityType.TOPIC: "link",
+    EntityType.GROUP: "group",
+    EntityType.TRANSACTIONAL_ID: "transactional id",
+    EntityType.USER: "user",
+    EntityType.CLIENT_ID: "client id",
+}
 _ANONYMOUS = "User:ANONYMOUS"
 _EVERYONE = "User:*"
 
@@ -70,13 +78,14 @@ def delete(
     """
     found = _known(delta, request.virtual_cluster)
     if not found.empty:
-        left = ", ".join(
-            f"{entity_type} {name}"
+        left = [
+            f"the {_WORDS[entity_type]} {name}"
             for entity_type in EntityType
             for name in sorted(found.members(entity_type))
-        )
+        ]
         raise VirtualClusterRefusal(
-            Symbol.VC_NOT_EMPTY, f"the virtual cluster {found.name} still has {left}"
+            Symbol.VC_NOT_EMPTY,
+            f"the virtual cluster {found.name} still has {_some(left)}; remove what it has first",
         )
     yield RemoveVirtualClusterRecord(name=found.name)
 
@@ -147,10 +156,16 @@ def refuse_linked(delta: VirtualClustersDelta, topic: str) -> None:
     """
     links = delta.links_to(topic)
     if links:
-        named = ", ".join(str(local) for local in sorted(links))
+        named = _some([str(local) for local in sorted(links)])
         raise VirtualClusterRefusal(
-            Symbol.TOPIC_HAS_LINKS, f"the topic {topic} can't be deleted: {named} lead to it"
+            Symbol.TOPIC_HAS_LINKS,
+            f"the topic {topic} is linked to as {named}; remove the links first",
         )
+
+
+def _some(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _MANY} more" if len(items) > _MANY else ""
+    return ", ".join(items[:_MANY]) + more
 
 
 def _known(delta: VirtualClustersDelta, name: str) -> VirtualCluster:
@@ -171,7 +186,7 @@ def _remove(
         link = entity_type is EntityType.TOPIC
         raise VirtualClusterRefusal(
             Symbol.LINK_NOT_FOUND if link else Symbol.MEMBER_NOT_FOUND,
-            f"the virtual cluster {found.name} has no {'link' if link else entity_type} {name}",
+            f"the virtual cluster {found.name} has no {_WORDS[entity_type]} {name}",
         )
     if entity_type is EntityType.TOPIC:
         yield VirtualClusterTopicLinkRecord(virtual_cluster=found.name, link_name=name, topic=None)
@@ -231,7 +246,7 @@ def _add(
     super_users: Collection[str],
 ) -> Iterator[VirtualClusterMetadataRecord]:
     if not name:
-        raise VirtualClusterRefusal(Symbol.INVALID_NAME, f"the {entity_type} has no name")
+        raise VirtualClusterRefusal(Symbol.INVALID_NAME, f"the {_WORDS[entity_type]} has no name")
     there = name in found.members(entity_type)
     if there and (entity_type is not EntityType.GROUP or found.groups[name] == request.adopts):
         return
@@ -241,7 +256,7 @@ def _add(
     if elsewhere is not None and elsewhere != request.moved_from:
         raise VirtualClusterRefusal(
             Symbol.ENTITY_BOUND_ELSEWHERE,
-            f"the {entity_type} {name} belongs to the virtual cluster {elsewhere}",
+            f"the {_WORDS[entity_type]} {name} belongs to the virtual cluster {elsewhere}",
         )
     if request.moved_from is not None:
         # Together with the addition: nobody ever sees it in no virtual cluster (VC-086).

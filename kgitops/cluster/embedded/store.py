@@ -18,9 +18,17 @@ from dataclasses import dataclass
 from kgitops.cluster.embedded.image import Image
 from kgitops.cluster.embedded.image_json import image_from_json, image_to_json
 from kgitops.cluster.embedded.record_json import Json
-from kgitops.cluster.embedded.records import Record, record_from_json, record_to_json
+from kgitops.cluster.embedded.records import (
+    Record,
+    is_of_virtual_clusters,
+    record_from_json,
+    record_to_json,
+)
 from kgitops.cluster.embedded.replay import replay
 from kgitops.cluster.embedded.store_errors import damaged, explained
+
+FORMAT_VERSION = 2
+"""A store is of version 1 until it holds what only a newer kgitops understands."""
 
 # A snapshot is due when the log after the last one has outgrown both of these.
 _SNAPSHOT_MIN_CHARS = 1 << 18
@@ -104,6 +112,9 @@ class Store:
             "INSERT INTO log VALUES (?, ?, ?, ?, ?)",
             (offset, timestamp_ms, principal, text, checksum(offset, text)),
         )
+        if any(map(is_of_virtual_clusters, records)):
+            # An older kgitops would take a snapshot that leaves them out.
+            self.connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         image = replay(position.image, records)
         chars = position.log_chars + len(text)
         if chars < max(_SNAPSHOT_MIN_CHARS, position.snapshot_chars // _SNAPSHOT_SHARE):
