@@ -16,13 +16,16 @@ from kgitops.policies.quotas import QuotaCeilings
 from kgitops.policies.register import DeleteOnlyIfUnused
 from kgitops.policies.replicas import MinInsyncReplicasRange, ReplicationFactorRange
 from kgitops.policies.retention import RetentionRange, ShortRetentionOfBigTopics, TopicSizeCap
+from kgitops.policies.virtual_clusters import LinkConsent, MembersAreUsers, VirtualClusterNaming
 
 __all__ = [
     "BrokerConfigBounds",
     "DeleteOnlyIfUnused",
     "FrozenConfigs",
     "ImmutableConfigs",
+    "LinkConsent",
     "MassDeleteGuard",
+    "MembersAreUsers",
     "MinInsyncReplicasRange",
     "NamingByPrincipal",
     "NeverLeaveCreatePolicy",
@@ -43,4 +46,5 @@ __all__ = [
     "ShortRetentionOfBigTopics",
     "TopicNaming",
     "TopicSizeCap",
+    "VirtualClusterNaming",
 ]

@@ -15,13 +15,13 @@ class FrozenConfigs(TopicPolicy):
 
     def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
         """Refuse a request that names one of the configs, also one that removes it."""
-        if not self.judges(request.topic, request.principal):
+        if not self.judges(request):
             return
         for key in sorted(request.requested_state.requested_configs):
             if key in self.keys:
                 who = self.except_principals or "nobody"
                 raise PolicyViolation(
-                    f"{key} of {request.topic} may be changed by {who}, not by {request.principal}",
+                    f"{key} of {request.name} may be changed by {who}, not by {request.principal}",
                     field=f"configs.{key}",
                 )
 
@@ -36,13 +36,13 @@ class ImmutableConfigs(TopicPolicy):
     def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
         """Refuse another value than the one that holds; to write that one out is no change."""
         before = cluster_state.topic_state(request.topic)
-        if before is None or not self.judges(request.topic, request.principal):
+        if before is None or not self.judges(request):
             return
         for key in sorted(request.requested_state.requested_configs):
             held = cluster_state.effective_config(before, key)
             wanted = cluster_state.effective_config(request.requested_state, key)
             if key in self.keys and wanted != held:
                 raise PolicyViolation(
-                    f"{key} of {request.topic} is {held} and must stay so; {wanted} is asked for",
+                    f"{key} of {request.name} is {held} and must stay so; {wanted} is asked for",
                     field=f"configs.{key}",
                 )

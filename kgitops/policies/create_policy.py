@@ -65,6 +65,7 @@ class NeverLeaveCreatePolicy(Configured, TopicManagementPolicy):
             created = CreateTopicRequest(
                 topic=request.topic,
                 principal=request.principal,
+                local=request.local,
                 requested_state=_created(topic, generated=topic is before or not by_hand),
             )
             self._other.validate_create_topic(created, cluster_state)

@@ -22,16 +22,16 @@ class ProtectFromDeletion(TopicPolicy):
         self, request: DeleteTopicRequest, cluster_state: ClusterState
     ) -> None:
         """Refuse to delete a protected topic."""
-        if self.judges(request.topic, request.principal):
-            raise PolicyViolation(f"{request.topic} is protected and must not be deleted")
+        if self.judges(request):
+            raise PolicyViolation(f"{request.name} is protected and must not be deleted")
 
     def validate_delete_records(
         self, request: DeleteRecordsRequest, cluster_state: ClusterState
     ) -> None:
         """Refuse to delete records of a protected topic."""
-        if self.judges(request.topic, request.principal):
+        if self.judges(request):
             raise PolicyViolation(
-                f"{request.topic} is protected: its records must not be deleted",
+                f"{request.name} is protected: its records must not be deleted",
                 field="deleteRecordsBefore",
             )
 
@@ -53,13 +53,13 @@ class RecordDeletionLimit(TopicPolicy):
         self, request: DeleteRecordsRequest, cluster_state: ClusterState
     ) -> None:
         """Count the records below the offsets, and the partitions."""
-        if not self.judges(request.topic, request.principal):
+        if not self.judges(request):
             return
         offsets = request.deleted_message_offsets
         records = sum(offsets.values())
         if self.max is not None and records > self.max:
             raise PolicyViolation(
-                f"up to {records} records of {request.topic} would be deleted; at most "
+                f"up to {records} records of {request.name} would be deleted; at most "
                 f"{self.max} are allowed",
                 field="deleteRecordsBefore",
             )
@@ -68,7 +68,7 @@ class RecordDeletionLimit(TopicPolicy):
             return
         if len(offsets) == topic.num_partitions:
             raise PolicyViolation(
-                f"all {len(offsets)} partitions of {request.topic} would lose records; leave "
+                f"all {len(offsets)} partitions of {request.name} would lose records; leave "
                 "one out",
                 field="deleteRecordsBefore",
             )
@@ -88,10 +88,10 @@ class MassDeleteGuard(TopicPolicy):
         self, request: DeleteTopicRequest, cluster_state: ClusterState
     ) -> None:
         """Refuse one topic too many."""
-        if not self.judges(request.topic, request.principal):
+        if not self.judges(request):
             return
         if len(cluster_state.deleted_topics()) >= self.max:
             raise PolicyViolation(
-                f"{request.topic} would be one more than the {self.max} topics that may be "
+                f"{request.name} would be one more than the {self.max} topics that may be "
                 "deleted at once"
             )

@@ -26,8 +26,8 @@ class TopicNaming(TopicPolicy):
         self, request: CreateTopicRequest, cluster_state: ClusterState
     ) -> None:
         """Refuse a name that doesn't match."""
-        name = request.topic
-        if self.judges(name, request.principal) and not self.pattern.fullmatch(name):
+        name = request.name
+        if self.judges(request) and not self.pattern.fullmatch(name):
             example = f", such as {self.example}" if self.example else ""
             raise PolicyViolation(
                 f"{name} is no name for a topic; it must match {self.pattern.pattern}{example}"
@@ -71,12 +71,12 @@ class NamingByPrincipal(TopicPolicy):
         self,
         request: CreateTopicRequest | AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest,
     ) -> None:
-        if not self.judges(request.topic, request.principal):
+        if not self.judges(request):
             return
         owned = self._owned(request.principal)
-        if not request.topic.startswith(owned):
+        if not request.name.startswith(owned):
             raise PolicyViolation(
-                f"{request.topic} is not {request.principal}'s to touch: the name must begin with "
+                f"{request.name} is not {request.principal}'s to touch: the name must begin with "
                 f"{' or '.join(owned)}"
             )
 

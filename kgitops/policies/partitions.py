@@ -2,7 +2,7 @@
 
 from kgitops.model.topics import TopicState
 from kgitops.policies.ranges import partitions_text, require_range, wanted
-from kgitops.policies.topic_rule import TopicPolicy, TopicRule
+from kgitops.policies.topic_rule import TopicPolicy, TopicRule, called
 from kgitops.policy import (
     AlterTopicRequest,
     ClusterState,
@@ -10,6 +10,7 @@ from kgitops.policy import (
     PolicyViolation,
 )
 from kgitops.policy.readers import counts, flag, patterns, whole
+from kgitops.policy.requests import TopicRequest
 from kgitops.policy.settings import Setting, optional
 
 
@@ -38,7 +39,8 @@ class PartitionRange(TopicRule):
 class PartitionBudget(TopicPolicy):
     """All topics together, and those of each tenant, have no more partitions than agreed.
 
-    Internal topics are not counted. A topic that is being deleted counts until it is gone.
+    Internal topics are not counted. A topic that is being deleted counts until it is gone. Prefixes
+    are those of physical names: one virtual cluster's orders are not another's.
     """
 
     remediation = "Ask for fewer partitions, delete topics, or have the budget raised."
@@ -56,20 +58,20 @@ class PartitionBudget(TopicPolicy):
         self, request: CreateTopicRequest, cluster_state: ClusterState
     ) -> None:
         """A new topic takes all its partitions from the budget."""
-        if self.judges(request.topic, request.principal):
-            self._spend(request.topic, request.requested_state.num_partitions, cluster_state)
+        if self.judges(request):
+            self._spend(request, request.requested_state.num_partitions, cluster_state)
 
     def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
         """A topic that grows takes the partitions that are added."""
         added = added_partitions(request, cluster_state.topic_state(request.topic))
-        if added and self.judges(request.topic, request.principal):
-            self._spend(request.topic, added, cluster_state)
+        if added and self.judges(request):
+            self._spend(request, added, cluster_state)
 
-    def _spend(self, topic: str, added: int, cluster_state: ClusterState) -> None:
+    def _spend(self, request: TopicRequest, added: int, cluster_state: ClusterState) -> None:
         budgets = [
             (prefix, f"topics that begin with {prefix} may have", most)
             for prefix, most in self.prefixes or ()
-            if topic.startswith(prefix)
+            if request.topic.startswith(prefix)
         ]
         if self.max is not None:
             budgets.append(("", "the cluster may have", self.max))
@@ -81,8 +83,8 @@ class PartitionBudget(TopicPolicy):
             used = cluster_state.partitions(prefix)
             if used + added > most:
                 raise PolicyViolation(
-                    f"{topic} needs {partitions_text(added)} more; {words} {most}, and {used} are "
-                    "used",
+                    f"{request.name} needs {partitions_text(added)} more; {words} {most}, and "
+                    f"{used} are used",
                     field="partitions",
                 )
 
@@ -107,11 +109,11 @@ class NoPartitionGrowthOfKeyedTopics(TopicPolicy):
         """Refuse a growth; every other change is accepted."""
         before = cluster_state.topic_state(request.topic)
         added = added_partitions(request, before)
-        if before is None or added == 0 or not self.judges(request.topic, request.principal):
+        if before is None or added == 0 or not self.judges(request):
             return
-        if self._is_keyed(before, cluster_state):
+        if self._is_keyed(called(before, request), cluster_state):
             raise PolicyViolation(
-                f"{request.topic} holds keyed records, so it must stay with its "
+                f"{request.name} holds keyed records, so it must stay with its "
                 f"{partitions_text(before.num_partitions)}: {added} more would send keys elsewhere",
                 field="partitions",
             )

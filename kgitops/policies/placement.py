@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kgitops.model.cluster_state import Broker
-from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.model.topics import TopicState
 from kgitops.policies.topic_rule import TopicPolicy, TopicRule
 from kgitops.policy import (
     AlterTopicRequest,
@@ -62,16 +62,21 @@ class _HandPlacement(TopicPolicy):
         self, request: CreateTopicRequest, cluster_state: ClusterState
     ) -> None:
         """Look at all partitions."""
-        if self.judges(request.topic, request.principal):
-            self._look(request.requested_state, ())
+        if self.judges(request):
+            self._look(request, ())
 
     def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
         """Look at the partitions that are new or move."""
-        if self.judges(request.topic, request.principal):
+        if self.judges(request):
             before = cluster_state.topic_state(request.topic)
-            self._look(request.requested_state, before.assignment if before else ())
+            self._look(request, before.assignment if before else ())
 
-    def _look(self, requested: RequestedTopicState, before: Sequence[tuple[int, ...]]) -> None:
+    def _look(
+        self,
+        request: CreateTopicRequest | AlterTopicRequest,
+        before: Sequence[tuple[int, ...]],
+    ) -> None:
+        requested = request.requested_state
         if requested.generated_replica_assignments:
             return
         placed = {
@@ -80,7 +85,7 @@ class _HandPlacement(TopicPolicy):
             if before[partition : partition + 1] != (replicas,)
         }
         if placed:
-            self.placed(requested.name, placed)
+            self.placed(request.name, placed)
 
 
 class ReservedBrokers(_HandPlacement):

@@ -11,9 +11,9 @@ from kgitops.policy.settings import Setting
 class DeleteOnlyIfUnused(TopicPolicy):
     """A topic is deleted only when a register of topics in use doesn't list it.
 
-    The register is a text file: a topic's name on each line, ``#`` begins a comment. It is opened
-    when the policy is loaded and read again for each deletion. A relative path begins at the
-    folder in which kgitops runs.
+    The register is a text file: a topic's name on each line, ``#`` begins a comment; of a topic in
+    a virtual cluster either of its names counts. It is opened when the policy is loaded and read
+    again for each deletion. A relative path begins at the folder in which kgitops runs.
     """
 
     remediation = "Have the topic taken out of the register once nobody uses it."
@@ -34,14 +34,15 @@ class DeleteOnlyIfUnused(TopicPolicy):
         self, request: DeleteTopicRequest, cluster_state: ClusterState
     ) -> None:
         """Refuse to delete a topic that is listed."""
-        if not self.judges(request.topic, request.principal):
+        if not self.judges(request):
             return
         if self._file is None:
             raise ValueError("the register is not open")
         self._file.seek(0)
-        if request.topic in {line.partition("#")[0].strip() for line in self._file}:
+        listed = {line.partition("#")[0].strip() for line in self._file}
+        if listed & {request.name, request.topic}:
             raise PolicyViolation(
-                f"{request.topic} is in use and must not be deleted: {self.register.name} lists it"
+                f"{request.name} is in use and must not be deleted: {self.register.name} lists it"
             )
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 
 from kgitops.model.names import is_internal
 from kgitops.model.topics import TopicState
@@ -11,9 +12,9 @@ from kgitops.policy import (
     ClusterState,
     CreateTopicRequest,
     PolicyViolation,
-    Principal,
 )
 from kgitops.policy.readers import patterns, principals
+from kgitops.policy.requests import TopicRequest
 from kgitops.policy.settings import Configured, Setting, optional
 
 
@@ -23,12 +24,12 @@ class TopicPolicy(Configured, BaseTopicPolicy):
     topics = Setting(patterns, "patterns of the topics that it judges", "*")
     except_principals = optional(principals, "patterns of principals whom it never refuses")
 
-    def judges(self, topic: str, principal: Principal) -> bool:
-        """Whether a request of ``principal`` for ``topic`` is this policy's business."""
+    def judges(self, request: TopicRequest) -> bool:
+        """Whether it is this policy's business; patterns match the name in a virtual cluster."""
         return (
-            topic in self.topics
-            and not is_internal(topic)
-            and not (self.except_principals and str(principal) in self.except_principals)
+            request.name in self.topics
+            and not is_internal(request.topic)
+            and not (self.except_principals and str(request.principal) in self.except_principals)
         )
 
 
@@ -48,17 +49,22 @@ class TopicRule(TopicPolicy):
         self, request: CreateTopicRequest, cluster_state: ClusterState
     ) -> None:
         """Check the new topic."""
-        if self.judges(request.topic, request.principal):
-            self.check(request.requested_state, cluster_state)
+        if self.judges(request):
+            self.check(called(request.requested_state, request), cluster_state)
 
     def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
         """Check the topic as it would be."""
-        if self.judges(request.topic, request.principal):
+        if self.judges(request):
             check_change(
-                lambda topic: self.check(topic, cluster_state),
+                lambda topic: self.check(called(topic, request), cluster_state),
                 cluster_state.topic_state(request.topic),
                 request.requested_state,
             )
+
+
+def called(topic: TopicState, request: TopicRequest) -> TopicState:
+    """The topic by the name that its users know, which messages name."""
+    return topic if request.local is None else replace(topic, name=request.name)
 
 
 def check_change(

@@ -1,8 +1,10 @@
 """What the pack's YAML tests can't say: refused configs, files, fields, a broker's start."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from policy.pack_page import EXAMPLES
 
 from kgitops import policies
 from kgitops.policies import (
@@ -25,7 +27,7 @@ from kgitops.policies import (
     TopicSizeCap,
 )
 from kgitops.policies.ranges import number_of
-from kgitops.policy import AllOf, Broker, PolicyViolation
+from kgitops.policy import AllOf, Broker, LocalName, PolicyViolation
 from kgitops.policy.legacy import CreateTopicPolicy, LegacyPolicyAdapter
 from kgitops.policy.settings import Configured
 from kgitops.policy.testing import (
@@ -329,3 +331,26 @@ def test_the_pack_composes() -> None:
 def test_a_config_without_value_and_default_is_no_number() -> None:
     with pytest.raises(ValueError, match=r"no\.such\.config has neither a value nor a default"):
         number_of(ORDERS, "no.such.config", cluster())
+
+
+COUNTING = ("PartitionBudget", "MassDeleteGuard")
+"""They refuse for what the cluster holds, which this one doesn't."""
+TOPIC_EXAMPLES = sorted(name for name, (_, asked) in EXAMPLES.items() if hasattr(asked, "local"))
+TOPIC_EXAMPLES = [name for name in TOPIC_EXAMPLES if name not in COUNTING]
+
+
+@pytest.mark.parametrize("name", TOPIC_EXAMPLES)
+def test_a_topic_of_a_virtual_cluster_is_judged_by_its_name_there(name: str) -> None:
+    """VC-065: patterns match the local name, and messages never show another one."""
+    configs, request = EXAMPLES[name]
+    brokers = [Broker(id=number, rack=rack) for number, rack in enumerate("aabbc", 1)]
+    state = cluster(topic("UNSEEN", 6, 3), brokers=brokers)
+    local = replace(request, local=LocalName("emea", request.topic))
+    physical = replace(local, topic="UNSEEN")
+    if hasattr(request, "requested_state"):
+        made = replace(request.requested_state, name="UNSEEN")
+        physical = replace(physical, requested_state=made)
+    with getattr(policies, name)(configs) as policy:
+        said = violation(policy, physical, state)
+    assert said is not None
+    assert "UNSEEN" not in said.message

@@ -20,14 +20,18 @@ from kgitops.policy.testing import (
     alter_broker,
     alter_client_quota,
     alter_topic,
+    alter_virtual_cluster,
     cluster,
     create_acl,
     create_topic,
+    create_topic_link,
+    create_virtual_cluster,
     delete_records,
     delete_topic,
     entity,
     topic,
     violation,
+    virtual_cluster,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +43,7 @@ _CLUSTER = cluster(
     *[topic(f"sales.{number}", 48, 3) for number in (1, 2)],
     brokers=[Broker(id=number, rack=rack) for number, rack in enumerate("aabbc", 1)],
 )
+_SALES = virtual_cluster("emea.sales", users=["jane"], links={"Orders": "orders"})
 _CLUSTER._world.deleted_topics = frozenset(f"old.{number}" for number in range(10))
 
 EXAMPLES: Mapping[str, tuple[Mapping[str, str], PolicyRequest]] = {
@@ -104,6 +109,18 @@ EXAMPLES: Mapping[str, tuple[Mapping[str, str], PolicyRequest]] = {
         {"producer_byte_rate": "50MiB", "request_percentage": "50"},
         alter_client_quota(entity(user="billing"), {"producer_byte_rate": 104_857_600.0}),
     ),
+    "VirtualClusterNaming": (
+        {"pattern": "[a-z]+(\\.[a-z0-9-]+)+", "example": "emea.sales"},
+        create_virtual_cluster("Sales"),
+    ),
+    "MembersAreUsers": (
+        {"clientIds": "legacy-*"},
+        alter_virtual_cluster(_SALES, client_id="sales-app"),
+    ),
+    "LinkConsent": (
+        {"consent": "emea.sales=analytics, *=audit"},
+        create_topic_link("hr", "orders", "orders", among=[_SALES]),
+    ),
     "BrokerConfigBounds": (
         {"min.log.retention.ms": "1h", "max.log.retention.ms": "30d"},
         alter_broker(1, {"log.retention.ms": "-1"}),
@@ -139,6 +156,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
         "NoAllOnCluster",
         "QuotaCeilings",
     ),
+    "Virtual clusters": ("VirtualClusterNaming", "MembersAreUsers", "LinkConsent"),
     "Brokers": ("BrokerConfigBounds",),
 }
 
@@ -175,6 +193,7 @@ binding it is.
 - **Patterns** match the whole name: `*` is any text, `?` one character.
 - **`topics`**: every policy on topics judges only those that match it; without it, all.
 - **`exceptPrincipals`**: every policy on topics never refuses these, such as `User:admin`.
+- **In a virtual cluster** a topic is judged by the name that its users know, and messages say that.
 - **Internal topics** are never judged.
 - **The values that hold** are judged: what a topic doesn't set counts with the cluster's default.
 - **What was wrong before** and stays as it was does not stop an alteration. So a topic that breaks

@@ -24,8 +24,8 @@ from kgitops.policy import (
     PolicyViolation,
     Principal,
     TopicManagementPolicy,
-    VirtualClusterManagementPolicy,
     VirtualClusterChange,
+    VirtualClusterManagementPolicy,
     VirtualClusterState,
 )
 from kgitops.policy.interfaces import Configurable as Base

@@ -311,11 +311,12 @@ def test_every_method_refuses_by_raising(request_: Request, method: str) -> None
 
 def test_what_requests_tell() -> None:
     """P201-49, P201-52, P201-56, P201-58, P201-60: the fields of each kind, and no more."""
+    ours = {"local", "links"}  # KIP-201 knows no virtual clusters
     kinds = {
-        CreateTopicRequest: {"topic", "principal", "requested_state"},
-        AlterTopicRequest: {"topic", "principal", "requested_state"},
-        DeleteTopicRequest: {"topic", "principal"},
-        DeleteRecordsRequest: {"topic", "principal", "deleted_message_offsets"},
+        CreateTopicRequest: {"topic", "principal", "requested_state", *ours},
+        AlterTopicRequest: {"topic", "principal", "requested_state", *ours},
+        DeleteTopicRequest: {"topic", "principal", *ours},
+        DeleteRecordsRequest: {"topic", "principal", "deleted_message_offsets", *ours},
         AlterBrokerRequest: {"broker_id", "principal", "requested_state"},
     }
     for kind, names in kinds.items():

@@ -72,7 +72,7 @@ class _Compiler:
         ]
         validations = [self._validation(one) for one in policy.validations]
         return CompiledPolicy(
-            apis=tuple(api for api in self._apis if api in SHAPES),
+            apis=self._apis,
             conditions=tuple(one for one in conditions if one is not None),
             validations=tuple(one for one in validations if one is not None),
             words=tuple(self._words),

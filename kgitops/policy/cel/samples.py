@@ -76,10 +76,8 @@ def samples(api: str, words: Iterable[str]) -> Iterator[Sample]:
             yield from _brokers(keys)
         case "CreateVirtualCluster" | "AlterVirtualCluster" | "DeleteVirtualCluster":
             yield from _virtual_clusters(api)
-        case "CreateTopicLink" | "DeleteTopicLink":
-            yield from _links(api)
         case _:
-            return
+            yield from _links(api)
 
 
 def _sample(
@@ -201,7 +199,9 @@ def _virtual_clusters(api: str) -> Iterator[Sample]:
     name = _CLUSTER.name
     match api:
         case "CreateVirtualCluster":
-            yield _sample(wire.CreateVirtualClusterRequest(virtual_cluster=name), _snapshot())
+            for racks in (True, False):
+                created = wire.CreateVirtualClusterRequest(virtual_cluster=name)
+                yield _sample(created, _snapshot(racks=racks))
         case "DeleteVirtualCluster":
             for found in (_CLUSTER, VirtualCluster(name=name)):
                 request = wire.DeleteVirtualClusterRequest(virtual_cluster=name)

@@ -27,7 +27,7 @@ from kgitops.policy.cel.records.virtual_clusters import (
     VIRTUAL_CLUSTER,
     VIRTUAL_CLUSTER_CHANGE,
 )
-from kgitops.policy.cel.types import ANY, NULL, Type
+from kgitops.policy.cel.types import NULL, Type
 from kgitops.policy.cluster_state import ClusterState
 from kgitops.policy.requests import (
     AlterBrokerRequest,
@@ -104,17 +104,12 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "DeleteTopicLink": Shape(None, LINK),
     }
 )
-"""The requests that there are; of others, nothing is known of the object."""
-
-UNKNOWN: Mapping[str, Type] = MappingProxyType(
-    {**_FIXED, "requested": ANY, "current": ANY, "change": ANY}
-)
+"""The requests that there are."""
 
 
 def types_of(api: str) -> Mapping[str, Type]:
     """The type of every variable for requests of this api."""
-    shape = SHAPES.get(api)
-    return UNKNOWN if shape is None else shape.types()
+    return SHAPES[api].types()
 
 
 Wanted = Mapping[str, frozenset[str] | None]

@@ -157,7 +157,8 @@ def test_an_acl(api: str, side: str, other: str) -> None:
     expression = (
         f"{side} == {{'principal': 'User:billing', 'host': '10.0.0.1', 'operation': 'Write', "
         "'permission': 'Deny', 'resourceType': 'transactionalId', 'resourceName': 'tx-', "
-        f"'patternType': 'prefixed'}} && {other} == null && change == null"
+        "'patternType': 'prefixed', 'virtualCluster': 'kafka-cluster', "
+        f"'virtualClusterPatternType': 'literal'}} && {other} == null && change == null"
     )
     assert said(one(expression, requests=[api]), made(binding=BINDING)) == ""
 
@@ -165,7 +166,8 @@ def test_an_acl(api: str, side: str, other: str) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "requested.entity == {'user': 'billing', 'clientId': '<default>', 'ip': null}",
+        "requested.entity == {'user': 'billing', 'clientId': '<default>', 'ip': null, "
+        "'virtualCluster': null}",
         "requested.quotas == {'consumer_byte_rate': 5.0, 'producer_byte_rate': 2.5}",
         "requested.requestedQuotas == {'consumer_byte_rate': 5.0, 'request_percentage': null}",
         "current.quotas['producer_byte_rate'] == 2.5",

@@ -308,10 +308,6 @@ def test_all_findings_are_collected_each_at_its_place() -> None:
     assert places == ["p.yaml:7:29", "p.yaml:9:29", "p.yaml:11:19", "p.yaml:12:19", "p.yaml:15:26"]
 
 
-def test_a_policy_of_a_later_kind_of_request_is_read() -> None:
-    assert findings(one("requested.members > 3", requests=("CreateVirtualCluster",))) == []
-
-
 def test_a_broken_document_is_no_policy() -> None:
     with pytest.raises(FindingsError, match=r"spec.validations must not be empty"):
         read(document("validations: []"))
