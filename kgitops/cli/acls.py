@@ -147,8 +147,8 @@ def acls(
 
     if add + remove + list_ != 1:
         raise UsageError("give one of --add, --remove and --list")
-    virtual_cluster_pattern = virtual_cluster_pattern or also_virtual_cluster_pattern
-    if virtual_cluster_pattern is not None and virtual_cluster is None:
+    scope_pattern = virtual_cluster_pattern or also_virtual_cluster_pattern
+    if scope_pattern is not None and virtual_cluster is None:
         raise UsageError("--virtual-cluster-pattern-type needs --virtual-cluster; give both")
     if principal and not list_:
         raise UsageError("--principal belongs to --list; write --allow-principal here")
@@ -169,7 +169,9 @@ def acls(
         idempotent=idempotent,
         pattern=pattern.value,
         virtual_cluster=virtual_cluster,
-        virtual_cluster_pattern=PatternType((virtual_cluster_pattern or ScopePattern.LITERAL).value),
+        virtual_cluster_pattern=PatternType(
+            (virtual_cluster_pattern or ScopePattern.LITERAL).value
+        ),
     )
     reach = Reach(
         cluster=cluster,

@@ -41,6 +41,10 @@ Timeout = Annotated[
     int,
     typer.Option("--timeout", metavar="MS", min=1, help="How long a request may take, in ms."),
 ]
+VirtualClusterName = Annotated[
+    str,
+    typer.Option("--virtual-cluster", metavar="NAME", help="The virtual cluster."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and change nothing.")]
 DEFAULT_TIMEOUT_MS = 30_000
 

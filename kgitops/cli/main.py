@@ -28,6 +28,7 @@ from kgitops.cli import (
     show,
     snapshot,
     validate,
+    vc,
 )
 from kgitops.cli.console import print_notice
 from kgitops.cli.logs import LogLevel, show_logs
@@ -63,6 +64,7 @@ for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
 app.add_typer(policy.policy, name="policy")
 app.add_typer(sandbox.sandbox, name="sandbox")
+app.add_typer(vc.vc, name="vc")
 
 _STDOUT, _STDERR = 1, 2
 _GARBAGE_AFTER = 1_000_000
