@@ -1,4 +1,7 @@
-"""OffsetCommit for a group that nobody is a member of, and DeleteGroups."""
+"""OffsetCommit for a group that nobody is a member of, and DeleteGroups.
+
+Both are asked for by a group's name in a virtual cluster: brokers know it by its physical id.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,6 +19,7 @@ from kgitops.model.acls import Operation
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest
 from kgitops.model.results import NO_SUCH_TOPIC, OK, ErrorCode, RequestResult
+from kgitops.model.virtual_clusters import physical_id
 
 _BY_NAME = 9  # the last version of OffsetCommit that names topics
 _WITH_RIGHTS, _RIGHTS_APART = 8, 10  # the versions of Metadata that say what the principal may do
@@ -38,7 +42,7 @@ def copy_group_offsets(
     Raises:
         UnreachableError: no answer; what happened is unknown and must be looked up.
     """
-    groups = {name for request in requests for name in (request.group, request.source)}
+    groups = {name for request in requests for name in (_physical(request), request.source)}
     known = read_group_offsets(wire, groups)
     topics = _topics(wire, {topic for offsets in known.values() for topic, _ in offsets})
     return [_copy(wire, request, known, topics) for request in requests]
@@ -57,11 +61,14 @@ def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[Re
         found = {row.group_id: result_of(row.error_code, None) for row in rows}
         return {group: found.get(group, NOT_ANSWERED) for group in groups}
 
-    found = ask_coordinators(wire, [request.group for request in requests], delete)
+    groups = [_physical(request) for request in requests]
+    found = ask_coordinators(wire, groups, delete)
     gone = ErrorCode.GROUP_ID_NOT_FOUND
-    return [
-        OK if found[request.group].code is gone else found[request.group] for request in requests
-    ]
+    return [OK if found[group].code is gone else found[group] for group in groups]
+
+
+def _physical(request: CopyGroupOffsetsRequest | DeleteGroupRequest) -> str:
+    return physical_id(request.virtual_cluster, request.group)
 
 
 def _copy(
@@ -70,6 +77,7 @@ def _copy(
     known: Mapping[str, GroupOffsets],
     topics: Mapping[str, RequestResult],
 ) -> RequestResult:
+    target = _physical(request)
     offsets: dict[tuple[str, int], int] = {}
     for (topic, partition), offset in known.get(request.source, {}).items():
         # Brokers commit what the principal may read and refuse the rest of a request. A part of a
@@ -79,15 +87,15 @@ def _copy(
             if not allowed.ok:
                 return allowed
             offsets[topic, partition] = offset
-    if not offsets or request.group in known:
+    if not offsets or target in known:
         return OK
 
     def commit(broker: int, groups: Sequence[str]) -> Mapping[str, RequestResult]:
         del groups
-        answer = wire.send(_commitment(request.group, offsets), to=broker, timeout_ms=SEND_MS)
-        return {request.group: _first_failure(answer)}
+        answer = wire.send(_commitment(target, offsets), to=broker, timeout_ms=SEND_MS)
+        return {target: _first_failure(answer)}
 
-    return ask_coordinators(wire, [request.group], commit)[request.group]
+    return ask_coordinators(wire, [target], commit)[target]
 
 
 def _topics(wire: Wire, names: set[str]) -> Mapping[str, RequestResult]:

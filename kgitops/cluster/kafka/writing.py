@@ -74,8 +74,6 @@ def _check_physical(requests: Sequence[Request]) -> None:
                 scoped = binding.scoped
             case AlterClientQuotaRequest(entity=entity):
                 scoped = any(kind == VIRTUAL_CLUSTER for kind, _ in entity)
-            case CopyGroupOffsetsRequest() | DeleteGroupRequest():
-                scoped = bool(request.virtual_cluster)
             case CreateTopicRequest() | DeleteTopicRequest():
                 scoped = request.local is not None
             case (
@@ -84,7 +82,13 @@ def _check_physical(requests: Sequence[Request]) -> None:
                 | DeleteVirtualClusterRequest()
             ):
                 scoped = True
-            case AlterTopicRequest() | DeleteRecordsRequest() | AlterBrokerRequest():
+            case (
+                AlterTopicRequest()
+                | DeleteRecordsRequest()
+                | AlterBrokerRequest()
+                | CopyGroupOffsetsRequest()
+                | DeleteGroupRequest()
+            ):
                 scoped = False
             case _:
                 assert_never(request)
