@@ -41,7 +41,8 @@ class LoweredAcl:
     """A physical binding that stands for scoped ones (VC-168, VC-175).
 
     ``sources`` are the addresses of the scoped bindings. ``adopted``: it was there before, so it
-    stays when its sources go. ``present``: the brokers have it now.
+    stays when its sources go. ``present``: the brokers have it now. Without sources it is left over
+    from an apply that was interrupted.
     """
 
     binding: AclBinding

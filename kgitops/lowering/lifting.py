@@ -1,0 +1,147 @@
+"""From what brokers have, and what the registry says of virtual clusters, to the logical state."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from operator import itemgetter
+
+from kgitops.lowering.presence import amiss
+from kgitops.lowering.record_writing import Status
+from kgitops.lowering.records import QuotaKey, Records, read_records
+from kgitops.model.addresses import acl_address, quota_address
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.lowered import Lowered
+from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.virtual_clusters import TopicLink, VirtualCluster
+
+
+def lift(physical: ClusterState) -> ClusterState:
+    """The logical state: virtual clusters, their ACLs and quotas, and not what stands for them.
+
+    Without records of virtual clusters it is the very same object. What is being deleted is still
+    there, what is pending is not there yet. A binding or quota of virtual clusters is there only
+    if all that stands for it is, and no more (VC-327); else it is in ``lowered.missing_…``.
+
+    Raises:
+        SafetyError: a record can't be trusted.
+    """
+    registry = physical.registry
+    if registry is None or not registry.virtual_clusters:
+        return physical
+    records = read_records(registry.virtual_clusters)
+    meant_acls = {b for b, status in records.acls.items() if status is not Status.PENDING}
+    lowered = _lowered(physical, records, {acl_address(binding) for binding in meant_acls})
+    meant = _meant(physical, records, lowered)
+    wrong = amiss(records, lowered, _states(meant))
+    missing_acls = frozenset(
+        binding
+        for binding, status in records.acls.items()
+        if status is Status.ACTIVE and acl_address(binding) in wrong.acls
+    )
+    missing_quotas = {
+        (entity, key): value
+        for (entity, key), (value, status) in records.quotas.items()
+        if status is Status.ACTIVE and (quota_address(entity), key) in wrong.quotas
+    }
+    for entity, key in missing_quotas:
+        del meant[entity][key]
+    stand_ins = {binding for binding, acl in lowered.acls.items() if not acl.adopted}
+    return replace(
+        physical,
+        virtual_clusters=_virtual_clusters(records),
+        acls=(physical.acls - stand_ins) | (meant_acls - missing_acls),
+        quotas=_states(meant),
+        lowered=replace(lowered, missing_acls=missing_acls, missing_quotas=missing_quotas),
+    )
+
+
+def _lowered(physical: ClusterState, records: Records, sources: set[str]) -> Lowered:
+    """What stands for virtual clusters, and what of it brokers have.
+
+    A source that is not meant was never made, or was interrupted: it is no reason to stay.
+    """
+
+    def found(entity: ClientQuotaEntity, key: str) -> float | None:
+        state = physical.quotas.get(entity)
+        return state.quotas.get(key) if state else None
+
+    return Lowered(
+        acls={
+            binding: replace(
+                acl,
+                present=binding in physical.acls,
+                sources=tuple(source for source in acl.sources if source in sources),
+            )
+            for binding, acl in records.lowered_acls.items()
+        },
+        quotas={
+            place: replace(quota, hidden=records.hidden.get(place), found=found(*place))
+            for place, quota in records.lowered_quotas.items()
+        },
+        pending={
+            local: link.topic
+            for local, (link, status) in records.links.items()
+            if status is Status.PENDING and link.topic_id is None
+        },
+    )
+
+
+def _meant(
+    physical: ClusterState, records: Records, lowered: Lowered
+) -> dict[ClientQuotaEntity, dict[str, float]]:
+    """Global quotas with what is hidden in the place of what hides it, and virtual clusters'."""
+    values: dict[QuotaKey, float | None] = {
+        place: quota.hidden for place, quota in lowered.quotas.items()
+    }
+    for place, (quota, status) in records.quotas.items():
+        if status is not Status.PENDING:
+            values[place] = quota
+    meant = defaultdict(dict, {e: dict(state.quotas) for e, state in physical.quotas.items()})
+    for (entity, key), value in values.items():
+        if value is None:
+            meant[entity].pop(key, None)
+        else:
+            meant[entity][key] = value
+    return meant
+
+
+def _states(
+    meant: Mapping[ClientQuotaEntity, Mapping[str, float]],
+) -> dict[ClientQuotaEntity, ClientQuotaState]:
+    return {
+        entity: ClientQuotaState(entity=entity, quotas=dict(values))
+        for entity, values in meant.items()
+        if values
+    }
+
+
+def _virtual_clusters(records: Records) -> dict[str, VirtualCluster]:
+    links: defaultdict[str, dict[str, TopicLink]] = defaultdict(dict)
+    users: defaultdict[str, set[str]] = defaultdict(set)
+    client_ids: defaultdict[str, set[str]] = defaultdict(set)
+    groups: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
+    transactional_ids: defaultdict[str, set[str]] = defaultdict(set)
+    for local, (link, status) in sorted(records.links.items(), key=itemgetter(0)):
+        if status is not Status.PENDING:
+            links[local.virtual_cluster][local.name] = link
+    for principal, (name, status) in records.users.items():
+        if status is not Status.PENDING:
+            users[name].add(principal)
+    for client_id, name in records.client_ids.items():
+        client_ids[name].add(client_id)
+    for local, adopts in sorted(records.groups.items(), key=itemgetter(0)):
+        groups[local.virtual_cluster][local.name] = adopts
+    for local in records.transactional_ids:
+        transactional_ids[local.virtual_cluster].add(local.name)
+    return {
+        name: VirtualCluster(
+            name=name,
+            links=links.get(name, {}),
+            users=frozenset(users.get(name, ())),
+            client_ids=frozenset(client_ids.get(name, ())),
+            groups=groups.get(name, {}),
+            transactional_ids=frozenset(transactional_ids.get(name, ())),
+            options=records.virtual_clusters[name],
+        )
+        for name in sorted(records.virtual_clusters)
+    }
