@@ -22,6 +22,7 @@ from kgitops.cluster.embedded import (
 )
 from kgitops.cluster.embedded.acl_control import AclAction, AclResource, DeletedAcls
 from kgitops.cluster.embedded.acl_filter import AclFilter
+from kgitops.cluster.embedded.admin_virtual_clusters import VirtualClustersAdmin
 from kgitops.cluster.embedded.config_control import ConfigChanges, ConfigResource
 from kgitops.cluster.embedded.controller import LOCALHOST, Controller
 from kgitops.cluster.embedded.described_configs import DescribedConfigs
@@ -48,7 +49,7 @@ UNSUPPORTED = RequestResult(
 )
 
 
-class EmbeddedAdmin:
+class EmbeddedAdmin(VirtualClustersAdmin):
     """A connection of one principal to an embedded cluster."""
 
     def __init__(

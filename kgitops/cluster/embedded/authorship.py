@@ -17,7 +17,21 @@ from kgitops.cluster.embedded.records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from kgitops.model.addresses import acl_address, quota_address, topic_address
+from kgitops.model.addresses import (
+    acl_address,
+    local_topic_address,
+    member_address,
+    quota_address,
+    topic_address,
+    virtual_cluster_address,
+)
+from kgitops.model.virtual_clusters import EntityType, LocalName, generated_parts
+from kgitops.virtual_clusters.records import (
+    RemoveVirtualClusterRecord,
+    VirtualClusterEntityRecord,
+    VirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+)
 
 _WHOLE = ""
 
@@ -27,31 +41,52 @@ def authors_of(batches: Iterable[tuple[Author, Iterable[Record]]], brokers: str)
 
     What the principal ``brokers`` wrote only finishes what somebody else asked for.
     """
-    names: dict[str, str] = {}
+    topics: dict[str, str] = {}
     found: dict[str, dict[str, Author]] = {}
     for author, records in batches:
+        made = _made_in_virtual_clusters(records)
         for record in records:
             if isinstance(record, TopicRecord):
-                names[record.topic_id] = record.name
-                found.pop(topic_address(record.name), None)  # what was written of the old topic
+                local = made.get(record.topic_id)
+                address = local_topic_address(local) if local else topic_address(record.name)
+                topics[record.topic_id] = address
+                found.pop(address, None)  # what was written of the old topic
             if author.principal != brokers:
-                for address, path in _fields(record, names):
+                for address, path in _fields(record, topics):
                     found.setdefault(address, {})[path] = author
     return {(address, path): author for address, by in found.items() for path, author in by.items()}
 
 
-def _fields(record: Record, names: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _made_in_virtual_clusters(records: Iterable[Record]) -> dict[str, LocalName]:
+    """Topic id to name: such a topic comes to be together with its link (VC-056)."""
+    links = [record for record in records if isinstance(record, VirtualClusterTopicLinkRecord)]
+    return {
+        link.topic_id: LocalName(link.virtual_cluster, link.link_name)
+        for link in links
+        if link.topic_id and link.topic and generated_parts(link.topic)
+    }
+
+
+def _fields(record: Record, topics: dict[str, str]) -> Iterator[tuple[str, str]]:
     match record:
         case TopicRecord() | MarkTopicRecord() | RemoveTopicRecord():
-            yield topic_address(names[record.topic_id]), _WHOLE
+            yield topics[record.topic_id], _WHOLE
         case PartitionsRecord():
-            address = topic_address(names[record.topic_id])
+            address = topics[record.topic_id]
             yield from ((address, path) for path in ("partitions", "assignments"))
         case ReassignmentRecord() | PartitionChangeRecord():
-            address = topic_address(names[record.topic_id])
+            address = topics[record.topic_id]
             yield from ((address, path) for path in ("replicationFactor", "assignments"))
         case ConfigRecord(resource_type=kind) if kind == TOPIC:
-            yield topic_address(names[record.resource]), f"configs.{record.key}"
+            yield topics[record.resource], f"configs.{record.key}"
+        case VirtualClusterRecord() | RemoveVirtualClusterRecord():
+            yield virtual_cluster_address(record.name), _WHOLE
+        case VirtualClusterTopicLinkRecord():
+            local = record.virtual_cluster, EntityType.TOPIC, record.link_name
+            yield member_address(*local), _WHOLE
+        case VirtualClusterEntityRecord():
+            member = record.virtual_cluster, record.entity_type, record.entity_name
+            yield member_address(*member), _WHOLE
         case AccessControlEntryRecord() | RemoveAccessControlEntryRecord():
             yield acl_address(record.binding), _WHOLE
         case ClientQuotaRecord():

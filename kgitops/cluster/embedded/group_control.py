@@ -4,7 +4,7 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.records import GroupRecord, RemoveGroupRecord
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.cluster.embedded.rights import check_may
-from kgitops.model.acls import Operation
+from kgitops.model.acls import Operation, ResourceType
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest
 from kgitops.model.results import ErrorCode
@@ -40,17 +40,35 @@ def copy_offsets(draft: Draft, request: CopyGroupOffsetsRequest) -> None:
     Raises:
         Refusal: the target has members, or did not take that group over.
     """
-    target = physical_id(request.virtual_cluster, request.group)
+    virtual_cluster, group = request.virtual_cluster, request.group
     if draft.options.virtual_clusters:
-        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
+        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, virtual_cluster)
         _check_adopts(draft, request)
+    check_may_copy(draft, request.source, virtual_cluster, group)
     draft.judge(request)
-    source, found = draft.delta.groups.get(request.source), draft.delta.groups.get(target)
-    if source is not None and source.committed and not (found and found.committed):
-        _check_empty(draft, target)
-        owner = request.virtual_cluster if draft.options.virtual_clusters else None
-        commit(draft, target, source.committed, virtual_cluster=owner)
+    copy(draft, request.source, virtual_cluster=virtual_cluster, group=group)
     draft.accept(request)
+
+
+def check_may_copy(draft: Draft, source: str, virtual_cluster: str, group: str) -> None:
+    """Refuse to copy what the principal may not read, or to where a group reads already.
+
+    Raises:
+        Refusal: as said.
+    """
+    if not draft.authorizer.allows(Operation.DESCRIBE, ResourceType.GROUP, source):
+        raise Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed.")
+    if _to_copy(draft, source, physical_id(virtual_cluster, group)):
+        _check_empty(draft, physical_id(virtual_cluster, group))
+
+
+def copy(draft: Draft, source: str, *, virtual_cluster: str, group: str) -> None:
+    """Let a group of a virtual cluster go on where ``source`` is; it was checked before."""
+    target = physical_id(virtual_cluster, group)
+    committed = _to_copy(draft, source, target)
+    if committed:
+        owner = virtual_cluster if draft.options.virtual_clusters else None
+        commit(draft, target, committed, virtual_cluster=owner)
 
 
 def delete(draft: Draft, request: DeleteGroupRequest) -> None:
@@ -68,6 +86,11 @@ def delete(draft: Draft, request: DeleteGroupRequest) -> None:
     draft.judge(request)
     draft.write(RemoveGroupRecord(group=group))
     draft.accept(request)
+
+
+def _to_copy(draft: Draft, source: str, target: str) -> GroupOffsets:
+    here, there = draft.delta.groups.get(source), draft.delta.groups.get(target)
+    return {} if here is None or (there and there.committed) else here.committed
 
 
 def _check_adopts(draft: Draft, request: CopyGroupOffsetsRequest) -> None:

@@ -57,8 +57,7 @@ class Options:
 class Faults:
     """Delays and failures to simulate, for tests; each names the topics it holds up, or all.
 
-    ``busy_groups`` and ``open_transactions`` are physical ids: of groups that have members, and of
-    producers in the middle of a transaction.
+    ``busy_groups`` are the physical ids of groups that have members.
     What is held is finished by ``EmbeddedCluster.release``.
     """
 
@@ -67,7 +66,6 @@ class Faults:
     leaderless_topics: frozenset[str] = frozenset()
     authorizer_fails: bool = False
     busy_groups: frozenset[str] = frozenset()
-    open_transactions: frozenset[str] = frozenset()
 
 
 def kafka_text(value: uuid.UUID) -> str:

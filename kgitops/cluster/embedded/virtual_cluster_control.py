@@ -47,10 +47,7 @@ def alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
     Raises:
         Refusal: it can't be done.
     """
-    check_feature(draft)
-    check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
-    if request.moved_from is not None:
-        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.moved_from)
+    check_may_alter(draft, request)
     if request.entity_type is EntityType.TOPIC and request.change is ChangeType.ADD:
         _check_may_link(draft, request)
     _carry_out(
@@ -62,9 +59,21 @@ def alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
             lambda topic: _topic_id(draft, topic),
             super_users=draft.options.super_users | {BROKER_PRINCIPAL},
             is_global_group=lambda group: _is_global_group(draft, group),
-            open_transactions=draft.faults.open_transactions | draft.delta.transactions.open(),
+            open_transactions=draft.delta.transactions.open(),
         ),
     )
+
+
+def check_may_alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
+    """Refuse who may not alter the virtual cluster, and the one that gives the entity up.
+
+    Raises:
+        Refusal: as said.
+    """
+    check_feature(draft)
+    check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
+    if request.moved_from is not None:
+        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.moved_from)
 
 
 def _carry_out(
