@@ -82,6 +82,30 @@ class Authorizer:
         ]
         return _decide(operation, found)
 
+    def somewhere(self, operation: Operation, resource_type: ResourceType) -> bool:
+        """Whether the operation is allowed on some resource of the type, and not denied on all.
+
+        As Kafka's authorizeByResourceType, but that a Deny on a prefix is not weighed.
+        """
+        if self._is_free:
+            return True
+        found = [
+            (key, binding)
+            for index in self._indexed()
+            for key, bindings in index.items()
+            if key[0] is resource_type
+            for binding in bindings
+            if binding.operation in (operation, Operation.ALL)
+        ]
+        everything = resource_type, PatternType.LITERAL, WILDCARD
+        denied = any(
+            key == everything and binding.permission_type is PermissionType.DENY
+            for key, binding in found
+        )
+        return not denied and any(
+            binding.permission_type is PermissionType.ALLOW for _, binding in found
+        )
+
     def virtual_cluster(self, operation: Operation, name: str) -> bool:
         """Whether the operation on a virtual cluster is allowed, in it or not (VC-101, VC-141)."""
         return self.scope(operation, Scope(name))
