@@ -79,3 +79,8 @@ def tombstone(target: str, name: str = "drop") -> str:
         f"apiVersion: kgitops/v1\nkind: Tombstone\nmetadata: {{name: {name}}}\n"
         f"spec:\n  target: {target}\n  reason: no longer needed\n"
     )
+
+
+def declaration(kind: str, metadata: str, spec: str = "{}") -> str:
+    """A document of any kind: metadata on line 3 from column 11, spec on line 4 from column 7."""
+    return f"apiVersion: kgitops/v1\nkind: {kind}\nmetadata: {metadata}\nspec: {spec}\n"
