@@ -12,6 +12,7 @@ from kgitops.workflow.export_notes import Notes
 from kgitops.workflow.export_quotas import export_quotas
 from kgitops.workflow.export_scope import ExportScope
 from kgitops.workflow.export_topics import export_topics
+from kgitops.workflow.export_virtual_clusters import export_links, export_virtual_clusters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,9 @@ def export_manifests(
     scope = ExportScope(build_ownership(project, state.registry))
     notes = Notes()
     files = {
+        **arrange("virtual-clusters", export_virtual_clusters(state, scope, notes)),
         **arrange("topics", export_topics(state, scope, notes, allow_configs)),
+        **arrange("links", export_links(state, scope, notes)),
         **arrange("acls", export_acls(state, scope, notes)),
         **arrange("quotas", export_quotas(state, scope, notes)),
     }

@@ -1,8 +1,18 @@
 """ACLs as documents: those of a principal together, the operations on one resource in one."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from kgitops.model.acls import OPERATIONS, AclBinding, Operation, PatternType, PermissionType
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    OPERATIONS,
+    VIRTUAL_CLUSTER_OPERATIONS,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.names import REGISTRY_TOPIC
@@ -32,11 +42,20 @@ def _can_be_declared(acl: AclBinding, notes: Notes) -> bool:
     if kind == "topic" and acl.resource_name == REGISTRY_TOPIC:
         notes.add(acl_address(acl), "left out, the topic belongs to kgitops")
         return False
-    if acl.operation not in OPERATIONS[kind] and acl.operation is not Operation.ALL:
+    if acl.operation not in _legal(acl):
         # Kafka's controller takes any operation; none of its tools and no authorizer makes use.
         notes.add(acl_address(acl), f"left out, {acl.operation} means nothing on a {kind}")
         return False
     return True
+
+
+def _legal(acl: AclBinding) -> frozenset[Operation]:
+    legal = OPERATIONS[acl.resource_type] | {Operation.ALL}
+    if acl.resource_type is ResourceType.CLUSTER:
+        legal |= VIRTUAL_CLUSTER_OPERATIONS
+        if acl.resource_name != CLUSTER_NAME:
+            legal |= {Operation.DELETE}
+    return legal
 
 
 def _documents(principal: str, acls: Iterable[AclBinding], scope: ExportScope) -> list[Document]:
@@ -54,7 +73,13 @@ def _documents(principal: str, acls: Iterable[AclBinding], scope: ExportScope) -
 def _spec(
     principal: str, acl: AclBinding, operations: list[str], policy: str | None
 ) -> dict[str, Json]:
+    scope: dict[str, Json] = {}
+    if acl.scoped:
+        scope["virtualCluster"] = acl.virtual_cluster
+        if acl.virtual_cluster_pattern_type is PatternType.PREFIXED:
+            scope["virtualClusterPatternType"] = acl.virtual_cluster_pattern_type.value
     return {
+        **scope,
         "principal": principal,
         "host": acl.host,
         "permission": acl.permission_type.value,
@@ -72,15 +97,7 @@ def _spec(
 
 def _without_operation(acl: AclBinding) -> AclBinding:
     """What the bindings of one document have in common."""
-    return AclBinding(
-        resource_type=acl.resource_type,
-        resource_name=acl.resource_name,
-        pattern_type=acl.pattern_type,
-        principal=acl.principal,
-        host=acl.host,
-        operation=Operation.ALL,
-        permission_type=acl.permission_type,
-    )
+    return replace(acl, operation=Operation.ALL)
 
 
 def _name(acl: AclBinding) -> str:
@@ -89,7 +106,14 @@ def _name(acl: AclBinding) -> str:
     prefixed = "-prefixed" if acl.pattern_type is PatternType.PREFIXED else ""
     host = "" if acl.host == _ANY else f"-from-{acl.host}"
     resource = f"{acl.resource_type}-{acl.resource_name}{prefixed}"
-    return f"{_label(acl.principal)}-{deny}{resource}{host}"
+    return f"{_scope(acl)}{_label(acl.principal)}-{deny}{resource}{host}"
+
+
+def _scope(acl: AclBinding) -> str:
+    if not acl.scoped:
+        return ""
+    every = acl.virtual_cluster_pattern_type is PatternType.PREFIXED
+    return f"{acl.virtual_cluster}{'-prefixed' if every else ''}-"
 
 
 def _label(principal: str) -> str:

@@ -1,12 +1,12 @@
 """Proves an export: its files are loaded back and planned against the cluster they came from."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgitops.desired.build import build_desired
-from kgitops.desired.state import DesiredObject, DesiredState
+from kgitops.desired.state import DesiredState
 from kgitops.manifests.files import display_name
 from kgitops.manifests.load import load_manifests
 from kgitops.model.capabilities import Capabilities
@@ -133,7 +133,7 @@ def _tell_missing(
     desired: DesiredState, workspace: Workspace, state: ClusterState, notes: Notes
 ) -> None:
     """Name what the project manages and the manifests lack: to a whole project that is removal."""
-    declared = {item.address for item in _objects(desired)}
+    declared = {item.address for item in desired.objects}
     for address in sorted(build_ownership(workspace.project, state.registry).mine()):
         if address not in declared:
             notes.add(
@@ -141,9 +141,3 @@ def _tell_missing(
                 "managed by this project, and either gone from the cluster or left out here: to a "
                 "plan of the whole project its document was removed",
             )
-
-
-def _objects(desired: DesiredState) -> Iterator[DesiredObject]:
-    yield from desired.topics
-    yield from desired.acls
-    yield from desired.quotas

@@ -9,6 +9,7 @@ from kgitops.model.quotas import (
     CLIENT_ID,
     IP,
     USER,
+    VIRTUAL_CLUSTER,
     ClientQuotaEntity,
     ClientQuotaState,
     quota_keys,
@@ -19,7 +20,7 @@ from kgitops.workflow.export_notes import Notes
 from kgitops.workflow.export_scope import ExportScope, as_document, written_policy
 from kgitops.workflow.manifest_files import Inline
 
-_FIELD_OF = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
+_FIELD_OF = {VIRTUAL_CLUSTER: "virtualCluster", USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 _DEFAULT = "<default>"
 
 

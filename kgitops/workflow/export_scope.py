@@ -43,11 +43,14 @@ def written_policy(last: Mapping[str, Json]) -> dict[str, Json]:
     return {"deletionPolicy": last["deletionPolicy"]} if last.get("deletionPolicyWritten") else {}
 
 
-def as_document(kind: str, name: str, spec: Mapping[str, Json]) -> Document:
-    """A document of ``kind``."""
+def as_document(
+    kind: str, name: str, spec: Mapping[str, Json], virtual_cluster: str | None = None
+) -> Document:
+    """A document of ``kind``; of what lies in a virtual cluster, that stands beside its name."""
+    where = {} if virtual_cluster is None else {"virtualCluster": virtual_cluster}
     return {
         "apiVersion": "kgitops/v1",
         "kind": kind,
-        "metadata": Inline({"name": name}),
+        "metadata": Inline({"name": name, **where}),
         "spec": dict(spec),
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from kgitops.desired.state import ConfigsPolicy
-from kgitops.model.addresses import topic_address
+from kgitops.model.addresses import local_topic_address, topic_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.model.topic_configs import (
@@ -20,6 +20,7 @@ from kgitops.model.topics import TopicState
 from kgitops.workflow.export_layout import Item
 from kgitops.workflow.export_notes import Notes
 from kgitops.workflow.export_scope import ExportScope, as_document, written_policy
+from kgitops.workflow.export_virtual_clusters import local_topics, sharers
 
 _Spec = dict[str, Json]
 
@@ -33,11 +34,22 @@ def export_topics(
     they stand, and whoever rebalances the cluster later works against nobody.
     """
     exporter = _Topics(state, scope, notes, allow_configs)
-    return [
-        Item(name, [as_document("Topic", name, spec)])
-        for name, topic in sorted(state.topics.items())
-        if (spec := exporter.spec(topic)) is not None
-    ]
+    made = local_topics(state, scope.ownership.owners)
+    shared = sharers(state, made)
+    items = []
+    for name, topic in sorted(state.topics.items()):
+        local = made.get(name)
+        address = local_topic_address(local) if local else topic_address(name)
+        spec = exporter.spec(address, topic)
+        if spec is not None and local is None:
+            items.append(Item(name, [as_document("Topic", name, spec)]))
+        elif spec is not None and local is not None:
+            last = scope.last_applied(address)
+            share = sorted({*shared.get(name, ()), *last.get("shareWith", ())})
+            spec |= {"shareWith": share} if share else {}
+            document = as_document("Topic", local.name, spec, local.virtual_cluster)
+            items.append(Item(f"{local.virtual_cluster}.{local.name}", [document]))
+    return items
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +59,8 @@ class _Topics:
     notes: Notes
     allow_configs: Sequence[str]
 
-    def spec(self, topic: TopicState) -> _Spec | None:
+    def spec(self, address: str, topic: TopicState) -> _Spec | None:
         """What a document says of the topic; None if there is to be none."""
-        address = topic_address(topic.name)
         if topic.internal:
             self.notes.add(address, "left out, it belongs to the brokers or to kgitops")
         elif topic.marked_for_deletion:

@@ -52,7 +52,7 @@ class MemberWords:
     def local_name(self) -> str:
         """Its name in the virtual cluster.
 
-        Of a user it is the principal (VC-083), of a link what a topic is called by default (VC-025).
+        A user's is the principal (VC-083), a link's is what its topic is called (VC-025).
         """
         if self.entity_type is EntityType.USER:
             return as_principal(self.name or "")
