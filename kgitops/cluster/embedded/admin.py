@@ -10,6 +10,7 @@ be one on the users that are bound to it only, VC-160c), quorum and broker reque
 tokens (whoever uses one acts as its owner, VC-094).
 """
 
+from kgitops.cluster.embedded.admin_virtual_clusters import VirtualClustersAdmin
 from kgitops.cluster.embedded.calls.acls import AclCalls
 from kgitops.cluster.embedded.calls.configs import ConfigCalls
 from kgitops.cluster.embedded.calls.groups import GroupCalls
@@ -18,5 +19,13 @@ from kgitops.cluster.embedded.calls.quotas import QuotaCalls
 from kgitops.cluster.embedded.calls.topics import TopicCalls
 
 
-class EmbeddedAdmin(TopicCalls, ConfigCalls, PartitionCalls, AclCalls, QuotaCalls, GroupCalls):
+class EmbeddedAdmin(
+    TopicCalls,
+    ConfigCalls,
+    PartitionCalls,
+    AclCalls,
+    QuotaCalls,
+    GroupCalls,
+    VirtualClustersAdmin,
+):
     """A connection of one principal to an embedded cluster."""

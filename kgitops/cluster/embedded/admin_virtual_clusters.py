@@ -6,10 +6,9 @@ They are experimental, as the proposal is. Results are values, where its Java AP
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from kgitops.cluster.embedded import virtual_cluster_control
-from kgitops.cluster.embedded.controller import Controller
+from kgitops.cluster.embedded.calls.connection import Connection
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.cluster.embedded.rights import check_feature, check_may, may
@@ -28,8 +27,6 @@ from kgitops.model.requests import (
 from kgitops.model.results import OK, ErrorCode, RequestResult
 from kgitops.model.virtual_clusters import physical_id
 from kgitops.virtual_clusters.refusals import Symbol
-
-T = TypeVar("T")
 
 VIRTUAL_CLUSTERS_TIMEOUT_MS = 60_000
 
@@ -73,12 +70,8 @@ class DescribedVirtualCluster:
     description: VirtualClusterDescription | None = None
 
 
-class VirtualClustersAdmin:
+class VirtualClustersAdmin(Connection):
     """The part of an admin client that is about virtual clusters."""
-
-    _controller: Controller
-    _principal: str
-    _host: str
 
     def create_virtual_clusters(
         self,
@@ -114,7 +107,8 @@ class VirtualClustersAdmin:
         try:
             if timeout_ms > 0:
                 return self._ask(
-                    lambda draft: alter_virtual_clusters(draft, alterations), validate_only
+                    lambda draft: alter_virtual_clusters(draft, alterations),
+                    validate_only=validate_only,
                 )
         except ExcessivelyLargeBatchError:
             pass
@@ -179,14 +173,9 @@ class VirtualClustersAdmin:
         if timeout_ms <= 0:
             return dict.fromkeys(times, TIMED_OUT)
         try:
-            return self._ask(decide_all, validate_only)
+            return self._ask(decide_all, validate_only=validate_only)
         except ExcessivelyLargeBatchError:
             return dict.fromkeys(times, TOO_LARGE)
-
-    def _ask(self, decide: Callable[[Draft], T], validate_only: bool) -> T:
-        return self._controller.decide(
-            decide, principal=self._principal, host=self._host, validate_only=validate_only
-        )
 
 
 def _described(draft: Draft, name: str) -> DescribedVirtualCluster:
