@@ -23,7 +23,7 @@ from kgitops.apply.settled import (
 from kgitops.apply.steps import Step
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
-from kgitops.model.requests import DeleteTopicRequest
+from kgitops.model.requests import DeleteGroupRequest, DeleteTopicRequest
 from kgitops.model.results import NO_SUCH_TOPIC, OK, RETRIABLE, ErrorCode, RequestResult
 
 # After these nobody knows whether the request took effect (A4-42, A4-102).
@@ -109,9 +109,13 @@ def after_answer(attempt: Attempt, answer: Answer, moment: Moment) -> Attempt | 
     late = moment.now >= attempt.deadline
     if answer.code in RETRIABLE and not late and not moment.stopped:
         return replace(attempt, problem=problem)
-    nothing_left = (
-        isinstance(attempt.step.request, DeleteTopicRequest) and answer.code in NO_SUCH_TOPIC
-    )
+    match attempt.step.request:
+        case DeleteTopicRequest():
+            nothing_left = answer.code in NO_SUCH_TOPIC
+        case DeleteGroupRequest():
+            nothing_left = answer.code is ErrorCode.GROUP_ID_NOT_FOUND
+        case _:
+            nothing_left = False
     # An authorizer that failed may have done its work (A4-90).
     if attempt.doubtful or nothing_left or answer.code is ErrorCode.UNKNOWN_SERVER_ERROR:
         return replace(attempt, refusal=answer)
