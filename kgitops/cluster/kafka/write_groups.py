@@ -49,7 +49,7 @@ def copy_group_offsets(
 
 
 def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[RequestResult]:
-    """Delete groups and their offsets; that one is not there is no error, as it is with ACLs.
+    """Delete groups and their offsets.
 
     Raises:
         UnreachableError: no answer; what happened is unknown and must be looked up.
@@ -63,8 +63,7 @@ def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[Re
 
     groups = [_physical(request) for request in requests]
     found = ask_coordinators(wire, groups, delete)
-    gone = ErrorCode.GROUP_ID_NOT_FOUND
-    return [OK if found[group].code is gone else found[group] for group in groups]
+    return [found[group] for group in groups]
 
 
 def _physical(request: CopyGroupOffsetsRequest | DeleteGroupRequest) -> str:

@@ -79,7 +79,7 @@ def test_offsets_are_read_copied_once_and_deleted(
     assert send(kafka_cluster, copy("none", "emea:nobody")).ok
     assert send(kafka_cluster, delete(target)).ok
     assert kafka_cluster.read_group_offsets(groups).keys() == {source}
-    assert send(kafka_cluster, delete(target)).ok
+    assert send(kafka_cluster, delete(target)).code is ErrorCode.GROUP_ID_NOT_FOUND
 
 
 @on_kafka
