@@ -17,6 +17,8 @@ from kgitops.cli.commanding import (
 )
 from kgitops.cli.options import ClusterName, NoColor, Principal
 from kgitops.cli.vc_alter import alter
+from kgitops.cli.vc_quota import quota
+from kgitops.cli.vc_showing import export_acls, orphans, plan_migration
 from kgitops.model.errors import UsageError
 
 vc = typer.Typer(
@@ -25,6 +27,10 @@ vc = typer.Typer(
 )
 
 vc.command()(alter)
+vc.command()(orphans)
+vc.command("export-acls")(export_acls)
+vc.command("plan-migration")(plan_migration)
+vc.add_typer(quota, name="quota")
 
 
 class VcFormat(StrEnum):

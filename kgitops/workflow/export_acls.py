@@ -32,7 +32,7 @@ def export_acls(state: ClusterState, scope: ExportScope, notes: Notes) -> list[I
         if _can_be_declared(acl, notes) and scope.may_declare(acl_address(acl)):
             by_principal.setdefault(acl.principal, []).append(acl)
     return [
-        Item(_label(principal), _documents(principal, acls, scope))
+        Item(_label(principal), acl_documents(principal, acls, scope))
         for principal, acls in sorted(by_principal.items())
     ]
 
@@ -58,7 +58,7 @@ def _legal(acl: AclBinding) -> frozenset[Operation]:
     return legal
 
 
-def _documents(principal: str, acls: Iterable[AclBinding], scope: ExportScope) -> list[Document]:
+def acl_documents(principal: str, acls: Iterable[AclBinding], scope: ExportScope) -> list[Document]:
     """One for each resource, host, permission and policy, with all the operations."""
     groups: dict[tuple[AclBinding, str | None], list[str]] = {}
     for acl in acls:

@@ -4,7 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from kgitops.manifests.policy_test import RequestStep
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import CreateTopicRequest, DeleteTopicRequest
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.virtual_clusters import ChangeType
 from kgitops.policy.asked import ask
 from kgitops.policy.principal import ANONYMOUS
 from kgitops.policy.world import World
@@ -17,8 +25,8 @@ def rehearse(
 ) -> Iterator[tuple[Path, str | StepError]]:
     """The path of each step, and the address it is about or why it can't be made.
 
-    Whether a topic that the case itself creates or deletes is there later depends on what the
-    policies say, so nothing is said of requests on it.
+    Whether a topic or virtual cluster that the case itself creates or deletes is there later
+    depends on what the policies say, so nothing is said of requests on it.
     """
     world = World(state)
     touched: set[str] = set()
@@ -37,8 +45,16 @@ def rehearse(
         yield path, ask(request, ANONYMOUS, world, None).address
         if isinstance(request, CreateTopicRequest | DeleteTopicRequest):
             touched.add(request.topic)
-        if not isinstance(request, DeleteTopicRequest):
+        if isinstance(request, CreateVirtualClusterRequest | DeleteVirtualClusterRequest):
+            touched.add(request.virtual_cluster)
+        if not _takes_away(request):
             world.accept(request)
+
+
+def _takes_away(request: Request) -> bool:
+    if isinstance(request, AlterVirtualClusterRequest):
+        return request.change is ChangeType.REMOVE
+    return isinstance(request, DeleteTopicRequest | DeleteVirtualClusterRequest)
 
 
 def _not_one() -> StepError:

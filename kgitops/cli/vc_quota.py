@@ -1,0 +1,65 @@
+"""``kgitops vc quota``: which quota a caller has, and why."""
+
+from typing import Annotated
+
+import typer
+
+from kgitops.cli.commanding import BootstrapServer, CommandConfig, Reach
+from kgitops.cli.options import ClusterName
+from kgitops.model.errors import UsageError
+
+quota = typer.Typer(help="Say which quota a caller has.", rich_markup_mode=None)
+
+
+@quota.callback()
+def _group() -> None:
+    """Say which quota a caller has."""
+
+
+@quota.command()
+def explain(
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="USER", help="Of this user.", show_default=False),
+    ] = None,
+    client_id: Annotated[
+        str | None,
+        typer.Option("--client-id", metavar="ID", help="With this client id.", show_default=False),
+    ] = None,
+    virtual_cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--virtual-cluster",
+            metavar="NAME",
+            help="As if bound there. Default: where the user is, else the client id.",
+            show_default=False,
+        ),
+    ] = None,
+    cluster: ClusterName = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+) -> None:
+    """Show the 16 places where a quota is looked up, in their order, and the caps.
+
+    Example: kgitops vc quota explain --user sales-app --client-id etl
+    """
+    from kgitops.cli.commanding import read_cluster
+    from kgitops.cli.console import print_result
+    from kgitops.cli.quota_text import render_quotas
+    from kgitops.model.virtual_clusters import as_principal
+    from kgitops.virtual_clusters.image import build_image
+    from kgitops.virtual_clusters.resolving import bind
+    from kgitops.workflow.virtual_cluster_commands import known
+
+    if user is None and client_id is None:
+        raise UsageError("say whose quota: give --user, --client-id, or both")
+    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
+    state = read_cluster(reach)
+    if virtual_cluster is not None:
+        where: str | None = known(virtual_cluster, state).name
+    else:
+        image = build_image(state.virtual_clusters.values())
+        principal = as_principal(user) if user else "User:ANONYMOUS"
+        bound = bind(image, principal, client_id)
+        where = bound.virtual_cluster.name if bound else None
+    print_result(render_quotas(state.quotas, virtual_cluster=where, user=user, client_id=client_id))

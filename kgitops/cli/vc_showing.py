@@ -1,0 +1,139 @@
+"""``kgitops vc``'s commands that only look: orphans, copied ACLs, and a first step of a move."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgitops.cli.commanding import BootstrapServer, CommandConfig, Reach, VirtualClusterName
+from kgitops.cli.options import ClusterName
+
+if TYPE_CHECKING:
+    from kgitops.workflow.export_layout import Document
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="DIR",
+        help="A new or empty folder. Default: stdout.",
+        show_default=False,
+    ),
+]
+
+
+def orphans(
+    cluster: ClusterName = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+) -> None:
+    """List the topics made in virtual clusters that no link leads to any more.
+
+    Example: kgitops vc orphans
+    """
+    from kgitops.cli.commanding import read_cluster
+    from kgitops.cli.console import print_notice, print_result
+    from kgitops.workflow.orphans import orphans as find_orphans
+
+    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
+    found = find_orphans(read_cluster(reach))
+    if not found:
+        print_notice("There are no orphans: every topic made in a virtual cluster has a link.")
+        return
+    print_result("\n".join(found))
+    print_notice(
+        "They keep their records until an administrator deletes them; kgitops vc alter --add "
+        "--topic TOPIC links one again."
+    )
+
+
+def export_acls(
+    virtual_cluster: VirtualClusterName,
+    all_: Annotated[
+        bool, typer.Option("--all", help="All ACLs of it, not only those that were copied.")
+    ] = False,
+    out: Out = None,
+    cluster: ClusterName = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+) -> None:
+    """Write the ACLs that were copied into a virtual cluster as manifests.
+
+    Once they are among your manifests, remove copyAclsFrom: Git is the truth then.
+
+    Example: kgitops vc export-acls --virtual-cluster emea.sales
+    """
+    from kgitops.cli.commanding import read_cluster
+    from kgitops.cli.console import print_notice
+    from kgitops.workflow.copied_acls import copied_acl_documents
+
+    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
+    documents = copied_acl_documents(read_cluster(reach), virtual_cluster, all_=all_)
+    if not documents:
+        print_notice(f"The virtual cluster {virtual_cluster} has no such ACLs.")
+        return
+    _give({"acls.yaml": documents}, out)
+
+
+def plan_migration(
+    prefix: Annotated[
+        list[str],
+        typer.Option("--prefix", metavar="PREFIX", help="Of the topics. May be repeated."),
+    ],
+    virtual_cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--virtual-cluster",
+            metavar="NAME",
+            help="What it is called. Default: the prefix.",
+            show_default=False,
+        ),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="GROUP",
+            help="A group that it takes over. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Out = None,
+    cluster: ClusterName = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+) -> None:
+    """Write the manifests that take the topics of a prefix into a virtual cluster.
+
+    Each topic gets two links, its full name and its short one; docs/virtual-clusters.md
+    says what comes after.
+
+    Example: kgitops vc plan-migration --prefix emea.sales.
+    """
+    from kgitops.cli.commanding import read_cluster
+    from kgitops.cli.console import print_notice
+    from kgitops.workflow.migration import migration_files
+
+    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
+    files = migration_files(
+        read_cluster(reach), prefix, virtual_cluster=virtual_cluster, groups=group or ()
+    )
+    _give(files, out)
+    print_notice(
+        "Apply these first. Then declare the users, with copyAclsFrom: kafka-cluster; once their "
+        "clients use the short names, remove the links with the long ones."
+    )
+
+
+def _give(files: "Mapping[str, Sequence[Document]]", out: Path | None) -> None:
+    from kgitops.cli.console import print_result
+    from kgitops.workflow.manifest_files import check_folder, to_yaml, write_manifests
+
+    if out is None:
+        print_result("".join(to_yaml(documents) for documents in files.values()))
+        return
+    check_folder(out)
+    write_manifests(files, out)
+    print_result(f"Wrote {', '.join(str(out / name) for name in files)}.")
