@@ -66,7 +66,12 @@ def desired_from_registry(
         topics=tuple(
             _topic(address, owner) for address, owner in owned.items() if _is(owner, "Topic")
         ),
-        acls=tuple(_acl(address, owner) for address, owner in owned.items() if _is(owner, "Acl")),
+        acls=tuple(
+            _acl(address, owner)
+            for address, owner in owned.items()
+            # What was copied for a member follows from the member, as it did when it was planned.
+            if _is(owner, "Acl") and "origin" not in owner.last_applied
+        ),
         quotas=tuple(
             _quota(address, owner) for address, owner in owned.items() if _is(owner, "ClientQuota")
         ),

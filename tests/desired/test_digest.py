@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from manifests.loading import acl, build, load, quota, tombstone, topic, write
+from manifests.loading import acl, build, declaration, load, quota, tombstone, topic, write
 
 from kgitops.desired.state import DesiredState
 
@@ -24,6 +24,22 @@ DOCUMENTS = [
     quota("{ip: 10.0.0.1}", "{connection_creation_rate: 3}"),
     tombstone("{kind: Topic, name: z}"),
     tombstone("{address: quota/user=z}", "other"),
+]
+
+VIRTUAL_CLUSTERS = [
+    declaration("VirtualCluster", "{name: v}", "{members: {users: [a], groups: [g]}}"),
+    declaration("VirtualCluster", "{name: w}", "{members: {clientIds: [c], users: [b]}}"),
+    declaration("Topic", "{name: t, virtualCluster: v}", "{partitions: 1, replicationFactor: 1}"),
+    declaration("TopicLink", "{name: l, virtualCluster: v}", "{target: {physicalTopic: p}}"),
+    declaration("TopicLink", "{name: m, virtualCluster: v}", "{target: {physicalTopic: q}}"),
+    declaration("ConsumerGroup", "{name: h, virtualCluster: v}", "{adopt: old}"),
+    declaration("VirtualClusterBinding", "{name: d, virtualCluster: w}", "{user: d}"),
+    acl(
+        "virtualCluster: v\nprincipal: User:a\npermission: Allow\noperations: [Read]\n"
+        "resource: {type: topic, name: t}"
+    ),
+    quota("{virtualCluster: v, user: a}", "{producer_byte_rate: 1}"),
+    tombstone("{kind: VirtualCluster, name: z}", "old"),
 ]
 
 
@@ -50,6 +66,19 @@ def test_shuffling_documents_and_files_changes_nothing(
     assert desired(files) == in_one_file(DOCUMENTS)
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(VIRTUAL_CLUSTERS))
+def test_shuffling_virtual_clusters_changes_nothing(documents: list[str]) -> None:
+    """VC-400: the same documents in another order are the same desired state."""
+    assert in_one_file(documents) == in_one_file(VIRTUAL_CLUSTERS)
+
+
+def test_without_virtual_clusters_the_digest_is_what_it_was() -> None:
+    """VC-004, VC-380: of these documents, as it was before there were virtual clusters."""
+    before = "sha256:9c7aaeef365ff2ac17dbb61757b57001b01ee34b5d8a8ccbde722be857ea202b"
+    assert in_one_file(DOCUMENTS).digest == before
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -64,6 +93,57 @@ def test_shuffling_documents_and_files_changes_nothing(
 def test_another_spelling_has_the_same_digest(one: str, other: str) -> None:
     assert one != other
     assert in_one_file([one]).digest == in_one_file([other]).digest
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (VIRTUAL_CLUSTERS[0], VIRTUAL_CLUSTERS[0].replace("[a]", "['User:a']")),
+        (VIRTUAL_CLUSTERS[0], VIRTUAL_CLUSTERS[0].replace("[g]", "[{name: g}]")),
+        (VIRTUAL_CLUSTERS[2], VIRTUAL_CLUSTERS[2].replace("1}", "1, shareWith: []}")),
+        (VIRTUAL_CLUSTERS[5], VIRTUAL_CLUSTERS[5].replace("old", "old, copyOffsets: true")),
+        (VIRTUAL_CLUSTERS[6], VIRTUAL_CLUSTERS[6].replace("user: d", "user: 'User:d'")),
+    ],
+)
+def test_another_spelling_of_virtual_clusters_has_the_same_digest(one: str, other: str) -> None:
+    """VC-083."""
+    assert one != other
+    assert in_one_file([one]).digest == in_one_file([other]).digest
+
+
+@pytest.mark.parametrize(
+    ("number", "written", "instead"),
+    [
+        (0, "name: v", "name: u"),
+        (0, "members: {", "members: {mode: additive, "),
+        (0, "users: [a]", "users: [b]"),
+        (0, "users: [a]", "users: [{principal: a, move: true}]"),
+        (0, "users: [a]", "users: [{principal: a, copyAclsFrom: w}]"),
+        (0, "users: [a]", "users: [{principal: a, removeOldAclsFrom: w}]"),
+        (0, "groups: [g]", "groups: []"),
+        (0, "groups: [g]", "transactionalIds: [g]"),
+        (0, "groups: [g]", "groups: [{name: g, adopt: h}]"),
+        (0, "[g]}", "[g]}, lowering: {capLowering: none}"),
+        (0, "[g]}", "[g]}, lowering: {denyWins: true}"),
+        (0, "[g]}", "[g]}, deletionPolicy: Protect"),
+        (2, "1}", "1, shareWith: [w]}"),
+        (2, "virtualCluster: v", "virtualCluster: w"),
+        (3, "{physicalTopic: p}", "{physicalTopic: q}"),
+        (3, "{physicalTopic: p}", "{virtualCluster: v, topic: p}"),
+        (5, "adopt: old", "adopt: older"),
+        (5, "adopt: old", "adopt: old, copyOffsets: false"),
+        (7, "virtualCluster: v", "virtualCluster: w"),
+        (7, "virtualCluster: v", "virtualCluster: v\n  virtualClusterPatternType: prefixed"),
+        (8, "virtualCluster: v, ", ""),
+    ],
+)
+def test_asking_for_other_virtual_clusters_has_another_digest(
+    number: int, written: str, instead: str
+) -> None:
+    one = VIRTUAL_CLUSTERS[number]
+    assert written in one
+    other = one.replace(written, instead)
+    assert in_one_file([one]).digest != in_one_file([other]).digest
 
 
 @pytest.mark.parametrize(
@@ -89,7 +169,16 @@ def test_asking_for_something_else_has_another_digest(one: str, other: str) -> N
 
 def test_objects_come_in_the_order_of_their_addresses() -> None:
     state = in_one_file(DOCUMENTS)
-    for objects in (state.topics, state.acls, state.quotas, state.tombstones):
+    of_virtual_clusters = in_one_file(VIRTUAL_CLUSTERS)
+    for objects in (
+        state.topics,
+        state.acls,
+        state.quotas,
+        state.tombstones,
+        of_virtual_clusters.virtual_clusters,
+        of_virtual_clusters.links,
+        of_virtual_clusters.members,
+    ):
         addresses = [one.address for one in objects]
         assert addresses == sorted(addresses)
         assert len(addresses) > 1
