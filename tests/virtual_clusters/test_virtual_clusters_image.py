@@ -1,0 +1,144 @@
+"""The image of all virtual clusters: its indexes say what its parts say, however it came to be."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from virtual_clusters.vc_requests import TOPICS, VirtualClusterRequest, any_request
+
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CreateVirtualClusterRequest,
+    DeleteVirtualClusterRequest,
+)
+from kgitops.model.virtual_clusters import LocalName
+from kgitops.virtual_clusters import deciding
+from kgitops.virtual_clusters.image import (
+    VirtualClustersDelta,
+    VirtualClustersImage,
+    build_image,
+)
+from kgitops.virtual_clusters.records import VirtualClusterMetadataRecord
+from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
+
+LAW = settings(max_examples=200, deadline=None)
+EMPTY = VirtualClustersImage()
+many_requests = st.lists(any_request, max_size=25)
+
+
+def decided(
+    delta: VirtualClustersDelta, request: VirtualClusterRequest
+) -> list[VirtualClusterMetadataRecord]:
+    """The records of one request; none where it is refused."""
+    try:
+        match request:
+            case CreateVirtualClusterRequest():
+                return list(deciding.create(delta, request))
+            case AlterVirtualClusterRequest():
+                return list(
+                    deciding.alter(delta, request, lambda topic: f"id of {topic}", super_users=())
+                )
+            case DeleteVirtualClusterRequest():
+                return list(deciding.delete(delta, request))
+    except VirtualClusterRefusal:
+        return []
+
+
+def batches_of(requests: list[VirtualClusterRequest]) -> list[list[VirtualClusterMetadataRecord]]:
+    """What the requests write, one batch each, beginning with nothing."""
+    image, batches = EMPTY, []
+    for request in requests:
+        delta = VirtualClustersDelta(image)
+        batches.append(decided(delta, request))
+        for record in batches[-1]:
+            delta.replay(record)
+        image = delta.apply()
+    return batches
+
+
+def replayed(image: VirtualClustersImage, records) -> VirtualClustersImage:
+    delta = VirtualClustersDelta(image)
+    for record in records:
+        delta.replay(record)
+    return delta.apply()
+
+
+@LAW
+@given(many_requests)
+def test_the_indexes_say_what_the_virtual_clusters_say(requests):
+    """VC-315: reverse indexes of users, client ids, adopted groups and linked topics."""
+    image = EMPTY
+    for batch in batches_of(requests):
+        image = replayed(image, batch)
+        by_name = image.by_name.items()
+        assert image.users == {u: name for name, found in by_name for u in found.users}
+        assert image.client_ids == {c: name for name, found in by_name for c in found.client_ids}
+        assert image.adopted == {
+            source: LocalName(name, group)
+            for name, found in by_name
+            for group, source in found.groups.items()
+            if source is not None
+        }
+        links = {
+            topic: frozenset(
+                LocalName(name, item.name)
+                for name, found in by_name
+                for item in found.links.values()
+                if item.topic == topic
+            )
+            for topic in TOPICS
+        }
+        assert image.links == {topic: here for topic, here in links.items() if here}
+
+
+@LAW
+@given(many_requests)
+def test_nobody_and_nothing_belongs_to_two(requests):
+    """VC-080, VC-081, VC-115: one virtual cluster per user, client id and adopted group."""
+    image = EMPTY
+    for batch in batches_of(requests):
+        image = replayed(image, batch)
+        for members in (
+            [user for found in image.by_name.values() for user in found.users],
+            [client for found in image.by_name.values() for client in found.client_ids],
+            [s for found in image.by_name.values() for s in found.groups.values() if s],
+        ):
+            assert len(members) == len(set(members))
+
+
+@LAW
+@given(st.data(), many_requests)
+def test_a_delta_is_what_replaying_from_scratch_gives(data, requests):
+    """VC-317: wherever the log is cut, applying deltas adds up to the same image."""
+    records = [record for batch in batches_of(requests) for record in batch]
+    whole = replayed(EMPTY, records)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(records)), max_size=4)))
+    image = EMPTY
+    for begin, end in zip([0, *cuts], [*cuts, len(records)], strict=True):
+        image = replayed(image, records[begin:end])
+    assert image == whole == build_image(whole.by_name.values())
+
+
+@LAW
+@given(many_requests)
+def test_an_image_that_someone_holds_stays_what_it_was(requests):
+    held = []
+    image = EMPTY
+    for batch in batches_of(requests):
+        held.append((image, build_image(image.by_name.values())))
+        image = replayed(image, batch)
+    assert all(image == copy for image, copy in held)
+
+
+@LAW
+@given(many_requests)
+def test_what_is_in_a_virtual_cluster_stays_in_one_while_it_moves(requests):
+    """VC-086: no batch that binds somebody leaves them nowhere on the way there."""
+    image = EMPTY
+    for request, batch in zip(requests, batches_of(requests), strict=True):
+        before, image = image, replayed(image, batch)
+        if isinstance(request, AlterVirtualClusterRequest) and request.moved_from and batch:
+            assert request.entity_name is not None
+            found = image.by_name[request.virtual_cluster]
+            assert request.entity_type is not None
+            assert request.entity_name in found.members(request.entity_type)
+            left = before.by_name[request.moved_from]
+            assert request.entity_name in left.members(request.entity_type)
