@@ -24,9 +24,7 @@ def read_group_offsets(wire: Wire, groups: Iterable[str]) -> Mapping[str, GroupO
     Raises:
         UnreachableError: they can't be read, or the principal may not.
     """
-    found = ask_coordinators(
-        wire, sorted(groups), lambda broker, mine: _of_broker(wire, broker, mine)
-    )
+    found = fetch_offsets(wire, groups)
     offsets: dict[str, GroupOffsets] = {}
     for group, answer in found.items():
         if not isinstance(answer, RequestResult):
@@ -35,6 +33,17 @@ def read_group_offsets(wire: Wire, groups: Iterable[str]) -> Mapping[str, GroupO
             what = f"what the group {group!r} has committed"
             raise unreadable(answer.code, what, "Describe on the group", answer.message)
     return {group: committed for group, committed in offsets.items() if committed}
+
+
+def fetch_offsets(wire: Wire, groups: Iterable[str]) -> Mapping[str, GroupOffsets | RequestResult]:
+    """The same of every group, or what its broker answers instead.
+
+    Raises:
+        UnreachableError: a broker does not answer.
+    """
+    return ask_coordinators(
+        wire, sorted(groups), lambda broker, mine: _of_broker(wire, broker, mine)
+    )
 
 
 def _of_broker(

@@ -11,7 +11,7 @@ from kafka.protocol.consumer import OffsetCommitRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.kafka.coordinators import ask_coordinators
-from kgitops.cluster.kafka.read_group_offsets import read_group_offsets
+from kgitops.cluster.kafka.read_group_offsets import fetch_offsets
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.kafka.write_acls import OPERATIONS
 from kgitops.cluster.kafka.write_answers import LOOK_MS, NOT_ANSWERED, SEND_MS, result_of
@@ -43,8 +43,16 @@ def copy_group_offsets(
         UnreachableError: no answer; what happened is unknown and must be looked up.
     """
     groups = {name for request in requests for name in (_physical(request), request.source)}
-    known = read_group_offsets(wire, groups)
-    topics = _topics(wire, {topic for offsets in known.values() for topic, _ in offsets})
+    known = fetch_offsets(wire, groups)
+    topics = _topics(
+        wire,
+        {
+            topic
+            for offsets in known.values()
+            if not isinstance(offsets, RequestResult)
+            for topic, _ in offsets
+        },
+    )
     return [_copy(wire, request, known, topics) for request in requests]
 
 
@@ -73,12 +81,18 @@ def _physical(request: CopyGroupOffsetsRequest | DeleteGroupRequest) -> str:
 def _copy(
     wire: Wire,
     request: CopyGroupOffsetsRequest,
-    known: Mapping[str, GroupOffsets],
+    known: Mapping[str, GroupOffsets | RequestResult],
     topics: Mapping[str, RequestResult],
 ) -> RequestResult:
     target = _physical(request)
+    source, there = known[request.source], known[target]
+    for answer in (source, there):
+        if isinstance(answer, RequestResult) and answer.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+            return answer
+    if isinstance(source, RequestResult) or (there and not isinstance(there, RequestResult)):
+        return OK
     offsets: dict[tuple[str, int], int] = {}
-    for (topic, partition), offset in known.get(request.source, {}).items():
+    for (topic, partition), offset in source.items():
         # Brokers commit what the principal may read and refuse the rest of a request. A part of a
         # copy would look like a whole one for ever after, so that it is asked beforehand.
         allowed = topics.get(topic, NOT_ANSWERED)
@@ -86,7 +100,7 @@ def _copy(
             if not allowed.ok:
                 return allowed
             offsets[topic, partition] = offset
-    if not offsets or target in known:
+    if not offsets:
         return OK
 
     def commit(broker: int, groups: Sequence[str]) -> Mapping[str, RequestResult]:

@@ -104,8 +104,8 @@ def test_offsets_of_a_topic_that_is_gone_are_left_out(
 ) -> None:
     """VC-114. The reading is a fake: real brokers forget such offsets when they please."""
     created(kafka_cluster, "orders")
-    read = {"gone-source": {("orders", 0): 0, ("gone", 0): 7}}
-    monkeypatch.setattr("kgitops.cluster.kafka.write_groups.read_group_offsets", lambda *_: read)
+    read = {"gone-source": {("orders", 0): 0, ("gone", 0): 7}, "emea:gone": {}}
+    monkeypatch.setattr("kgitops.cluster.kafka.write_groups.fetch_offsets", lambda *_: read)
     assert send(kafka_cluster, copy("gone-source", "emea:gone")).ok
     monkeypatch.undo()
     groups = frozenset({"emea:gone"})
@@ -211,6 +211,9 @@ def test_who_may_not_read_a_group_is_told_so(secured: Sandbox, admin: KafkaClust
         pytest.raises(UnreachableError, match=r"'source' has committed .*GROUP_AUTHORIZATION_FAIL"),
     ):
         cluster.read_group_offsets(frozenset({"source"}))
+    with alice(secured, admin, READ_ORDERS) as cluster:
+        answer = send(cluster, copy("source", "emea:denied"))
+        assert answer.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
 
 
 def test_half_a_copy_is_never_made(secured: Sandbox, admin: KafkaCluster) -> None:
