@@ -19,7 +19,7 @@ from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 
-IDS = {"orders": "id-1", "bills": "id-2", **{name: "id-3" for name in INTERNAL_TOPICS}}
+IDS = {"orders": "id-1", "bills": "id-2", **dict.fromkeys(INTERNAL_TOPICS, "id-3")}
 USER, CLIENT, GROUP = EntityType.USER, EntityType.CLIENT_ID, EntityType.GROUP
 TOPIC, TXN = EntityType.TOPIC, EntityType.TRANSACTIONAL_ID
 SALES = VirtualCluster(
