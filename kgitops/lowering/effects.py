@@ -38,14 +38,34 @@ class FinalRecord:
     topic: int | None = None
 
 
+class NotLowerable(Exception):  # noqa: N818 (an answer, not an error of this program)
+    """What a Kafka without virtual clusters can't keep, so that it is not even begun."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Effects:
-    """What is to be done, still being collected: before, then physically, then after."""
+    """What is to be done, still being collected: before, then physically, then after.
+
+    ``marks`` are records that say that an asker has begun: they are only written if it has anything
+    done physically.
+    """
 
     before: list[Record] = field(default_factory=list)
+    marks: list[tuple[int, Record]] = field(default_factory=list)
     creations: list[PhysicalRequest] = field(default_factory=list)
     deletions: list[PhysicalRequest] = field(default_factory=list)
     after: list[FinalRecord] = field(default_factory=list)
+
+    @property
+    def physical(self) -> tuple[PhysicalRequest, ...]:
+        """What is made, then what is removed."""
+        return (*self.creations, *self.deletions)
+
+    @property
+    def first(self) -> tuple[Record, ...]:
+        """What is written before anything physical."""
+        begun = {asker for physical in self.physical for asker in physical.askers}
+        return (*self.before, *(record for asker, record in self.marks if asker in begun))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

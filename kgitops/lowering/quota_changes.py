@@ -58,6 +58,10 @@ class QuotaChanges:
         """The users on whose entities something stands for it, bound or left over."""
         return frozenset(self._users_of.get(virtual_cluster, ()))
 
+    def places(self, user: str) -> Mapping[Place, LoweredQuota]:
+        """What stands on entities of this user."""
+        return {place: self.lowered[place] for place in self._of_user.get(user, ())}
+
     def mean(self, request: AlterClientQuotaRequest, asker: int) -> None:
         """Quotas, of a virtual cluster or global, are meant from now on."""
         entity = request.entity

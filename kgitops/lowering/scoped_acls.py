@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from kgitops.lowering.acls import EVERYONE, WILDCARD, is_logical
-from kgitops.model.acls import AclBinding, PatternType, ResourceType
+from kgitops.model.acls import AclBinding, PatternType, PermissionType, ResourceType
 from kgitops.virtual_clusters.scopes import Scope
 
 
@@ -15,6 +15,7 @@ class BindingsIn:
         self._of: defaultdict[str, dict[AclBinding, None]] = defaultdict(dict)
         self._links: defaultdict[str, dict[AclBinding, None]] = defaultdict(dict)
         self._patterns: dict[AclBinding, None] = {}
+        self._denials: set[AclBinding] = set()
         for binding in sorted(bindings):
             self.add(binding)
 
@@ -23,10 +24,13 @@ class BindingsIn:
         self._of[binding.principal][binding] = None
         if binding.resource_type is ResourceType.TOPIC:
             self._about(binding)[binding] = None
+        if takes_away(binding):
+            self._denials.add(binding)
 
     def discard(self, binding: AclBinding) -> None:
         """Leave one out."""
         self._of[binding.principal].pop(binding, None)
+        self._denials.discard(binding)
         if binding.resource_type is ResourceType.TOPIC:
             self._about(binding).pop(binding, None)
 
@@ -34,6 +38,11 @@ class BindingsIn:
         """Every one."""
         for bindings in self._of.values():
             yield from bindings
+
+    @property
+    def denies(self) -> bool:
+        """Whether any takes something away from a topic."""
+        return bool(self._denials)
 
     def of(self, principal: str) -> Iterator[AclBinding]:
         """What may concern the user, by name or as a member like any other (VC-166)."""
@@ -92,6 +101,12 @@ class ScopedAcls:
 
     def _at(self, binding: AclBinding) -> set[AclBinding]:
         return self._literal[binding.virtual_cluster]
+
+
+def takes_away(binding: AclBinding) -> bool:
+    """Whether the binding denies something on topics."""
+    topics = binding.resource_type is ResourceType.TOPIC
+    return topics and binding.permission_type is PermissionType.DENY
 
 
 def is_wide(binding: AclBinding) -> bool:

@@ -1,0 +1,143 @@
+"""Topics of virtual clusters on brokers that know none: made under a name that no one else has."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest
+from kgitops.lowering.namespaces import Namespaces
+from kgitops.lowering.record_writing import Status, link_record
+from kgitops.lowering.wording import wording
+from kgitops.model.names import topic_name_problem
+from kgitops.model.requests import (
+    AlterTopicRequest,
+    CreateTopicRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+)
+from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.model.virtual_clusters import (
+    MAX_LOCAL_NAME,
+    LocalName,
+    TopicLink,
+    generated_topic_name,
+)
+from kgitops.virtual_clusters import deciding
+from kgitops.virtual_clusters.records import VirtualClusterTopicLinkRecord
+from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
+
+
+class Topics:
+    """The physical topics by now, and the names that pending ones were given (VC-063)."""
+
+    def __init__(
+        self,
+        topics: Mapping[str, TopicState],
+        pending: Mapping[LocalName, str],
+        namespaces: Namespaces,
+        mint: Callable[[], str],
+    ) -> None:
+        self.by_name = dict(topics)
+        self.pending = dict(pending)
+        self._namespaces = namespaces
+        self._mint = mint
+
+    def topic_id(self, name: str) -> str | None:
+        """The topic id; empty for a topic that is only just asked for, None where there is none."""
+        found = self.by_name.get(name)
+        return None if found is None or found.marked_for_deletion else found.topic_id or ""
+
+    def create(self, request: CreateTopicRequest, asker: int, effects: Effects) -> None:
+        """Make a topic; one of a virtual cluster with its link.
+
+        Its name is written down first: whoever goes on after a crash makes no second topic.
+
+        Raises:
+            VirtualClusterRefusal: it can't be made.
+        """
+        local = request.local
+        if local is None:
+            self._ask(request, asker, effects)
+            self.by_name[request.topic] = _state(request.requested_state)
+            return
+        deciding.check_link_free(self._namespaces.delta, local)
+        _check_name(local)
+        topic = self.pending.pop(local, None)
+        if topic is None:
+            topic = generated_topic_name(self._mint(), local.name)
+            link = TopicLink(name=local.name, topic=topic)
+            effects.before.append(link_record(local.virtual_cluster, link, Status.PENDING))
+        there = self.by_name.get(topic)
+        if there is None:
+            state = replace(request.requested_state, name=topic)
+            physical = replace(request, topic=topic, requested_state=state, local=None)
+            self._ask(physical, asker, effects)
+            self.by_name[topic] = _state(state)
+        link = TopicLink(name=local.name, topic=topic, topic_id=there.topic_id if there else None)
+        self._namespaces.delta.replay(
+            VirtualClusterTopicLinkRecord(
+                virtual_cluster=local.virtual_cluster,
+                link_name=local.name,
+                topic=topic,
+                topic_id=link.topic_id,
+            )
+        )
+        self._namespaces.link(local, link, asker)
+        effects.after.append(
+            FinalRecord(
+                record=link_record(local.virtual_cluster, link),
+                askers=(asker,),
+                topic=asker if there is None else None,
+            )
+        )
+
+    def change(
+        self, request: AlterTopicRequest | DeleteRecordsRequest, asker: int, effects: Effects
+    ) -> None:
+        """Brokers know the topic by its physical name only."""
+        self._ask(replace(request, local=None), asker, effects)
+        if isinstance(request, AlterTopicRequest):
+            self.by_name[request.topic] = _state(request.requested_state)
+
+    def delete(self, request: DeleteTopicRequest, asker: int, effects: Effects) -> None:
+        """Brokers would delete a topic that is linked to, so it is refused here (VC-033).
+
+        Raises:
+            VirtualClusterRefusal: links lead to it.
+        """
+        deciding.refuse_linked(self._namespaces.delta, request.topic)
+        physical = replace(request, local=None)
+        effects.deletions.append(
+            PhysicalRequest(request=physical, askers=(asker,), line=wording(physical))
+        )
+        self.by_name.pop(request.topic, None)
+
+    def _ask(
+        self,
+        request: CreateTopicRequest | AlterTopicRequest | DeleteRecordsRequest,
+        asker: int,
+        effects: Effects,
+    ) -> None:
+        effects.creations.append(
+            PhysicalRequest(request=request, askers=(asker,), line=wording(request))
+        )
+
+
+def _check_name(local: LocalName) -> None:
+    problem = topic_name_problem(local.name)
+    if problem is None and len(local.name) > MAX_LOCAL_NAME:
+        problem = (
+            f"the topic name has {len(local.name)} characters, {MAX_LOCAL_NAME} are allowed in a "
+            "virtual cluster"
+        )
+    if problem is not None:
+        raise VirtualClusterRefusal(Symbol.INVALID_LINK_NAME, problem)
+
+
+def _state(requested: RequestedTopicState) -> TopicState:
+    return TopicState(
+        name=requested.name,
+        topic_id=requested.topic_id,
+        assignment=requested.assignment,
+        configs=requested.configs,
+        reassigning=requested.reassigning,
+    )
