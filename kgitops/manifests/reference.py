@@ -49,13 +49,35 @@ put a placeholder in quotes.
 
 Taking a document out of a project that is loaded whole means what the `deletionPolicy` last applied
 says: `Delete` deletes the object, `Orphan` leaves it on the cluster and forgets it, and `Protect`
-refuses the plan. Topics are protected unless they say otherwise; ACLs and quotas are deleted.
+refuses the plan. Topics and virtual clusters are protected unless they say otherwise; ACLs, quotas
+and links are deleted. A member leaves its virtual cluster, and a group's offsets stay.
 A `Tombstone` deletes a protected object in one reviewed step. What nobody manages is never deleted.
 
 ## Clusters
 
 `metadata.clusters: [prod, staging]` limits a document to those clusters. On any other cluster it
 counts as present and not applied: what it declares is not removed there, except by a Tombstone.
+
+## In a virtual cluster
+
+[virtual-clusters.md](virtual-clusters.md) says what a virtual cluster is. `virtualCluster` says
+that something lies in one: it stands in `metadata` of a Topic, TopicLink, ConsumerGroup or
+VirtualClusterBinding, in `spec` of an Acl, and in `spec.entity` of a ClientQuota. Names are then
+those that members of the virtual cluster use. `kafka-cluster` is the physical cluster itself:
+naming it is naming none, and no virtual cluster can have that name.
+
+A member is declared once: in `spec.members` of its VirtualCluster, or in a document of its own.
+
+Before any plan kgitops checks what the documents say of each other:
+
+- A name means one topic in a virtual cluster, whether a Topic or a TopicLink has it.
+- A link leads to a topic, not to a link, and never to an internal topic. To a Topic of another
+  virtual cluster it leads only where the Topic's `shareWith` names the link's.
+- A user and a client id belong to one virtual cluster. A global group is adopted once.
+- `removeOldAclsFrom` removes no ACL that a document declares.
+
+What documents refer to and none declares may be there already, or belong to another project: the
+plan looks for it on the cluster. ACLs and quotas that reach nobody are warnings.
 """
 
 
