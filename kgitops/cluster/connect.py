@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kgitops.cluster.embedded.options import Options
     from kgitops.policy.rules import Bundle
 
+_FEATURE = "virtual.clusters"
 _PARAMETERS = (
     "brokers",
     "compat",
@@ -20,8 +21,9 @@ _PARAMETERS = (
     "authorizer",
     "superUsers",
     "lockTimeoutMs",
-    "virtual.clusters",
+    _FEATURE,
 )
+_NATIVE, _NONE, _LOWERED = "1", "0", "lowered"
 
 _SERVER = r"(?:[^\s/,:\[\]]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}"
 _HIGHEST_PORT = 65535
@@ -38,15 +40,17 @@ def connect(
 ) -> Cluster:
     """Open a cluster; a file in the URL or in ``configs`` is relative to ``base``.
 
-    ``kafka://HOST:PORT,HOST:PORT`` is reached with ``configs``, which have librdkafka's names.
+    ``kafka://HOST:PORT,HOST:PORT`` is reached with ``configs``, which have librdkafka's names. No
+    brokers know virtual clusters, so that kgitops stands in for them there.
 
     ``embedded:FILE`` and ``embedded:`` (in memory) take options after a ``?``: ``brokers=5``,
     ``compat=seed|kraft``, ``vendorConfigs=true``, ``authorizer=none|acls|disabled``,
-    ``superUsers=User:a;User:b``, ``lockTimeoutMs=5000``, ``virtual.clusters=1|0`` (the level of
-    KIP-1134's feature). What does not exist yet is created. Its
-    brokers are started with ``configs``. They judge by ``policies`` and by those that their
-    configs name, whose modules are found in ``policy_folder``, else in ``base``. No Kafka can be
-    given policies, so that there only a plan is judged by them.
+    ``superUsers=User:a;User:b``, ``lockTimeoutMs=5000``, ``virtual.clusters=1|0|lowered``
+    (the level of KIP-1134's feature; ``lowered``: 0, and kgitops stands in for it as on Kafka).
+    What does not exist yet is created. Its brokers are started with ``configs``. They judge by
+    ``policies`` and by those that their configs name, whose modules are found in
+    ``policy_folder``, else in ``base``. No Kafka can be given policies, so that there only a plan
+    is judged by them.
 
     Raises:
         KgitopsError: an embedded cluster's policies or configs let no broker start.
@@ -65,6 +69,7 @@ def connect(
 
 def _kafka(url: str, rest: str, configs: Mapping[str, str], base: Path) -> Cluster:
     from kgitops.cluster.kafka.boot import boot
+    from kgitops.cluster.lowered.adapter import LoweredCluster
 
     servers = rest.removeprefix("//").removesuffix("/")
     if "@" in servers:
@@ -78,7 +83,7 @@ def _kafka(url: str, rest: str, configs: Mapping[str, str], base: Path) -> Clust
         port = server.rpartition(":")[2]
         if not 0 < int(port) <= _HIGHEST_PORT:
             raise UsageError(f"{url}: {port} is no port; ports go from 1 to {_HIGHEST_PORT}")
-    return boot(servers, configs, base)
+    return LoweredCluster(boot(servers, configs, base))
 
 
 def _embedded(
@@ -104,13 +109,18 @@ def _embedded(
             )
         brokers = count if brokers is None else brokers
     path = base / Path(file).expanduser() if file else None
-    return boot(
+    cluster = boot(
         path,
         brokers=brokers,
         options=_options(url, parameters, configs),
         policies=policies,
         policy_folder=policy_folder,
     )
+    if parameters.get(_FEATURE) != _LOWERED:
+        return cluster
+    from kgitops.cluster.lowered.adapter import LoweredCluster
+
+    return LoweredCluster(cluster)
 
 
 def _parameters(url: str, query: str) -> dict[str, str]:
@@ -134,7 +144,7 @@ def _options(url: str, parameters: Mapping[str, str], configs: Mapping[str, str]
         compat=Compat(_choice(url, parameters, "compat", tuple(Compat))),
         authorizer=AuthorizerKind(_choice(url, parameters, "authorizer", tuple(AuthorizerKind))),
         vendor_configs=_choice(url, parameters, "vendorConfigs", ("false", "true")) == "true",
-        virtual_clusters=_choice(url, parameters, "virtual.clusters", ("1", "0")) == "1",
+        virtual_clusters=_choice(url, parameters, _FEATURE, (_NATIVE, _NONE, _LOWERED)) == _NATIVE,
         super_users=frozenset(filter(None, parameters.get("superUsers", "").split(";"))),
         static_configs=dict(configs),
         busy_timeout_ms=_number(url, "lockTimeoutMs", timeout or str(Options().busy_timeout_ms)),

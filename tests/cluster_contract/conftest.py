@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from kgitops.cluster.connect import connect
+from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
 
 URLS = {
     "memory": "embedded:?brokers=3",
     "file": "embedded:local.db?brokers=3",
     "kraft": "embedded:?brokers=3&compat=kraft",
+    "lowered": "embedded:?brokers=3&virtual.clusters=lowered",
 }
 
 
@@ -24,7 +26,7 @@ URLS = {
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
     """A cluster of three brokers without topics, ACLs, quotas or a registry."""
     if request.param == "kafka":
-        yield request.getfixturevalue("kafka_cluster")
+        yield LoweredCluster(request.getfixturevalue("kafka_cluster"))
         return
     connected = connect(URLS[request.param], base=tmp_path)
     yield connected

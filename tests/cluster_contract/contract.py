@@ -35,7 +35,9 @@ def can_judge(cluster: Cluster, request: Request) -> bool:
     """Whether the cluster has a dry run for it: Kafka never has one for a reassignment (A4-80)."""
     moves = isinstance(request, AlterTopicRequest) and request.step is AlterStep.REPLICAS
     grade = cluster.capabilities.validation[api_name(request)]
-    return grade is Validation.BROKER and not (moves and cluster.capabilities.backend == "kafka")
+    return grade is not Validation.NOT_SUPPORTED and not (
+        moves and cluster.capabilities.backend == "kafka"
+    )
 
 
 def judge(cluster: Cluster, request: Request) -> ErrorCode:

@@ -5,6 +5,7 @@ Both are asked for by a group's name in a virtual cluster: brokers know it by it
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kafka.protocol.admin import DeleteGroupsRequest as GroupsDeletion
 from kafka.protocol.consumer import OffsetCommitRequest
@@ -25,10 +26,12 @@ _BY_NAME = 9  # the last version of OffsetCommit that names topics
 _WITH_RIGHTS, _RIGHTS_APART = 8, 10  # the versions of Metadata that say what the principal may do
 _NO_GENERATION = -1  # of a committer that is no member
 _UNKNOWN_MEMBER, _ILLEGAL_GENERATION = 25, 22
-_BUSY = RequestResult(
-    code=ErrorCode.NON_EMPTY_GROUP,
-    message="The group has members, so that nothing is committed in its name.",
-)
+# Coordinators answer with a code and no words (C-22).
+_WORDS = {
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.GROUP_ID_NOT_FOUND: "The group id does not exist.",
+    ErrorCode.NON_EMPTY_GROUP: "The group is not empty: {group} has members; stop them first.",
+}
 
 
 def copy_group_offsets(
@@ -71,7 +74,7 @@ def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[Re
 
     groups = [_physical(request) for request in requests]
     found = ask_coordinators(wire, groups, delete)
-    return [found[group] for group in groups]
+    return [_worded(found[group], group) for group in groups]
 
 
 def _physical(request: CopyGroupOffsetsRequest | DeleteGroupRequest) -> str:
@@ -88,7 +91,7 @@ def _copy(
     source, there = known[request.source], known[target]
     for answer in (source, there):
         if isinstance(answer, RequestResult) and answer.code is not ErrorCode.GROUP_ID_NOT_FOUND:
-            return answer
+            return _worded(answer, request.source if answer is source else target)
     if isinstance(source, RequestResult) or (there and not isinstance(there, RequestResult)):
         return OK
     offsets: dict[tuple[str, int], int] = {}
@@ -108,7 +111,7 @@ def _copy(
         answer = wire.send(_commitment(target, offsets), to=broker, timeout_ms=SEND_MS)
         return {target: _first_failure(answer)}
 
-    return ask_coordinators(wire, [target], commit)[target]
+    return _worded(ask_coordinators(wire, [target], commit)[target], target)
 
 
 def _topics(wire: Wire, names: set[str]) -> Mapping[str, RequestResult]:
@@ -160,5 +163,12 @@ def _first_failure(answer: Message) -> RequestResult:
     codes = (row.error_code for topic in answer.topics for row in topic.partitions)
     code = next(filter(None, codes), ErrorCode.NONE)
     if code in (_UNKNOWN_MEMBER, _ILLEGAL_GENERATION):
-        return _BUSY
+        code = ErrorCode.NON_EMPTY_GROUP
     return result_of(code, None)
+
+
+def _worded(result: RequestResult, group: str) -> RequestResult:
+    words = _WORDS.get(result.code)
+    if words is None or result.message:
+        return result
+    return replace(result, message=words.format(group=group))

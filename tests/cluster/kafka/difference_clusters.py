@@ -4,18 +4,22 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from cluster.kafka.committing import commit
 from cluster.kafka.difference_world import ALICE, PATIENCE_S, Clusters
 from kafka.protocol.admin import DescribeAclsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.kafka.adapter import KafkaCluster
+from kgitops.cluster.kafka.boot import boot
 from kgitops.model.acls import AclBinding
+from kgitops.model.cluster_state import GroupOffsets
 from kgitops.sandbox.sandbox import Sandbox
 
 _ANY = 1  # of ACLs' types
-_EMBEDDED = "embedded:?brokers=3&compat=kraft&authorizer=acls&superUsers=User:admin"
+_EMBEDDED = (
+    "embedded:?brokers=3&compat=kraft&authorizer=acls&superUsers=User:admin&virtual.clusters=0"
+)
 
 
 class RealClusters(Clusters):
@@ -24,17 +28,21 @@ class RealClusters(Clusters):
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self._alive = set(sandbox.broker_ids)
-        address = f"kafka://{sandbox.servers}"
         alice = {"sasl.username": "alice", "sasl.password": "alice-secret"}
-        self.admin = connect(address, configs=sandbox.configs, base=Path())
-        self.alice = connect(address, configs={**sandbox.configs, **alice}, base=Path())
-        assert isinstance(self.admin, KafkaCluster)
+        self.admin = boot(sandbox.servers, sandbox.configs, Path())
+        self.alice = boot(sandbox.servers, {**sandbox.configs, **alice}, Path())
         self._wire = self.admin.wire
 
     def kill(self, broker: int) -> None:
         self._sandbox.kill(broker)
         self._alive.remove(broker)
         _await(lambda: all(self._seen_by(id_) == self._alive for id_ in self._alive))
+
+    def commit(self, group: str, offsets: GroupOffsets) -> None:
+        commit(
+            {"bootstrap.servers": self._sandbox.servers, **self._sandbox.configs}, group, offsets
+        )
+        _await(lambda: group in self.admin.read_group_offsets(frozenset({group})))
 
     def await_acls(self, acls: frozenset[AclBinding]) -> None:
         _await(lambda: all(self._acls_on(id_) == len(acls) for id_ in self._alive))
@@ -72,6 +80,9 @@ class EmbeddedClusters(Clusters):
 
     def kill(self, broker: int) -> None:
         self._cluster.fence(broker)
+
+    def commit(self, group: str, offsets: GroupOffsets) -> None:
+        self._cluster.commit(group, offsets)
 
     def await_acls(self, acls: frozenset[AclBinding]) -> None:
         """They hold at once."""

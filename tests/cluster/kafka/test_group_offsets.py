@@ -1,10 +1,11 @@
 """What groups have committed is read, copied and deleted on real brokers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from cluster.kafka.committing import commit
 from cluster.kafka.test_read_rights import right
 from cluster.kafka.test_read_usage import consumer, produce
 from cluster_contract.contract import binding, created, creation, done, send, wait
@@ -30,20 +31,6 @@ from kgitops.model.results import ErrorCode
 from kgitops.sandbox.sandbox import Sandbox
 
 on_kafka = pytest.mark.kafka
-
-
-def commit(configs: Mapping[str, str], group: str, offsets: Mapping[tuple[str, int], int]) -> None:
-    """As a consumer does that was given its partitions by hand."""
-    from confluent_kafka import Consumer, TopicPartition
-
-    member = Consumer({**configs, "group.id": group, "enable.auto.commit": False})
-    try:
-        member.commit(
-            offsets=[TopicPartition(topic, part, at) for (topic, part), at in offsets.items()],
-            asynchronous=False,
-        )
-    finally:
-        member.close()
 
 
 def copy(source: str, group: str) -> CopyGroupOffsetsRequest:

@@ -9,6 +9,7 @@ from cluster_contract.contract import creation, done, send, wait
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster
+from kgitops.cluster.kafka.boot import boot
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import owner_record
 from kgitops.model.acls import (
@@ -57,8 +58,7 @@ def sandbox(own_kafka) -> Sandbox:
 @pytest.fixture(scope="module")
 def admin(sandbox: Sandbox) -> Iterator[KafkaCluster]:
     """The administrator, and a managed topic with a registry that knows it."""
-    cluster = connect(f"kafka://{sandbox.servers}", configs=sandbox.configs, base=Path())
-    assert isinstance(cluster, KafkaCluster)
+    cluster = boot(sandbox.servers, sandbox.configs, Path())
     for name in ("orders", "other"):
         done(cluster, creation(name, ((1,),)), lambda state, name=name: name in state.topics)
     owner = Owner(project="uid", topic_id="t", last_applied={"name": "orders"})

@@ -1,0 +1,156 @@
+"""A logical cluster around a physical one: what is asked of virtual clusters is lowered."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from uuid import uuid4
+
+from kgitops.cluster.lowered.carrying_out import carry_out
+from kgitops.cluster.lowered.concerns import concerns, links_of, topics_of
+from kgitops.cluster.port import Cluster, RegistryLog
+from kgitops.lowering.effects import Step
+from kgitops.lowering.lifting import lift
+from kgitops.lowering.step import step
+from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
+from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
+from kgitops.model.errors import UnreachableError
+from kgitops.model.requests import Request, api_name
+from kgitops.model.results import OK, RequestResult
+from kgitops.model.virtual_clusters import LocalName
+
+_VIRTUAL_CLUSTERS = dict.fromkeys(
+    ("CreateVirtualCluster", "AlterVirtualCluster", "DeleteVirtualCluster"), Validation.CLIENT
+)
+_LOOKS = 5
+
+
+class LoweredCluster:
+    """Implements :class:`kgitops.cluster.port.Cluster` around one that has no virtual clusters.
+
+    They are kept in the registry (VC-326), and what brokers can hold to stands for them on the
+    brokers. A cluster of which the registry knows no virtual cluster is asked nothing more and
+    nothing less than without this (VC-004).
+    """
+
+    def __init__(self, physical: Cluster, mint: Callable[[], str] = lambda: str(uuid4())) -> None:
+        self.physical = physical
+        self._mint = mint
+        self._turn = threading.RLock()
+        self._known: ClusterState | None = None
+        """The newest state, for where links lead; None before the first reading."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The physical cluster's, and virtual clusters, which kgitops itself checks."""
+        own = self.physical.capabilities
+        return replace(
+            own,
+            validation={**own.validation, **_VIRTUAL_CLUSTERS},
+            virtual_clusters=VirtualClusterSupport.LOWERED,
+        )
+
+    @property
+    def registry(self) -> RegistryLog:
+        """The physical cluster's."""
+        return self.physical.registry
+
+    def read_state(
+        self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
+    ) -> ClusterState:
+        """The logical cluster now, with the topics that ``links`` lead to."""
+        if topics is None:
+            return self._remember(lift(self.physical.read_state()))
+        names = topics | _targets(self._known, links)
+        for _ in range(_LOOKS):
+            state = self._remember(lift(self.physical.read_state(names)))
+            wanted = topics | _targets(state, links)
+            if wanted <= names:
+                found = {name: state.topics[name] for name in state.topics if name in wanted}
+                return replace(state, topics=found)
+            names |= wanted
+        raise UnreachableError(
+            "the links of virtual clusters change faster than they can be read; try again when it "
+            "is calmer"
+        )
+
+    def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
+        """What these physical topics hold and who reads them."""
+        return self.physical.read_usage(topics, offsets_only=offsets_only)
+
+    def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
+        """What these physical groups have committed."""
+        return self.physical.read_group_offsets(groups)
+
+    def execute(
+        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+    ) -> Sequence[RequestResult]:
+        """Carry out one batch; what concerns no virtual cluster goes to brokers as it is."""
+        if not any(concerns(request, lowered=self._is_lowered()) for request in requests):
+            return self.physical.execute(requests, validate_only=validate_only, principal=principal)
+        with self._turn:
+            state = self.read_state(topics_of(requests), links_of(requests))
+            taken = step(state, requests, self._mint, _super_users(state))
+            if validate_only:
+                return self._judge(taken, principal)
+            if taken.before:
+                self.registry.append(taken.before)
+            answers = carry_out(self.physical, taken.physical, principal=principal)
+            finished = taken.finish(answers)
+            if finished.records:
+                self.registry.append(finished.records)
+            return finished.results
+
+    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
+        """Cancel the reassignments of physical partitions."""
+        self.physical.cancel_moves(moves)
+
+    def close(self) -> None:
+        """Close the physical cluster."""
+        self.physical.close()
+
+    def _judge(self, taken: Step, principal: str) -> Sequence[RequestResult]:
+        """What brokers would say, of what they can say it, where nothing else refuses it."""
+        answers = [OK for _ in taken.physical]
+        known = self.physical.capabilities.validation
+        places = [
+            place
+            for place, physical in enumerate(taken.physical)
+            if known.get(api_name(physical.request)) is Validation.BROKER
+        ]
+        for _, group in groupby(places, key=lambda place: type(taken.physical[place].request)):
+            batch = list(group)
+            judged = self.physical.execute(
+                [taken.physical[place].request for place in batch],
+                validate_only=True,
+                principal=principal,
+            )
+            for place, answer in zip(batch, judged, strict=True):
+                answers[place] = replace(answer, topic_id=None)
+        return taken.finish(answers).results
+
+    def _is_lowered(self) -> bool:
+        """Whether the registry knew anything of virtual clusters when it was last read."""
+        known = self._known or self.read_state(frozenset())
+        return known.registry is not None and bool(known.registry.virtual_clusters)
+
+    def _remember(self, state: ClusterState) -> ClusterState:
+        self._known = state
+        return state
+
+
+def _super_users(state: ClusterState) -> frozenset[str]:
+    return frozenset(filter(None, state.settings.get("super.users", "").split(";")))
+
+
+def _targets(state: ClusterState | None, links: frozenset[LocalName]) -> frozenset[str]:
+    """The topics that links lead to, or will when their topics are made."""
+    found: set[str] = set()
+    if state is None:
+        return frozenset()
+    for local in links:
+        virtual_cluster = state.virtual_clusters.get(local.virtual_cluster)
+        link = virtual_cluster.links.get(local.name) if virtual_cluster else None
+        pending = state.lowered.pending.get(local) if state.lowered else None
+        found.update(name for name in (link.topic if link else None, pending) if name is not None)
+    return frozenset(found)

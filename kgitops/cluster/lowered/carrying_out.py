@@ -1,0 +1,46 @@
+"""Sends what a step takes to brokers, and stops for whom something failed."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from kgitops.cluster.port import Cluster
+from kgitops.lowering.effects import PhysicalRequest
+from kgitops.model.requests import AlterStep, AlterTopicRequest, Request
+from kgitops.model.results import ErrorCode, RequestResult
+
+NOT_ATTEMPTED = RequestResult(
+    code=ErrorCode.OPERATION_NOT_ATTEMPTED,
+    message="What has to be there before it could not be made.",
+)
+
+
+def carry_out(
+    cluster: Cluster, requests: Sequence[PhysicalRequest], *, principal: str
+) -> Sequence[RequestResult]:
+    """The answers, in order; requests of one kind that stand together go as one batch.
+
+    What is removed comes last. Where something failed for one who needs it, the old way stays for
+    all who do (VC-402).
+
+    Raises:
+        UnreachableError: no answer; what happened is unknown.
+    """
+    answers: list[RequestResult] = []
+    failed: set[int] = set()
+    for _, group in groupby(requests, key=lambda physical: _kind(physical.request)):
+        batch = list(group)
+        wanted = [failed.isdisjoint(physical.askers) for physical in batch]
+        sent = [physical.request for physical, send in zip(batch, wanted, strict=True) if send]
+        replies = iter(
+            cluster.execute(sent, validate_only=False, principal=principal) if sent else ()
+        )
+        for physical, send in zip(batch, wanted, strict=True):
+            answer = next(replies) if send else NOT_ATTEMPTED
+            answers.append(answer)
+            if not answer.ok:
+                failed.update(physical.askers)
+    return answers
+
+
+def _kind(request: Request) -> tuple[type[Request], AlterStep | None]:
+    return type(request), request.step if isinstance(request, AlterTopicRequest) else None
