@@ -1,13 +1,21 @@
 """ACLs as sets of bindings: what is declared against what is there."""
 
+from dataclasses import replace
+
 from kgitops.desired.state import DesiredAcl, DesiredState
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Owner
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
 from kgitops.model.source import Finding
 from kgitops.plan import risks
 from kgitops.plan.acl_guards import ResourcesInUse
+from kgitops.plan.acl_translation import AclTranslation, of_source
+from kgitops.plan.copied_acls import Copy, find_copies
+from kgitops.plan.link_index import index_links
+from kgitops.plan.links_after import LinksAfter
+from kgitops.plan.migrated_acls import plan_migrated
 from kgitops.plan.normal_form import acl_view
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership, Standing
@@ -23,22 +31,38 @@ from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.risks import Risk, worst_first
 
 
-def plan_acls(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
-    """Every difference between the declared bindings and the cluster's."""
-    planning = Planning(desired=desired, current=current, ownership=ownership)
+def plan_acls(
+    desired: DesiredState,
+    current: ClusterState,
+    ownership: Ownership,
+    links: LinksAfter | None = None,
+) -> Outcome:
+    """Every difference between the declared bindings and the cluster's.
+
+    ``links`` are those of virtual clusters once the plan is applied.
+    """
+    planning = Planning(
+        desired=desired,
+        current=current,
+        ownership=ownership,
+        links=index_links(desired, current),
+    )
     in_use = ResourcesInUse(current)
+    links = links or LinksAfter(current, ())
+    translation = AclTranslation(current, links)
+    copies = find_copies(planning, translation, links)
     for acl in desired.acls:
-        if not planning.may_plan(acl):
-            continue
-        if acl.binding in current.acls:
-            _keep_or_adopt(planning, acl)
-        else:
-            _create(planning, acl, in_use)
-    declared = frozenset(acl.address for acl in desired.acls)
+        if planning.may_plan(acl) and _has_scope(planning, acl):
+            _plan(planning, acl, in_use, None)
+    for copy in copies:
+        if copy.planned and _may_copy(planning, copy):
+            _plan(planning, copy.acl, in_use, copy)
+    declared = frozenset((*(a.address for a in desired.acls), *(c.acl.address for c in copies)))
     found = {acl_address(binding): binding for binding in sorted(current.acls)}
     for removal in find_removals(("acl",), declared, planning):
         _remove(planning, removal, found.get(removal.address))
     planning.keep_others(dict.fromkeys(found), declared)
+    plan_migrated(planning, translation, _Afterwards(planning))
     if not current.has_authorizer:
         planning.outcome.findings += [
             _unkept(change) for change in planning.outcome.changes if change.requests
@@ -57,14 +81,66 @@ def _unkept(change: Change) -> Finding:
     )
 
 
-def _create(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse) -> None:
+def _has_scope(planning: Planning, acl: DesiredAcl) -> bool:
+    """Whether the one virtual cluster that it names is there, or made by this plan."""
+    binding = acl.binding
+    exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
+    if not binding.scoped or not exact or binding.virtual_cluster == "*":
+        return True
+    source = acl.located.at("spec", "virtualCluster")
+    return planning.has_virtual_cluster(binding.virtual_cluster, source, acl.address)
+
+
+def _may_copy(planning: Planning, copy: Copy) -> bool:
+    address = copy.acl.address
+    if planning.ownership.standing(address) is not Standing.FOREIGN:
+        return True
+    planning.outcome.refuse(
+        f"{copy.acl.located.source}: {address}, which would be copied for {copy.member}, belongs "
+        f"to the project {planning.ownership.label(address)!r}; remove copyAclsFrom, or the ACL "
+        "there"
+    )
+    return False
+
+
+class _Afterwards:
+    """The bindings once a plan is applied; nothing is copied to ask for one."""
+
+    def __init__(self, planning: Planning) -> None:
+        requests = [
+            planned.request for change in planning.outcome.changes for planned in change.requests
+        ]
+        self._found = planning.current.acls
+        self._made = {r.binding for r in requests if isinstance(r, CreateAclRequest)}
+        self._gone = {r.binding for r in requests if isinstance(r, DeleteAclRequest)}
+
+    def __contains__(self, binding: object) -> bool:
+        return binding in self._made or (binding in self._found and binding not in self._gone)
+
+
+def _plan(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse, copy: Copy | None) -> None:
+    if acl.binding in planning.current.acls:
+        _keep_or_adopt(planning, acl, copy)
+    else:
+        _create(planning, acl, in_use, copy)
+
+
+def _owner_after(planning: Planning, acl: DesiredAcl, copy: Copy | None, *, adopted: bool) -> Owner:
+    """What the registry remembers; of a copy also where it came from (VC-197)."""
+    owner = planning.owner_after(acl, adopted=adopted)
+    if copy is None:
+        return owner
+    return replace(owner, last_applied={**owner.last_applied, "origin": dict(copy.origin)})
+
+
+def _create(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse, copy: Copy | None) -> None:
     address = acl.address
     missing = bool(planning.ownership.last_applied(address))
     if missing:
         planning.report_missing(address)
     expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
     owner_before = planning.ownership.owner(address)
-    owner_after = planning.owner_after(acl, adopted=False)
+    owner_after = _owner_after(planning, acl, copy, adopted=False)
     fields = protection_fields(owner_before, owner_after)
     found = {_grant_risk(acl.binding), *taking_risks(planning.ownership, address)}
     found |= {field.risk for field in fields if field.risk}
@@ -76,7 +152,7 @@ def _create(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse) -> None
             kind=Kind.ACL,
             actions=(Action.CREATE,),
             risks=worst_first(found),
-            because="it was deleted outside of kgitops" if missing else "it is declared",
+            because=_because(copy, missing=missing),
             source=acl.located.source,
             before=None,
             after=acl_view(acl.binding),
@@ -85,15 +161,26 @@ def _create(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse) -> None
             requests=_step(CreateAclRequest(binding=acl.binding), expects),
             owner_before=owner_before,
             owner_after=owner_after,
+            derived_from=(copy.member,) if copy else (),
         )
     )
 
 
-def _keep_or_adopt(planning: Planning, acl: DesiredAcl) -> None:
+def _because(copy: Copy | None, *, missing: bool) -> str:
+    if missing:
+        return "it was deleted outside of kgitops"
+    if copy is None:
+        return "it is declared"
+    source = of_source(str(copy.origin["copiedFrom"]))
+    return f"{copy.acl.binding.principal} has the right in {source}, and takes it along"
+
+
+def _keep_or_adopt(planning: Planning, acl: DesiredAcl, copy: Copy | None) -> None:
     address = acl.address
     owner = planning.ownership.owner(address)
     adopts = planning.ownership.standing(address) is not Standing.MINE
-    after = planning.owner_after(acl, adopted=adopts or bool(owner and owner.adopted))
+    adopted = adopts or bool(owner and owner.adopted)
+    after = _owner_after(planning, acl, copy, adopted=adopted)
     if not adopts and owner == after:
         return
     expects = Precondition(object=address, exists=True, owner=planning.owner_label(address))
@@ -117,6 +204,7 @@ def _keep_or_adopt(planning: Planning, acl: DesiredAcl) -> None:
             preconditions=(expects,),
             owner_before=owner,
             owner_after=after,
+            derived_from=(copy.member,) if copy else (),
         )
     )
 
@@ -132,13 +220,17 @@ def _remove(planning: Planning, removal: Removal, binding: AclBinding | None) ->
         denies = binding.permission_type is PermissionType.DENY
         risk = risks.ACL_DENY_LIFTED if denies else risks.ACL_REVOKE
     view = acl_view(binding) if binding else None
+    origin = removal.owner.last_applied.get("origin")
+    because = removal.because
+    if origin and not removal.tombstone:
+        because = f"it was copied for {origin['member']}, which no longer asks for it"
     planning.outcome.changes.append(
         Change(
             address=removal.address,
             kind=Kind.ACL,
             actions=(Action.DELETE if delete else Action.FORGET,),
             risks=(risk,),
-            because=f"{removal.because}{gone}",
+            because=f"{because}{gone}",
             source=removal.source,
             before=view,
             after=None if delete else view,
@@ -148,6 +240,7 @@ def _remove(planning: Planning, removal: Removal, binding: AclBinding | None) ->
             else (),
             owner_before=removal.owner,
             owner_after=removal.owner_after,
+            derived_from=(origin["member"],) if origin else (),
         )
     )
 

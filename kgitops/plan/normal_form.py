@@ -12,12 +12,25 @@ from kgitops.desired.state import (
     DesiredTopic,
     DesiredVirtualCluster,
 )
-from kgitops.model.acls import AclBinding
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.cluster_state import Broker
 from kgitops.model.quotas import ClientQuotaEntity, quota_text
 from kgitops.model.registry import Json
+from kgitops.model.requests import NEW_UUID
 from kgitops.model.topics import Assignment, TopicState
-from kgitops.model.virtual_clusters import EntityType, LocalName, LoweringOptions
+from kgitops.model.virtual_clusters import (
+    EntityType,
+    LocalName,
+    LoweringOptions,
+    generated_topic_name,
+)
 
 
 def last_applied(desired: DesiredObject) -> Mapping[str, Json]:
@@ -87,6 +100,11 @@ def topic_view(state: TopicState) -> dict[str, Json]:
     }
 
 
+def known_after_apply(name: str) -> str:
+    """The physical name of a topic that is going to be made in a virtual cluster (VC-057)."""
+    return f"{generated_topic_name(NEW_UUID, name)} (known after apply)"
+
+
 def acl_view(binding: AclBinding) -> dict[str, Json]:
     """A binding for ``before`` and ``after``, and for the registry."""
     return {
@@ -109,6 +127,24 @@ def acl_view(binding: AclBinding) -> dict[str, Json]:
             else {}
         ),
     }
+
+
+def binding_of(view: Mapping[str, Json]) -> AclBinding:
+    """The binding that ``acl_view`` showed."""
+    resource = view["resource"]
+    return AclBinding(
+        resource_type=ResourceType(resource["type"]),
+        resource_name=resource["name"],
+        pattern_type=PatternType(resource["patternType"]),
+        principal=view["principal"],
+        host=view["host"],
+        operation=Operation(view["operation"]),
+        permission_type=PermissionType(view["permission"]),
+        virtual_cluster=view.get("virtualCluster", CLUSTER_NAME),
+        virtual_cluster_pattern_type=PatternType(
+            view.get("virtualClusterPatternType", PatternType.LITERAL)
+        ),
+    )
 
 
 def quota_view(entity: ClientQuotaEntity, quotas: Mapping[str, float]) -> dict[str, Json]:

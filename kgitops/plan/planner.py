@@ -6,16 +6,21 @@ from dataclasses import replace
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.addresses import acl_address
-from kgitops.model.capabilities import Capabilities, Validation
+from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Severity
+from kgitops.model.virtual_clusters import VirtualCluster
 from kgitops.plan.access import access_losses
 from kgitops.plan.acls import plan_acls
-from kgitops.plan.leftovers import find_leftovers
+from kgitops.plan.guards import guard_virtual_clusters
+from kgitops.plan.leftovers import Leftovers, find_leftovers
+from kgitops.plan.links import plan_links
+from kgitops.plan.links_after import LinksAfter
+from kgitops.plan.members import plan_members
 from kgitops.plan.order import order_changes
 from kgitops.plan.outcome import Outcome, merge
-from kgitops.plan.ownership import build_ownership, identity_problem
+from kgitops.plan.ownership import Ownership, build_ownership, identity_problem
 from kgitops.plan.plan import AccessLoss, Base, Change, Desired, Plan, PlannedRequest, Target
 from kgitops.plan.quotas import plan_quotas
 from kgitops.plan.registry_writers import registry_writers
@@ -23,6 +28,8 @@ from kgitops.plan.safety import deletion_limits, empty_desired, managed_counts
 from kgitops.plan.throttles import add_throttles
 from kgitops.plan.topics import plan_topics
 from kgitops.plan.usage import not_checked
+from kgitops.plan.virtual_cluster_notes import cut_overs, without_virtual_clusters
+from kgitops.plan.virtual_clusters import plan_virtual_clusters
 
 
 def make_plan(
@@ -50,13 +57,7 @@ def make_plan(
         outcome = Outcome(refusals=[reason for reason in (stranger, empty) if reason])
     else:
         left = find_leftovers(undoing, current)
-        outcome = merge(
-            (
-                plan_topics(desired, current, ownership, left),
-                plan_acls(desired, current, ownership),
-                plan_quotas(desired, current, ownership),
-            )
-        )
+        outcome = _outcome(desired, current, ownership, left, capabilities)
         add_throttles(outcome, current, desired.safety.replication_throttle, left.brokers)
         outcome.findings += _unsupported(outcome.changes, capabilities)
     changes = order_changes(_graded(change, capabilities) for change in outcome.changes)
@@ -91,6 +92,40 @@ def make_plan(
         allow_deletes=desired.safety.allow_deletes,
         managed_counts=managed,
     )
+
+
+def _outcome(
+    desired: DesiredState,
+    current: ClusterState,
+    ownership: Ownership,
+    left: Leftovers,
+    capabilities: Capabilities,
+) -> Outcome:
+    """What every kind needs; rights are copied by the links as they will be in the end."""
+    if capabilities.virtual_clusters is VirtualClusterSupport.NONE:
+        desired, refused = without_virtual_clusters(desired, capabilities.backend)
+    else:
+        refused = []
+    named = merge(
+        (
+            plan_topics(desired, current, ownership, left),
+            plan_links(desired, current, ownership),
+        )
+    )
+    links = LinksAfter(current, named.changes)
+    outcome = merge(
+        (
+            named,
+            plan_acls(desired, current, ownership, links),
+            plan_quotas(desired, current, ownership),
+            plan_virtual_clusters(desired, current, ownership),
+            plan_members(desired, current, ownership),
+        )
+    )
+    guard_virtual_clusters(outcome, desired, current, links)
+    outcome.warnings += cut_overs(outcome.changes)
+    outcome.findings += refused
+    return outcome
 
 
 def _unsupported(changes: Iterable[Change], capabilities: Capabilities) -> list[Finding]:
@@ -159,9 +194,23 @@ def _base(current: ClusterState) -> Base:
         digest.update(f"{address}\n".encode())
     for entity in sorted(current.quotas, key=repr):
         digest.update(f"{entity} {sorted(current.quotas[entity].quotas.items())}\n".encode())
+    for virtual_cluster in sorted(current.virtual_clusters):
+        digest.update(_as_text(current.virtual_clusters[virtual_cluster]).encode())
     registry = current.registry
     return Base(
         digest=f"sha256:{digest.hexdigest()}",
         registry_topic_id=registry.topic_id if registry else None,
         registry_offset=registry.offset if registry else None,
     )
+
+
+def _as_text(found: VirtualCluster) -> str:
+    parts = (
+        found.options,
+        sorted((link.name, link.topic, link.topic_id) for link in found.links.values()),
+        sorted(found.users),
+        sorted(found.client_ids),
+        sorted(found.groups.items()),
+        sorted(found.transactional_ids),
+    )
+    return f"virtual cluster {found.name} {parts}\n"

@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState
+from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
+from kgitops.model.source import Finding, Source
+from kgitops.model.virtual_clusters import LocalName
 from kgitops.plan import risks
 from kgitops.plan.leftovers import NO_LEFTOVERS, Leftovers
+from kgitops.plan.link_index import NO_LINKS, LinkIndex
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
@@ -16,12 +19,16 @@ from kgitops.plan.risks import Risk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planning:
-    """The two sides, the registry between them, and where the outcome is gathered."""
+    """The two sides, the registry between them, and where the outcome is gathered.
+
+    ``links`` are those on the cluster now.
+    """
 
     desired: DesiredState
     current: ClusterState
     ownership: Ownership
     leftovers: Leftovers = NO_LEFTOVERS
+    links: LinkIndex = NO_LINKS
     outcome: Outcome = field(default_factory=Outcome)
 
     def may_plan(self, declared: DesiredObject) -> bool:
@@ -39,6 +46,20 @@ class Planning:
             self.outcome.keep(address, "foreign")
             return False
         return True
+
+    def has_virtual_cluster(self, name: str, source: Source, what: str) -> bool:
+        """Whether the virtual cluster is there, or made by this plan; else a finding says so."""
+        if name in self.current.virtual_clusters or name in self.links.declared:
+            return True
+        self.outcome.findings.append(
+            Finding(
+                source=source,
+                problem=f"{what} is in the virtual cluster {name}, which is neither on the cluster "
+                "nor in this plan",
+                advice="declare a VirtualCluster of that name, or correct the name",
+            )
+        )
+        return False
 
     def owner_after(
         self, declared: DesiredObject, *, topic_id: str | None = None, adopted: bool
@@ -87,6 +108,12 @@ def selected(desired: DesiredState, address: str) -> bool:
     if address in scope.excludes:
         return False
     return not scope.targets or address in scope.targets
+
+
+def local_name(topic: DesiredTopic) -> LocalName | None:
+    """The local name of a topic of a virtual cluster; None for a global one."""
+    at = topic.virtual_cluster
+    return None if at is None else LocalName(at, topic.name)
 
 
 def taking_risks(ownership: Ownership, address: str) -> set[Risk]:

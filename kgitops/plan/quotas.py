@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from kgitops.desired.state import DesiredQuota, DesiredState
 from kgitops.model.addresses import quota_address
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import ClientQuotaEntity, make_entity, quota_text
+from kgitops.model.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, make_entity, quota_text
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.plan import risks
+from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import quota_view
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership, Standing
@@ -35,9 +36,14 @@ _Quotas = Mapping[str, float]
 
 def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
     """Every difference between the declared quotas and the cluster's."""
-    planning = Planning(desired=desired, current=current, ownership=ownership)
+    planning = Planning(
+        desired=desired,
+        current=current,
+        ownership=ownership,
+        links=index_links(desired, current),
+    )
     for quota in desired.quotas:
-        if planning.may_plan(quota):
+        if planning.may_plan(quota) and _has_scope(planning, quota):
             _plan(planning, quota, _found(current, quota.entity))
     declared = frozenset(quota.address for quota in desired.quotas)
     for removal in find_removals(("quota",), declared, planning):
@@ -45,6 +51,15 @@ def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownersh
         _remove(planning, removal, entity, _found(current, entity))
     planning.keep_others(dict.fromkeys(map(quota_address, current.quotas)), declared)
     return planning.outcome
+
+
+def _has_scope(planning: Planning, quota: DesiredQuota) -> bool:
+    """Whether the virtual cluster that it names is there, or made by this plan."""
+    name = dict(quota.entity).get(VIRTUAL_CLUSTER)
+    if name is None:
+        return True
+    source = quota.located.at("spec", "entity", "virtualCluster")
+    return planning.has_virtual_cluster(name, source, quota.address)
 
 
 def _found(current: ClusterState, entity: ClientQuotaEntity) -> _Quotas:

@@ -59,6 +59,10 @@ TOPIC_ADOPT = _risk("KG103", "topic-adopt", Level.SAFE, "the project takes the t
     "write deletionPolicy, so that it is plain what removing the document will do")
 TOPIC_FORGET = _risk("KG104", "topic-forget", Level.SAFE, "the topic stays, no longer managed",
     "declare it in the project that should own it")
+TOPIC_UNLINK = _risk("KG105", "topic-unlink", Level.DISRUPTIVE, "clients of the virtual cluster no longer find the topic; its records stay, under its physical name",
+    "let the clients go first, and note the physical name: only a link brings the topic back")
+TOPIC_RELINK = _risk("KG106", "topic-relink", Level.SAFE, "clients of the virtual cluster find the topic again",
+    "nothing to weigh: somebody removed the link, and the records are as they were")
 CONFIG_CHANGE = _risk("KG110", "config-change", Level.SAFE, "a config value changes",
     "nothing to weigh: no record, right or client is at stake")
 CONFIG_REMOVE = _risk("KG111", "config-remove", Level.SAFE, "a config falls back to its default",
@@ -121,6 +125,8 @@ ACL_FORGET = _risk("KG206", "acl-forget", Level.SAFE, "the binding stays, no lon
     "use a Tombstone where the right should end as well")
 ACL_FIRST = _risk("KG207", "acl-first-on-resource", Level.DISRUPTIVE, "where no ACL means everyone, everyone else is shut out",
     "declare the rights of everyone who uses it in the same plan, or check that allow.everyone.if.no.acl.found is false")
+ACL_MIGRATED = _risk("KG208", "acl-migrated", Level.DISRUPTIVE, "the right goes where it was, and stays in the virtual cluster",
+    "wait until all clients of the user have been restarted with the names of the virtual cluster")
 QUOTA_CREATE = _risk("KG300", "quota-set", Level.DISRUPTIVE, "clients that were not limited are now",
     "start above what the clients use today")
 QUOTA_LOWER = _risk("KG301", "quota-lower", Level.DISRUPTIVE, "clients above the new quota are throttled",
@@ -135,4 +141,48 @@ QUOTA_FORGET = _risk("KG305", "quota-forget", Level.SAFE, "the quota stays, no l
     "use a Tombstone where the limit should end as well")
 REPLICATION_THROTTLE = _risk("KG400", "replication-throttle", Level.SAFE, "a broker copies replicas no faster than this, until they have moved",
     "nothing to weigh, as long as producers write less than that: else the copies never catch up")
+VIRTUAL_CLUSTER_CREATE = _risk("KG500", "virtual-cluster-create", Level.SAFE, "a new virtual cluster, empty at first",
+    "choose the name with care: it stands before the groups' ids, so it never changes")
+VIRTUAL_CLUSTER_DELETE = _risk("KG501", "virtual-cluster-delete", Level.DISRUPTIVE, "its names are gone; what its groups committed stays behind under their physical ids",
+    "keep its document until no client is left that uses its names")
+VIRTUAL_CLUSTER_ADOPT = _risk("KG502", "virtual-cluster-adopt", Level.SAFE, "the project takes the virtual cluster over as it is",
+    "write deletionPolicy, so that it is plain what removing the document will do")
+VIRTUAL_CLUSTER_FORGET = _risk("KG503", "virtual-cluster-forget", Level.SAFE, "the virtual cluster stays, no longer managed",
+    "declare it in the project that should own it")
+LOWERING_OPTIONS = _risk("KG504", "lowering-options", Level.DISRUPTIVE, "ACLs and quotas that stand for the virtual cluster on Kafka are worked out anew",
+    "look at the physical lines of the plan")
+LINK_ADD = _risk("KG510", "link-add", Level.SAFE, "a topic gets a name in a virtual cluster; no data moves",
+    "nothing to weigh: who may read or write by that name is for ACLs to say")
+LINK_REMOVE = _risk("KG511", "link-remove", Level.DISRUPTIVE, "clients of the virtual cluster no longer find the topic by that name; no data is lost",
+    "add the new name first, and remove the old one once all clients were restarted")
+LINK_RETARGET = _risk("KG512", "link-retarget", Level.DISRUPTIVE, "clients of the virtual cluster switch to another topic's data",
+    "link the other topic under a name of its own, and let clients switch one by one")
+LINK_ADOPT = _risk("KG513", "link-adopt", Level.SAFE, "the project takes the link over as it is",
+    "write deletionPolicy, so that it is plain what removing the document will do")
+LINK_FORGET = _risk("KG514", "link-forget", Level.SAFE, "the link stays, no longer managed",
+    "use a Tombstone where the name should end as well")
+MEMBER_BIND = _risk("KG520", "member-bind", Level.DISRUPTIVE, "from their next request on, its clients see the names of the virtual cluster alone",
+    "see that links, groups and ACLs cover all that the clients use, under the names they use now")
+MEMBER_UNBIND = _risk("KG521", "member-unbind", Level.DISRUPTIVE, "from their next request on, its clients see the names of the cluster itself",
+    "stop the clients first, or give them the physical names")
+MEMBER_EXPOSED = _risk("KG522", "member-exposed", Level.DISRUPTIVE, "ACLs outside of the virtual cluster let the user reach the cluster's own names",
+    "remove those ACLs in the same plan, where the user should reach nothing any more")
+MEMBER_MOVE = _risk("KG523", "member-move", Level.DISRUPTIVE, "from their next request on, its clients see the names of another virtual cluster",
+    "see that links, groups and ACLs there cover all that the clients use")
+MEMBER_ADOPT = _risk("KG524", "member-adopt", Level.SAFE, "the project takes the membership over as it is",
+    "write deletionPolicy, so that it is plain what removing the document will do")
+MEMBER_FORGET = _risk("KG525", "member-forget", Level.SAFE, "the member stays, no longer managed",
+    "use a Tombstone where the membership should end as well")
+GROUP_ADD = _risk("KG530", "group-add", Level.SAFE, "a group gets a name in the virtual cluster",
+    "nothing to weigh: its offsets begin empty")
+GROUP_TAKE_OVER = _risk("KG531", "group-take-over", Level.DISRUPTIVE, "what the old group commits after the copy is read again under the new one",
+    "apply while the group's consumers are stopped, or let them process a record twice")
+GROUP_REMOVE = _risk("KG532", "group-remove", Level.DISRUPTIVE, "the group is no longer one of the virtual cluster; its offsets stay",
+    "stop its consumers first")
+GROUP_DELETE = _risk("KG533", "group-delete", Level.DATA_LOSS, "what the group has committed is lost",
+    "set deletionPolicy: Orphan: the group and its offsets stay")
+TRANSACTIONAL_ID_ADD = _risk("KG534", "transactional-id-add", Level.SAFE, "a transactional id gets a name in the virtual cluster",
+    "end its transactions first where it is in use: one that is open under the old id is not fenced")
+TRANSACTIONAL_ID_REMOVE = _risk("KG535", "transactional-id-remove", Level.DISRUPTIVE, "the transactional id is no longer one of the virtual cluster",
+    "stop its producers first")
 # fmt: on

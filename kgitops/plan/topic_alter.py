@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.registry import Json
+from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default, normal_value
 from kgitops.model.topics import Assignment, TopicState
@@ -15,6 +16,7 @@ from kgitops.plan.plan import Action, Change, Drift, FieldChange, Kind, Precondi
 from kgitops.plan.planning import (
     Planning,
     because_adopted,
+    local_name,
     protection_fields,
     registry_fields,
     taking_risks,
@@ -28,8 +30,16 @@ from kgitops.plan.topic_replicas import replica_risk, unreachable_min_isr, wante
 from kgitops.plan.topic_steps import alter_steps
 
 
-def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) -> None:
-    """Add the change that makes ``state`` what ``topic`` declares, if there is one."""
+def plan_alteration(
+    planning: Planning,
+    topic: DesiredTopic,
+    state: TopicState,
+    relink: AlterVirtualClusterRequest | None = None,
+) -> None:
+    """Add the change that makes ``state`` what ``topic`` declares, if there is one.
+
+    ``relink`` gives a topic of a virtual cluster its link back, where somebody removed that.
+    """
     owner = planning.ownership.owner(topic.address)
     # A topic made anew under the name is not the one that was applied.
     known = owner is not None and not owner.spent and owner.topic_id == state.topic_id
@@ -53,6 +63,7 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
     # Producers would be refused while fewer replicas than that are in sync.
     waits = state.reassigning and bool(left or _MIN_ISR in configs.requested)
     fields = (
+        *_link_fields(relink),
         *configs.fields,
         *_shape_fields(state, assignment),
         *_record_fields(records),
@@ -104,14 +115,25 @@ def plan_alteration(planning: Planning, topic: DesiredTopic, state: TopicState) 
                 generated=topic.assignment is None,
                 delete_records=records,
                 expects=expects,
+                local=local_name(topic),
+                relink=relink,
             ),
             owner_before=owner,
             owner_after=after,
-            impact=topic_impact(state, planning.current.usage.get(topic.name), records)
+            impact={
+                **topic_impact(state, planning.current.usage.get(state.name), records),
+                **planning.links.affected(state.name, besides=local_name(topic)),
+            }
             if fields
             else {},
         )
     )
+
+
+def _link_fields(relink: AlterVirtualClusterRequest | None) -> list[FieldChange]:
+    if relink is None:
+        return []
+    return [FieldChange(path="link", before=None, after=relink.topic, risk=risks.TOPIC_RELINK)]
 
 
 _MIN_ISR = "min.insync.replicas"

@@ -57,7 +57,7 @@ def _bounds(
     """The first offset that is left and the one past the last, None where it is not known."""
     if partition >= state.num_partitions:
         return 0, 0
-    usage = planning.current.usage.get(topic.name)
+    usage = planning.current.usage.get(state.name)
     start = _item(usage.log_start_offsets, partition) if usage else None
     end = _item(usage.high_watermarks, partition) if usage else None
     if start is None:

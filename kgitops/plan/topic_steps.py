@@ -1,6 +1,6 @@
 """The requests that take a topic from one state to another, in the order Kafka needs them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgitops.model.requests import (
@@ -12,6 +12,7 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.virtual_clusters import LocalName
 from kgitops.plan.normal_form import assignment_text
 from kgitops.plan.plan import PlannedRequest, Precondition
 from kgitops.plan.throttles import TopicThrottle
@@ -20,15 +21,25 @@ from kgitops.plan.topic_replicas import Replicas
 _MIN_ISR = "min.insync.replicas"
 
 
-def create_steps(state: RequestedTopicState, expects: Precondition) -> tuple[PlannedRequest, ...]:
+def create_steps(
+    state: RequestedTopicState, expects: Precondition, local: LocalName | None
+) -> tuple[PlannedRequest, ...]:
     """One CreateTopic."""
-    return _chain([_Item(CreateTopicRequest(topic=state.name, requested_state=state))], expects)
+    request = CreateTopicRequest(topic=state.name, requested_state=state, local=local)
+    return chain([request], expects)
 
 
-def delete_steps(state: TopicState, expects: Precondition) -> tuple[PlannedRequest, ...]:
+def delete_steps(
+    state: TopicState, expects: Precondition, local: LocalName | None
+) -> tuple[PlannedRequest, ...]:
     """One DeleteTopic, bound to the topic id that the plan saw."""
-    request = DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "")
-    return _chain([_Item(request)], expects)
+    request = DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "", local=local)
+    return chain([request], expects)
+
+
+def chain(requests: Sequence[Request], expects: Precondition) -> tuple[PlannedRequest, ...]:
+    """Requests about one object, each after the one before."""
+    return _chain([_Item(request) for request in requests], expects)
 
 
 def alter_steps(
@@ -41,14 +52,19 @@ def alter_steps(
     generated: bool,
     delete_records: Mapping[int, int],
     expects: Precondition,
+    local: LocalName | None,
+    relink: Request | None,
 ) -> tuple[PlannedRequest, ...]:
     """One request per step that Kafka executes separately, each building on the one before.
 
     Configs that must come first, partitions, replicas, remaining configs (contract §6), and
     records last. ``generated`` says that replicas were placed for the user. ``waits`` for a
-    reassignment that runs already, by asking for the same once more.
+    reassignment that runs already, by asking for the same once more. ``relink`` gives a topic of a
+    virtual cluster its link back, before anything else.
     """
-    builder = _Builder(current)
+    builder = _Builder(current, local)
+    if relink is not None:
+        builder.items.append(_Item(relink))
     first, remaining = _split_configs(current, configs, replicas.final)
     builder.configs(first)
     builder.partitions(replicas.grown, generated=generated)
@@ -63,6 +79,7 @@ def alter_steps(
                     topic=current.name,
                     topic_id=current.topic_id or "",
                     deleted_message_offsets=dict(delete_records),
+                    local=local,
                 )
             )
         )
@@ -80,8 +97,9 @@ class _Item:
 class _Builder:
     """Gathers requests while the requested state moves on."""
 
-    def __init__(self, current: TopicState) -> None:
+    def __init__(self, current: TopicState, local: LocalName | None) -> None:
         self.items: list[_Item] = []
+        self._local = local
         self._state = RequestedTopicState(
             name=current.name,
             topic_id=current.topic_id,
@@ -115,7 +133,11 @@ class _Builder:
 
     def _step(self, step: AlterStep, state: RequestedTopicState, undoes: int | None = None) -> None:
         request = AlterTopicRequest(
-            topic=state.name, topic_id=state.topic_id or "", step=step, requested_state=state
+            topic=state.name,
+            topic_id=state.topic_id or "",
+            step=step,
+            requested_state=state,
+            local=self._local,
         )
         self.items.append(_Item(request, undoes))
         self._state = replace(state, requested_configs={}, generated_replica_assignments=False)

@@ -4,16 +4,21 @@ from kgitops.desired.state import DesiredState, DesiredTopic
 from kgitops.model.addresses import topic_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.names import collision_key
+from kgitops.model.requests import NEW_UUID
 from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default
 from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.model.virtual_clusters import generated_topic_name
 from kgitops.plan import risks
 from kgitops.plan.leftovers import NO_LEFTOVERS, Leftovers
-from kgitops.plan.normal_form import topic_view
+from kgitops.plan.link_index import index_links
+from kgitops.plan.local_topic_removal import remove_local
+from kgitops.plan.local_topics import LocalTopics
+from kgitops.plan.normal_form import known_after_apply, topic_view
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership
 from kgitops.plan.plan import Action, Change, Kind, Precondition
-from kgitops.plan.planning import Planning, protection_fields, taking_risks
+from kgitops.plan.planning import Planning, local_name, protection_fields, taking_risks
 from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.risks import worst_first
 from kgitops.plan.topic_alter import plan_alteration
@@ -31,10 +36,20 @@ def plan_topics(
     leftovers: Leftovers = NO_LEFTOVERS,
 ) -> Outcome:
     """Every difference between the declared topics and the cluster's."""
-    planning = Planning(desired=desired, current=current, ownership=ownership, leftovers=leftovers)
+    planning = Planning(
+        desired=desired,
+        current=current,
+        ownership=ownership,
+        leftovers=leftovers,
+        links=index_links(desired, current),
+    )
+    local = LocalTopics(planning)
     names = {collision_key(name): name for name in sorted(current.topics)}
     for topic in desired.topics:
         if not planning.may_plan(topic):
+            continue
+        if topic.virtual_cluster is not None:
+            _plan_local(local, topic, topic.virtual_cluster)
             continue
         state = current.topics.get(topic.name)
         if _is_going(planning, topic.address, state):
@@ -45,10 +60,30 @@ def plan_topics(
             _create(planning, topic)
     declared = frozenset(topic.address for topic in desired.topics)
     for removal in find_removals(("topic",), declared, planning):
-        _remove(planning, removal)
+        if "virtualCluster" in removal.owner.last_applied:
+            remove_local(local, removal)
+        else:
+            _remove(planning, removal)
     found = (state.name for state in current.topics.values() if not state.internal)
-    planning.keep_others(dict.fromkeys(map(topic_address, found)), declared)
+    behind = local.addresses(declared)
+    listed = (behind.get(name) or topic_address(name) for name in found)
+    planning.keep_others(dict.fromkeys(listed), declared)
     return planning.outcome
+
+
+def _plan_local(local: LocalTopics, topic: DesiredTopic, virtual_cluster: str) -> None:
+    """A topic of a virtual cluster, found by its link."""
+    planning = local.planning
+    source = topic.located.at("metadata", "virtualCluster")
+    if not planning.has_virtual_cluster(virtual_cluster, source, topic.address):
+        return
+    found = local.find(topic)
+    if found is None or _is_going(planning, topic.address, found.state):
+        return
+    if found.state is not None:
+        plan_alteration(planning, topic, found.state, found.relink)
+    elif _creatable(planning, topic, {}):
+        _create(planning, topic)
 
 
 def _is_going(planning: Planning, address: str, state: TopicState | None) -> bool:
@@ -103,8 +138,9 @@ def _create(planning: Planning, topic: DesiredTopic) -> None:
     missing = bool(planning.ownership.last_applied(address))
     if missing:
         planning.report_missing(address)
+    local = local_name(topic)
     state = RequestedTopicState(
-        name=topic.name,
+        name=generated_topic_name(NEW_UUID, topic.name) if local else topic.name,
         topic_id=None,
         assignment=replicas.final,
         configs=topic.configs,
@@ -130,10 +166,10 @@ def _create(planning: Planning, topic: DesiredTopic) -> None:
             because="it was deleted outside of kgitops" if missing else "it is declared",
             source=topic.located.source,
             before=None,
-            after=topic_view(state),
+            after=topic_view(state) | ({"name": known_after_apply(topic.name)} if local else {}),
             fields=fields,
             preconditions=(expects,),
-            requests=create_steps(state, expects),
+            requests=create_steps(state, expects, local),
             owner_before=owner_before,
             owner_after=owner_after,
             impact={"partitions": state.num_partitions},
@@ -171,7 +207,7 @@ def _remove(planning: Planning, removal: Removal) -> None:
             before=topic_view(state) if state else None,
             after=None if delete or state is None else topic_view(state),
             preconditions=(expects,),
-            requests=delete_steps(state, expects) if delete and state else (),
+            requests=delete_steps(state, expects, None) if delete and state else (),
             owner_before=removal.owner,
             owner_after=removal.owner_after,
             impact=topic_impact(state, planning.current.usage.get(name)) if state else {},
