@@ -22,8 +22,7 @@ def look(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
         SafetyError: its registry can't be trusted.
     """
     steps = tuple(steps)
-    topics, links = topics_of(steps), links_of(steps)
-    state = cluster.read_state(topics, links) if links else cluster.read_state(topics)
+    state = cluster.read_state(topics_of(steps), links_of(steps))
     groups = groups_of(steps)
     if groups:
         state = replace(state, group_offsets=cluster.read_group_offsets(groups))

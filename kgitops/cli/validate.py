@@ -22,7 +22,13 @@ def validate(paths: Paths = None, cluster: ClusterName = None, no_color: NoColor
         desired, bundle = declared.desired, declared.policies.bundle
     for warning in (*desired.warnings, *bundle.warnings):
         print_notice(str(warning))
+    virtual = {
+        "virtual clusters": len(desired.virtual_clusters),
+        "links": len(desired.links),
+        "members": len(desired.members),
+    }
     counts = {
+        **{name: count for name, count in virtual.items() if count},
         "topics": len(desired.topics),
         "ACL bindings": len(desired.acls),
         "quotas": len(desired.quotas),

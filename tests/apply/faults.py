@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.model.capabilities import Capabilities
-from kgitops.model.cluster_state import ClusterState, Usage
+from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
+from kgitops.model.virtual_clusters import LocalName
 
 Records = Sequence[tuple[str, Mapping[str, Json] | None]]
 
@@ -74,9 +75,15 @@ class FaultyCluster:
     def registry(self) -> RegistryLog:
         return FaultyRegistry(self)
 
-    def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
+    def read_state(
+        self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
+    ) -> ClusterState:
         self.before_read()
-        return self.see(self.real.read_state(topics))
+        return self.see(self.real.read_state(topics, links))
+
+    def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
+        self.before_read()
+        return self.real.read_group_offsets(groups)
 
     def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
         self.before_read()

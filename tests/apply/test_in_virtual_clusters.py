@@ -1,7 +1,6 @@
 """What lies in a virtual cluster is found by its address, and seen once it is as asked for."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from builders import a_cluster, a_quota_state, a_topic_state
@@ -170,9 +169,14 @@ def test_a_topic_and_its_link_count_as_one_object() -> None:
     assert same_object("topic/Orders") == "topic/Orders"
 
 
-def _member(entity_type: EntityType, name: str, **more: Any) -> AlterVirtualClusterRequest:
+def _member(
+    entity_type: EntityType, name: str, **more: str | LocalName | ChangeType
+) -> AlterVirtualClusterRequest:
     return AlterVirtualClusterRequest(
-        virtual_cluster="emea", entity_type=entity_type, entity_name=name, **more
+        virtual_cluster="emea",
+        entity_type=entity_type,
+        entity_name=name,
+        **more,  # type: ignore[arg-type]
     )
 
 

@@ -35,6 +35,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode
+from kgitops.model.virtual_clusters import LocalName
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.report.render_drift import render_drift
@@ -49,7 +50,9 @@ class Seen:
         self.capabilities = like.capabilities
         self.registry = like.registry
 
-    def read_state(self, topics: frozenset[str] | None = None) -> ClusterState:
+    def read_state(
+        self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
+    ) -> ClusterState:
         return self.state
 
     def execute(self, *args: object, **kwargs: object) -> list[object]:
