@@ -37,10 +37,11 @@ def examples(here: Path) -> Path:
     return copy
 
 
-def test_there_are_four_projects_and_workflows_to_copy() -> None:
+def test_there_are_five_projects_and_workflows_to_copy() -> None:
     """The workflows are run by tests/actions."""
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {"quickstart", "environments", "shared-cluster", "policies", "github"}
+    projects = {"quickstart", "environments", "shared-cluster", "policies", "virtual-clusters"}
+    assert folders == projects | {"github"}
 
 
 @pytest.mark.parametrize(("folder", "cluster"), PROJECTS)
