@@ -13,6 +13,7 @@ from kgitops.plan.plan import Action, Change, FieldChange
 from kgitops.plan.risks import Level, Risk
 from kgitops.report.units import counted, size, with_unit
 from kgitops.report.values import shortened, shortened_pair
+from kgitops.report.virtual_clusters import derived, facts
 
 # Reasons that the symbol already tells.
 _PLAIN_REASONS = frozenset({"it is declared", "it differs from its document"})
@@ -65,12 +66,12 @@ def shared_details(change: Change) -> tuple[Detail, ...]:
 
 
 def stake(change: Change) -> str:
-    """What is at stake: the topic id of what is deleted, and the blast radius where known."""
+    """Physical names, the topic id of what is deleted, and the blast radius where known."""
     topic_id = next((p.topic_id for p in change.preconditions if p.topic_id), None)
     deleted = [f"topic id {topic_id}"] if Action.DELETE in change.actions and topic_id else []
     impact = impact_text(change)
     held = [impact] if impact and Action.CREATE not in change.actions else []
-    return ", ".join((*deleted, *held))
+    return ", ".join((*facts(change), *deleted, *held))
 
 
 def warning(change: Change) -> str:
@@ -152,6 +153,8 @@ def _because(change: Change, *, full: bool) -> Iterable[Detail]:
     if full or change.because not in _PLAIN_REASONS:
         because = change.because if full else shortened(change.because, _MOST_WORDS)
         yield Detail(value=f"(because {because})")
+    if origin := derived(change):
+        yield Detail(value=f"({origin})")
 
 
 def _shape(change: Change, *, full: bool) -> Iterable[Detail]:
@@ -201,6 +204,7 @@ def _requests(change: Change) -> Iterable[Detail]:
         )
         body = request_to_json(planned.request)
         yield Detail(value=f"  {json.dumps(body, ensure_ascii=False)}")
+        yield from (Detail(value=f"  on Kafka: {line}") for line in planned.physical)
 
 
 def _effective(field: FieldChange) -> tuple[str | None, str | None, dict[str, str]]:

@@ -13,6 +13,7 @@ from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.risks import Level, Risk
 from kgitops.report.details import Detail, details, stake, warning
 from kgitops.report.folding import FOLD_ABOVE, Grouping, blocks, name_patterns
+from kgitops.report.lowering import lowering_counts, lowering_rows
 from kgitops.report.object_names import object_name
 from kgitops.report.policy_markdown import Depth, policy_variants
 from kgitops.report.policy_rows import denying, groups, standings
@@ -26,6 +27,11 @@ from kgitops.report.statements import (
 )
 from kgitops.report.units import counted
 from kgitops.report.values import shortened
+from kgitops.report.virtual_clusters import (
+    VirtualClusterSummary,
+    summary_line,
+    virtual_cluster_summaries,
+)
 
 # What GitHub colours in a diff: - red, + green, ! orange, # grey.
 _MARKS = {
@@ -81,9 +87,30 @@ def pieces(plan: Plan, sealed: SealedPlan | None = None) -> tuple[Piece, ...]:
                 for warned in plan.warnings
             ],
         ),
+        _listed("Virtual clusters", [_summary(each) for each in virtual_cluster_summaries(plan)]),
+        _lowering(plan),
         *(_of_section(section) for section in sections(plan) if _rank(section) is not Rank.OPEN),
     ]
     return tuple(piece for piece in found if piece.variants[0])
+
+
+def _summary(found: VirtualClusterSummary) -> str:
+    mark = "-" if found.lost else "!" if found.cut_over else "#"
+    return f"{mark} {found.name}: {summary_line(found)}"
+
+
+def _lowering(plan: Plan) -> Piece:
+    """Folded away unless room is short, and then by its counts: it is told again at each apply."""
+    lines: list[str] = []
+    for row in lowering_rows(plan, full=False):
+        lines.append(f"! {row.group.head}: {row.group.text}")
+        lines += [f"#     {text}" for text in (row.names, row.more) if text]
+    few = (f"# {lowering_counts(plan)}: kgitops show --full",) if lines else ()
+    return Piece(
+        title=f"Lowering ({len(plan.lowering):,})",
+        variants=(tuple(map(_line, lines)), few),
+        rank=Rank.DISRUPTIVE,
+    )
 
 
 def _rank(section: Section) -> Rank:

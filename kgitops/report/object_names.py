@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
+from kgitops.model.addresses import inside
+
 _ACL_PARTS = 6
+_MEMBERS = {
+    "topic": "topic",
+    "link": "link",
+    "user": "user",
+    "client": "client id",
+    "group": "group",
+    "txn": "transactional id",
+}
 _PLAIN = re.compile(r'[^\s"\\(){}]+')
 
 
@@ -23,33 +33,55 @@ class ObjectName:
 @lru_cache(maxsize=65_536)
 def object_name(address: str) -> ObjectName:
     """The name behind an address; the address itself where it is of no known form."""
-    kind, _, rest = address.partition("/")
-    match kind:
-        case "topic" if rest:
-            return ObjectName("topic", _shown(unquote(rest)))
-        case "quota" if rest:
-            parts = (part.partition("=") for part in rest.split(","))
-            shown = (f"{entity}={_entity(name)}" for entity, _, name in parts)
-            return ObjectName("quota", ", ".join(shown))
-        case "broker" if rest:
-            return ObjectName("broker", _shown(rest))
-        case "acl" if rest:
-            return _acl(address, rest)
+    found = inside(address)
+    if found is None:
+        return _global(address, *address.split("/", 1))
+    scope = "*" if found.virtual_cluster == "*" else _shown(found.virtual_cluster)
+    if found.prefixed:
+        scope = f"{scope}*"
+    match found.segment:
+        case "acl":
+            return _acl(address, found.tail, f"{scope}/")
+        case "quota":
+            return ObjectName("quota", f"virtual-cluster={scope}, {_entities(found.tail)}")
+        case segment if segment in _MEMBERS:
+            return ObjectName(_MEMBERS[segment], f"{scope}/{_shown(unquote(found.tail))}")
         case _:
             return ObjectName("object", _shown(address))
 
 
-def _acl(address: str, rest: str) -> ObjectName:
+def _global(address: str, kind: str, rest: str = "") -> ObjectName:
+    match kind:
+        case "topic" if rest:
+            return ObjectName("topic", _shown(unquote(rest)))
+        case "quota" if rest:
+            return ObjectName("quota", _entities(rest))
+        case "broker" if rest:
+            return ObjectName("broker", _shown(rest))
+        case "acl" if rest:
+            return _acl(address, rest)
+        case "vc" if rest:
+            return ObjectName("virtual cluster", _shown(unquote(rest)))
+        case _:
+            return ObjectName("object", _shown(address))
+
+
+def _acl(address: str, rest: str, scope: str = "") -> ObjectName:
     parts = rest.split("/")
     if len(parts) != _ACL_PARTS:
         return ObjectName("object", _shown(address))
     principal, permission, operation, resource_type, pattern, last = parts
     name, _, host = last.partition("@")
     where = "" if host == "*" else f" from {_shown(unquote(host))}"
-    resource = f"{resource_type} {_shown(unquote(name))} ({pattern})"
+    resource = f"{resource_type} {scope}{_shown(unquote(name))} ({pattern})"
     return ObjectName(
         "acl", f"{_shown(unquote(principal))} {permission} {operation} {resource}{where}"
     )
+
+
+def _entities(rest: str) -> str:
+    parts = (part.partition("=") for part in rest.split(","))
+    return ", ".join(f"{entity}={_entity(name)}" for entity, _, name in parts)
 
 
 def _entity(name: str) -> str:

@@ -16,6 +16,7 @@ from kgitops.plan.plan import Change, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.risks import LEVELS, Level
 from kgitops.policy.rules import Level as PolicyLevel
+from kgitops.report.lowering import lowering_counts
 from kgitops.report.object_names import object_name
 from kgitops.report.policy_rows import (
     Group,
@@ -99,6 +100,7 @@ def render_github(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
             )
             for drift in plan.drift
         ),
+        *_of_lowering(plan),
     ]
     sentences = filter(None, (summary_sentence(plan), verdict_sentence(plan)))
     return "\n".join((*_bounded(found), guarded_line(terminal_text(" ".join(sentences)))))
@@ -159,6 +161,14 @@ def _of_row(group: Group, row: Row, today: date | None) -> _Annotation:
         message=with_advice(said, group, row, today),
         source=row.place,
     )
+
+
+def _of_lowering(plan: Plan) -> Iterator[_Annotation]:
+    """One in all: GitHub shows few, and each plan has the same ones."""
+    counts = lowering_counts(plan)
+    if counts:
+        said = f"what this Kafka does not keep exactly: {counts}; see the whole plan"
+        yield _Annotation(level=_Level.NOTICE, title="lowering", message=said)
 
 
 def _of_finding(finding: Finding) -> _Annotation:

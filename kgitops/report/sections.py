@@ -20,7 +20,16 @@ _RISKY = {
     Level.DISRUPTIVE: "DISRUPTIVE",
 }
 _SAFE = (Action.DELETE, Action.UPDATE, Action.ADOPT, Action.FORGET, Action.CREATE)
-_KINDS = tuple(Kind)
+_KINDS = (
+    Kind.VIRTUAL_CLUSTER,
+    Kind.TOPIC,
+    Kind.LINK,
+    Kind.GROUP,
+    Kind.BINDING,
+    Kind.ACL,
+    Kind.QUOTA,
+    Kind.BROKER,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,4 +84,5 @@ def _order(change: Change) -> tuple[bool, int, str]:
 
 def kind_word(changes: Iterable[Change]) -> str:
     """The kind's word for one of ``changes``, which are of one kind."""
-    return object_name(next(iter(changes)).address).kind
+    words = {object_name(change.address).kind for change in changes}
+    return words.pop() if len(words) == 1 else "member"
