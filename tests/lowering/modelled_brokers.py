@@ -1,0 +1,164 @@
+"""Brokers that know no virtual clusters, as a value: they do what they are asked, and no more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+
+from kgitops.lowering.effects import PhysicalRequest, Step
+from kgitops.lowering.lifting import lift
+from kgitops.lowering.record_writing import PREFIX, Record
+from kgitops.lowering.step import Lowering
+from kgitops.model.acls import AclBinding
+from kgitops.model.canonical_json import canonical_json, plain_json
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.quotas import ClientQuotaState
+from kgitops.model.registry import RegistryState
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.results import OK, ErrorCode, RequestResult
+from kgitops.model.topics import RequestedTopicState, TopicState
+
+
+class CrashError(Exception):
+    """The process is gone."""
+
+
+class Brokers:
+    """``state`` is physical. ``events`` counts writes and requests; at ``crash_at`` all stops."""
+
+    def __init__(
+        self,
+        *,
+        topics: Sequence[str] = (),
+        acls: Sequence[AclBinding] = (),
+        quotas: Sequence[ClientQuotaState] = (),
+    ) -> None:
+        self.state = ClusterState(
+            cluster_id="c",
+            backend="kafka",
+            brokers=(Broker(id=1),),
+            topics={name: _topic(name) for name in topics},
+            acls=frozenset(acls),
+            quotas={quota.entity: quota for quota in quotas},
+            registry=RegistryState(topic_id="r", offset=0),
+        )
+        self.minted: list[str] = []
+        self.asked: list[Request] = []
+        self.events = 0
+        self.crash_at: int | None = None
+        self.refuse: Mapping[Request, ErrorCode] = {}
+        self._uuids = count(1)
+
+    @property
+    def logical(self) -> ClusterState:
+        return lift(self.state)
+
+    @property
+    def records(self) -> Mapping[str, object]:
+        assert self.state.registry is not None
+        return self.state.registry.virtual_clusters
+
+    def mint(self) -> str:
+        self.minted.append(f"00000000-0000-4000-8000-{next(self._uuids):012d}")
+        return self.minted[-1]
+
+    def ask(self, *requests: Request) -> tuple[RequestResult, ...]:
+        """Carry out one batch of logical requests."""
+        step = Lowering(self.logical, self.mint).step(requests)
+        return self.take(step)
+
+    def take(self, step: Step) -> tuple[RequestResult, ...]:
+        self.write(step.before)
+        failed: set[int] = set()
+        answers = []
+        for physical in step.physical:
+            if failed.isdisjoint(physical.askers):
+                answers.append(self.send(physical))
+            else:
+                answers.append(RequestResult(code=ErrorCode.OPERATION_NOT_ATTEMPTED))
+            if not answers[-1].ok:
+                failed.update(physical.askers)
+        finished = step.finish(answers)
+        self.write(finished.records)
+        return finished.results
+
+    def write(self, records: Sequence[Record]) -> None:
+        """One append: all or nothing."""
+        if not records:
+            return
+        self._event()
+        assert self.state.registry is not None
+        found = dict(self.state.registry.virtual_clusters)
+        for key, value in records:
+            assert key.startswith(PREFIX)
+            if value is None:
+                found.pop(key.removeprefix(PREFIX), None)
+            else:
+                canonical_json(plain_json(value))
+                found[key.removeprefix(PREFIX)] = plain_json(value)
+        registry = replace(self.state.registry, virtual_clusters=found)
+        self.state = replace(self.state, registry=registry)
+
+    def send(self, physical: PhysicalRequest) -> RequestResult:
+        self._event()
+        request = physical.request
+        assert physical.line
+        self.asked.append(request)
+        for refused, code in self.refuse.items():
+            if refused == request:
+                return RequestResult(code=code)
+        return self.do(request)
+
+    def do(self, request: Request) -> RequestResult:
+        """What others may ask too."""
+        state = self.state
+        match request:
+            case CreateTopicRequest(topic=name):
+                assert request.local is None
+                if name in state.topics:
+                    return RequestResult(code=ErrorCode.TOPIC_ALREADY_EXISTS)
+                topic = _topic(name)
+                self.state = replace(state, topics={**state.topics, name: topic})
+                return RequestResult(topic_id=topic.topic_id)
+            case DeleteTopicRequest(topic=name):
+                rest = {n: topic for n, topic in state.topics.items() if n != name}
+                self.state = replace(state, topics=rest)
+            case CreateAclRequest(binding=binding):
+                assert not binding.scoped
+                self.state = replace(state, acls=state.acls | {binding})
+            case DeleteAclRequest(binding=binding):
+                self.state = replace(state, acls=state.acls - {binding})
+            case AlterClientQuotaRequest(entity=entity):
+                before = state.quotas.get(entity)
+                values = dict(before.quotas) if before else {}
+                for key, value in request.quotas.items():
+                    if value is None:
+                        values.pop(key, None)
+                    else:
+                        values[key] = value
+                quotas = {e: quota for e, quota in state.quotas.items() if e != entity}
+                if values:
+                    quotas[entity] = ClientQuotaState(entity=entity, quotas=values)
+                self.state = replace(state, quotas=quotas)
+            case _:
+                pass
+        return OK
+
+    def _event(self) -> None:
+        if self.crash_at is not None and self.events >= self.crash_at:
+            raise CrashError
+        self.events += 1
+
+
+def _topic(name: str) -> TopicState:
+    return TopicState(name=name, topic_id=f"id of {name}", assignment=((1,),))
+
+
+def a_requested_topic(name: str) -> RequestedTopicState:
+    return RequestedTopicState(name=name, topic_id=None, assignment=((1,),))
