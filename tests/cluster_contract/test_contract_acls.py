@@ -61,13 +61,13 @@ def test_exactly_one_binding_is_deleted(cluster: Cluster):
     "bad",
     [
         replace(READ, principal="billing"),
-        replace(READ, resource_type=ResourceType.CLUSTER, resource_name="other"),
+        replace(READ, resource_type=ResourceType.CLUSTER, resource_name="o:r"),
         replace(READ, resource_name=""),
     ],
     ids=["principal", "cluster", "name"],
 )
 def test_a_bad_binding_is_refused_and_hides_no_other(cluster: Cluster, bad):
-    """A4-87, A4-95."""
+    """A4-87, A4-95, VC-007, VC-140: the name of a virtual cluster is one of a cluster as well."""
     requests = [CreateAclRequest(binding=item) for item in (READ, bad, WRITE)]
     results = cluster.execute(requests, validate_only=False, principal=PRINCIPAL)
     codes = [result.code for result in results]

@@ -7,6 +7,7 @@ from itertools import groupby
 from uuid import uuid4
 
 from kgitops.cluster.lowered.carrying_out import carry_out
+from kgitops.cluster.lowered.checks import refusal
 from kgitops.cluster.lowered.concerns import concerns, links_of, topics_of
 from kgitops.cluster.port import Cluster, RegistryLog
 from kgitops.lowering.effects import Step
@@ -88,18 +89,11 @@ class LoweredCluster:
         """Carry out one batch; what concerns no virtual cluster goes to brokers as it is."""
         if not any(concerns(request, lowered=self._is_lowered()) for request in requests):
             return self.physical.execute(requests, validate_only=validate_only, principal=principal)
+        refused = [refusal(request) for request in requests]
+        sound = [request for request, why in zip(requests, refused, strict=True) if why is None]
         with self._turn:
-            state = self.read_state(topics_of(requests), links_of(requests))
-            taken = step(state, requests, self._mint, _super_users(state))
-            if validate_only:
-                return self._judge(taken, principal)
-            if taken.before:
-                self.registry.append(taken.before)
-            answers = carry_out(self.physical, taken.physical, principal=principal)
-            finished = taken.finish(answers)
-            if finished.records:
-                self.registry.append(finished.records)
-            return finished.results
+            results = iter(self._lower(sound, principal, validate_only=validate_only))
+        return [next(results) if why is None else why for why in refused]
 
     def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
         """Cancel the reassignments of physical partitions."""
@@ -108,6 +102,22 @@ class LoweredCluster:
     def close(self) -> None:
         """Close the physical cluster."""
         self.physical.close()
+
+    def _lower(
+        self, requests: Sequence[Request], principal: str, *, validate_only: bool
+    ) -> Sequence[RequestResult]:
+        """What is asked is written down before it is begun and once more when it is done."""
+        state = self.read_state(topics_of(requests), links_of(requests))
+        taken = step(state, requests, self._mint, _super_users(state))
+        if validate_only:
+            return self._judge(taken, principal)
+        if taken.before:
+            self.registry.append(taken.before)
+        answers = carry_out(self.physical, taken.physical, principal=principal)
+        finished = taken.finish(answers)
+        if finished.records:
+            self.registry.append(finished.records)
+        return finished.results
 
     def _judge(self, taken: Step, principal: str) -> Sequence[RequestResult]:
         """What brokers would say, of what they can say it, where nothing else refuses it."""

@@ -5,8 +5,9 @@ from itertools import groupby
 
 from kgitops.cluster.port import Cluster
 from kgitops.lowering.effects import PhysicalRequest
-from kgitops.model.requests import AlterStep, AlterTopicRequest, Request
+from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest, Request
 from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.virtual_clusters import generated_parts
 
 NOT_ATTEMPTED = RequestResult(
     code=ErrorCode.OPERATION_NOT_ATTEMPTED,
@@ -35,11 +36,24 @@ def carry_out(
             cluster.execute(sent, validate_only=False, principal=principal) if sent else ()
         )
         for physical, send in zip(batch, wanted, strict=True):
-            answer = next(replies) if send else NOT_ATTEMPTED
+            answer = _own(cluster, physical.request, next(replies)) if send else NOT_ATTEMPTED
             answers.append(answer)
             if not answer.ok:
                 failed.update(physical.askers)
     return answers
+
+
+def _own(cluster: Cluster, request: Request, answer: RequestResult) -> RequestResult:
+    """A topic that is there already under a uuid that nobody else was given is the one asked for.
+
+    It was made, and the answer was lost (VC-063).
+    """
+    if not isinstance(request, CreateTopicRequest) or generated_parts(request.topic) is None:
+        return answer
+    if answer.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+        return answer
+    there = cluster.read_state(frozenset({request.topic})).topics.get(request.topic)
+    return answer if there is None else RequestResult(topic_id=there.topic_id)
 
 
 def _kind(request: Request) -> tuple[type[Request], AlterStep | None]:
