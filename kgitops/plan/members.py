@@ -135,12 +135,18 @@ def _requests(member: DesiredMember, moved_from: str | None) -> Sequence[Request
         moved_from=moved_from,
         adopts=member.adopt,
     )
+    return [add, *_copy(member)]
+
+
+def _copy(member: DesiredMember) -> Sequence[Request]:
+    """The copy of what the old group has committed; a group that has offsets keeps its own."""
     if member.adopt is None or not member.copy_offsets:
-        return [add]
-    copy = CopyGroupOffsetsRequest(
-        virtual_cluster=member.virtual_cluster, group=member.name, source=member.adopt
-    )
-    return [add, copy]
+        return []
+    return [
+        CopyGroupOffsetsRequest(
+            virtual_cluster=member.virtual_cluster, group=member.name, source=member.adopt
+        )
+    ]
 
 
 def _keep_or_change(planning: Planning, member: DesiredMember, membership: Membership) -> None:
@@ -191,7 +197,10 @@ def _keep_or_change(planning: Planning, member: DesiredMember, membership: Membe
             after=_after(member),
             fields=fields,
             preconditions=(expects,),
-            requests=chain(_requests(member, None), expects) if changes else (),
+            # A run may have ended between the two: nobody manages the group, and nothing is copied.
+            requests=chain(
+                _requests(member, None) if changes else _copy(member) if adopts else (), expects
+            ),
             owner_before=owner,
             owner_after=after,
         )

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from kgitops.model.requests import (
     AlterStep,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
     CreateTopicRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
     Request,
 )
 from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
-from kgitops.model.virtual_clusters import LocalName
+from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.plan.normal_form import assignment_text
 from kgitops.plan.plan import PlannedRequest, Precondition
 from kgitops.plan.throttles import TopicThrottle
@@ -182,6 +183,12 @@ def _chain(items: list[_Item], expects: Precondition) -> tuple[PlannedRequest, .
 
 
 def _after(request: Request, expects: Precondition) -> Precondition:
+    if (
+        isinstance(request, AlterVirtualClusterRequest)
+        and request.entity_type is EntityType.GROUP
+        and request.change is ChangeType.ADD
+    ):
+        return replace(expects, exists=True, fields={"adopts": request.adopts})
     if not isinstance(request, AlterTopicRequest):
         return expects
     state = request.requested_state
