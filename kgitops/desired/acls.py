@@ -42,9 +42,7 @@ def build_acls(acl: Acl, document: Document, findings: Findings) -> list[Desired
     if spec.host != _ANY:
         _check_host(spec.host, document, findings)
     deletion_policy = _DELETION[spec.deletion_policy or "Delete"]
-    # A binding on the cluster has no scope: its resource name is the virtual cluster (VC-140).
-    is_cluster = spec.resource.type is ResourceType.CLUSTER
-    scope = None if is_cluster else scope_of(spec.virtual_cluster)
+    scope = scope_of(spec.virtual_cluster)
     built = []
     for principal, path in _principals(spec, document, findings):
         if not is_principal(principal):

@@ -1,6 +1,6 @@
 """What must hold between documents: nothing declared twice, no clash, no tombstone beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeGuard, assert_never
 
 from kgitops.desired.findings import DeclaredIn, Declaring, Findings, Path
@@ -19,6 +19,7 @@ from kgitops.desired.state import (
 )
 from kgitops.manifests.document import Document
 from kgitops.manifests.text import shown
+from kgitops.model.addresses import inside, virtual_cluster_address
 from kgitops.model.names import collision_key
 
 StoneIn = tuple[Tombstone, Document]
@@ -99,6 +100,7 @@ def _check_tombstones(
     declared: dict[str, Declaring], tombstones: Sequence[StoneIn], findings: Findings
 ) -> None:
     stones: dict[str, Document] = {}
+    within = _first_within(declared) if tombstones else {}
     for tombstone, document in tombstones:
         first = stones.setdefault(tombstone.address, document)
         if first is not document:
@@ -116,6 +118,25 @@ def _check_tombstones(
                 f"{declared[tombstone.address].source}",
                 "remove one of the two documents",
             )
+        elif tombstone.address in within:
+            inner = within[tombstone.address]
+            findings.error(
+                document,
+                ("spec", "target"),
+                f"{tombstone.address} has a Tombstone, and {inner}, which lies in it, is declared "
+                f"at {declared[inner].source}",
+                "remove that document too, and all others of the virtual cluster",
+            )
+
+
+def _first_within(declared: Iterable[str]) -> dict[str, str]:
+    """For the address of each virtual cluster the first declared object that lies in it."""
+    found: dict[str, str] = {}
+    for address in declared:
+        scope = inside(address)
+        if scope is not None and not scope.prefixed:
+            found.setdefault(virtual_cluster_address(scope.virtual_cluster), address)
+    return found
 
 
 def _place_of_name(desired: DesiredObject) -> Path:

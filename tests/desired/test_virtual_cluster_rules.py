@@ -635,6 +635,23 @@ def test_a_scope_is_a_name_a_prefix_or_every_virtual_cluster(
         assert not found if right else found[0].startswith(f"a.yaml:{place}: ")
 
 
+def test_a_prefix_like_the_physical_clusters_name_is_no_warning(here: Path) -> None:
+    """VC-108: it can't mean that one."""
+    text = acl(
+        "principal: User:a\npermission: Allow\noperations: [Alter]\n"
+        "resource: {type: cluster, name: kafka-cluste, patternType: prefixed}"
+    )
+    assert said(here, text) == []
+
+
+def test_a_virtual_cluster_may_have_a_name_that_is_the_registrys_outside(here: Path) -> None:
+    """VC-143: names in a virtual cluster are local."""
+    registry = ACCESS.replace("name: t", f"name: {REGISTRY_TOPIC}")
+    assert said(here, acl(f"virtualCluster: emea\n{registry}")) == []
+    (finding,) = said(here, acl(registry))
+    assert f"ACLs on {REGISTRY_TOPIC} can't be declared" in finding
+
+
 def test_an_acl_of_nobody_who_belongs_there_is_a_warning(here: Path) -> None:
     """VC-145."""
     text = acl(f"virtualCluster: emea\n{ACCESS}".replace("[Read]", "[Read, Write]"))
@@ -803,6 +820,45 @@ def test_a_tombstone_beside_a_member_is_refused(here: Path) -> None:
     texts = [virtual_cluster(members="{users: [a]}"), tombstone("{address: 'vc/emea/user/User:a'}")]
     (finding,) = said(here, *texts)
     assert "vc/emea/user/User:a has a Tombstone and is declared at a.yaml:4:26" in finding
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (local_topic(), "vc/emea/topic/t"),
+        (link("l", "emea", "{physicalTopic: t}"), "vc/emea/link/l"),
+        (group("g"), "vc/emea/group/g"),
+        (binding("{user: a}"), "vc/emea/user/User:a"),
+        (
+            quota("{virtualCluster: emea, user: a}", "{producer_byte_rate: 1}"),
+            "vc/emea/quota/user=a",
+        ),
+        (
+            acl(f"virtualCluster: emea\n{ACCESS}"),
+            "vc/emea/acl/User:a/Allow/Read/topic/literal/t@*",
+        ),
+    ],
+)
+def test_a_virtual_cluster_is_not_buried_before_what_lies_in_it(
+    here: Path, text: str, address: str
+) -> None:
+    """24.8, VC-245: no document of it may remain."""
+    (finding,) = said(here, text, tombstone("{kind: VirtualCluster, name: emea}"))
+    assert finding == (
+        f"b.yaml:5:11: vc/emea has a Tombstone, and {address}, which lies in it, is declared at "
+        "a.yaml:1:1; remove that document too, and all others of the virtual cluster"
+    )
+
+
+def test_what_lies_in_another_virtual_cluster_may_stay(here: Path) -> None:
+    """VC-006: emea.sales is not in emea; nor is an ACL in all that begin with emea."""
+    texts = [
+        local_topic(scope="emea.sales"),
+        acl(f"virtualCluster: emea\nvirtualClusterPatternType: prefixed\n{ACCESS}"),
+        tombstone("{kind: VirtualCluster, name: emea}"),
+        tombstone("{address: vc/emea/topic/t}", "other"),
+    ]
+    assert said(here, *texts) == []
 
 
 def test_all_findings_are_told_together(here: Path) -> None:
