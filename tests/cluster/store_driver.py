@@ -17,8 +17,15 @@ from kgitops.cluster.embedded.options import Options
 from kgitops.model import topic_configs
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.errors import KgitopsError
-from kgitops.model.requests import CreateAclRequest, CreateTopicRequest
+from kgitops.model.requests import (
+    NEW_UUID,
+    AlterVirtualClusterRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+)
 from kgitops.model.topics import RequestedTopicState
+from kgitops.model.virtual_clusters import EntityType, LocalName
 
 NOBODY = 65534
 
@@ -65,6 +72,43 @@ def write(path: Path) -> None:
         say(f"registry {name}")
 
 
+def write_virtual_clusters(path: Path) -> None:
+    """For ever: make a topic in a virtual cluster, and move a user to the other one."""
+    store._SNAPSHOT_MIN_CHARS = 2_000
+    store._SNAPSHOT_SHARE = 1_000_000
+    cluster = boot(path)
+
+    def ask(*requests) -> None:
+        cluster.execute(requests, validate_only=False, principal="User:a")
+
+    ask(*(CreateVirtualClusterRequest(virtual_cluster=name) for name in "ab"))
+    ask(
+        AlterVirtualClusterRequest(
+            virtual_cluster="a", entity_type=EntityType.USER, entity_name="User:x"
+        )
+    )
+    here = cluster.controller.image().virtual_clusters.users["User:x"]
+    begin = len(cluster.read_state().topics)
+    say("ready")
+    for number in count(begin):
+        name = f"topic-{number}"
+        state = RequestedTopicState(
+            name=f"{NEW_UUID}.{name}", topic_id=None, assignment=((1, 2),), configs={}
+        )
+        local = LocalName(here, name)
+        ask(CreateTopicRequest(topic=state.name, requested_state=state, local=local))
+        say(f"{here}/{name}")
+        here, there = ("b", "a") if here == "a" else ("a", "b")
+        ask(
+            AlterVirtualClusterRequest(
+                virtual_cluster=here,
+                entity_type=EntityType.USER,
+                entity_name="User:x",
+                moved_from=there,
+            )
+        )
+
+
 def create(path: Path) -> None:
     """Create a store."""
     say("ready")
@@ -104,6 +148,7 @@ def as_nobody(path: Path) -> None:
 
 MODES = {
     "write": write,
+    "write-virtual-clusters": write_virtual_clusters,
     "create": create,
     "hold": lambda path: hold(path, "WRITE"),
     "hold-exclusive": lambda path: hold(path, "EXCLUSIVE"),

@@ -2,10 +2,14 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 
 from cluster.clusters import a_cluster, a_grant, admin
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from virtual_clusters.vc_requests import CLUSTERS, create, link
+from virtual_clusters.vc_requests import NAMES as MEMBERS
+from virtual_clusters.vc_requests import any_request as any_virtual_cluster_request
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.draft import Draft
@@ -19,18 +23,22 @@ from kgitops.cluster.embedded.topic_control import NewTopic
 from kgitops.model.acls import Operation
 from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
+    NEW_UUID,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
+    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
     DeleteAclRequest,
+    DeleteGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
     Request,
 )
 from kgitops.model.results import ErrorCode
 from kgitops.model.topics import RequestedTopicState
+from kgitops.model.virtual_clusters import LocalName
 
 NAMES = ("a", "b.c", "b_c", "d")
 LEGAL = ((1, 2), (2, 3), (3, 1), (2, 1))
@@ -62,6 +70,11 @@ def requests(draw: st.DrawFn, cluster: EmbeddedCluster) -> Request:
     user = draw(st.sampled_from(["a", None]))
     value = draw(st.sampled_from([None, 1.0, 2.5, -1.0]))
     binding = a_grant(draw(st.sampled_from(OPERATIONS)), name=name)
+    if draw(st.booleans()):
+        binding = replace(binding, virtual_cluster=draw(st.sampled_from(CLUSTERS)))
+    local = LocalName(draw(st.sampled_from(CLUSTERS)), draw(st.sampled_from(MEMBERS)))
+    scope = draw(st.sampled_from([None, *CLUSTERS]))
+    entity = {"user": user} if draw(st.booleans()) else {"virtual-cluster": scope}
     kinds = [
         CreateTopicRequest(topic=name, requested_state=states(draw, name)),
         AlterTopicRequest(
@@ -76,11 +89,19 @@ def requests(draw: st.DrawFn, cluster: EmbeddedCluster) -> Request:
         ),
         CreateAclRequest(binding=binding),
         DeleteAclRequest(binding=binding),
-        AlterClientQuotaRequest(
-            entity=make_entity({"user": user}), quotas={"request_percentage": value}
+        AlterClientQuotaRequest(entity=make_entity(entity), quotas={"request_percentage": value}),
+        CreateTopicRequest(
+            topic=f"{NEW_UUID}.{local.name}", requested_state=states(draw, name), local=local
         ),
+        link(local.name, name, local.virtual_cluster),
+        CopyGroupOffsetsRequest(
+            virtual_cluster=local.virtual_cluster,
+            group=local.name,
+            source=draw(st.sampled_from(MEMBERS)),
+        ),
+        DeleteGroupRequest(virtual_cluster=local.virtual_cluster, group=local.name),
     ]
-    return draw(st.sampled_from(kinds))
+    return draw(st.one_of(st.sampled_from(kinds), any_virtual_cluster_request))
 
 
 def faults(data: st.DataObject, cluster: EmbeddedCluster) -> None:
@@ -91,6 +112,8 @@ def faults(data: st.DataObject, cluster: EmbeddedCluster) -> None:
 def dirty_cluster(data: st.DataObject) -> EmbeddedCluster:
     """A cluster after some requests, with topics half deleted, on the move, and with records."""
     cluster = a_cluster()
+    for name in CLUSTERS[:2]:
+        send(cluster, create(name), validate_only=False)
     for name in ("a", "d"):
         topic = NewTopic(name=name, assignments=[(0, (1, 2)), (1, (2, 3))])
         assert admin(cluster).create_topics([topic])[name].ok
@@ -99,6 +122,7 @@ def dirty_cluster(data: st.DataObject) -> EmbeddedCluster:
         send(cluster, data.draw(requests(cluster)), validate_only=False)
     for name in cluster.read_state().topics:
         cluster.produce(name, 0, records=data.draw(st.integers(0, 9)), bytes_each=3)
+        cluster.commit(data.draw(st.sampled_from(MEMBERS)), {(name, 0): 1})
     if data.draw(st.booleans()):
         cluster.fence(3)
     return cluster
@@ -185,8 +209,8 @@ def test_a_decision_depends_on_nothing_but_the_image(data: st.DataObject):
     with closing(dirty_cluster(data)) as cluster:
         request = data.draw(requests(cluster))
         drafts: list[Draft] = []
-        cluster.controller.surroundings = type(cluster.controller.surroundings)(
-            now=cluster.controller.surroundings.now, new_id=lambda: "new"
+        cluster.controller.surroundings = replace(
+            cluster.controller.surroundings, new_id=lambda: "new"
         )
         original = cluster.controller._draft
 

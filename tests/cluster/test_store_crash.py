@@ -55,6 +55,26 @@ def test_a_killed_writer_loses_nothing_that_it_acknowledged(tmp_path: Path):
     assert len(acknowledged) > 20
 
 
+def test_no_kill_parts_what_becomes_true_together(tmp_path: Path):
+    """VC-086, VC-320, VC-321: a topic and its link, and the two halves of a move."""
+    path = tmp_path / "local.db"
+    dice = random.Random(17)  # noqa: S311
+    acknowledged: list[str] = []
+    for _ in range(6):
+        acknowledged += kill_after(dice.uniform(0.01, 0.3), "write-virtual-clusters", path)
+        with closing(boot(path)) as cluster:
+            state, image = cluster.read_state(), cluster.controller.image()
+        found = state.virtual_clusters
+        linked = {link.topic for item in found.values() for link in item.links.values()}
+        assert linked == set(state.topics)
+        links = {f"{name}/{link}" for name, item in found.items() for link in item.links}
+        assert set(acknowledged) <= links
+        assert sorted(user for item in found.values() for user in item.users) == ["User:x"]
+        with closing(open_store(path)) as store, store.reading():
+            assert store.catch_up(START).image == image
+    assert len(acknowledged) > 20
+
+
 def test_a_killed_creation_leaves_a_whole_store_or_none(tmp_path: Path):
     dice = random.Random(13)  # noqa: S311
     for attempt in range(12):
