@@ -77,12 +77,22 @@ def _deletion(
         source=member.located.source,
         before=acl_view(binding),
         after=None,
-        preconditions=(expects,),
+        preconditions=(expects, *_who_asks(planning, member)),
         requests=chain([request], expects),
         owner_before=owner,
         owner_after=owner,
         derived_from=(member.address,),
     )
+
+
+def _who_asks(planning: Planning, member: DesiredMember) -> tuple[Precondition, ...]:
+    """That the member is there and ours: an apply deletes for nobody else what nobody manages."""
+    address = member.address
+    found = planning.current.virtual_clusters.get(member.virtual_cluster)
+    there = found is not None and member.name in found.members(member.entity_type)
+    if not there or planning.ownership.standing(address) is not Standing.MINE:
+        return ()
+    return (Precondition(object=address, exists=True, owner=planning.owner_label(address)),)
 
 
 def _declared(member: DesiredMember, address: str) -> Finding:
