@@ -11,10 +11,13 @@ from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
     DesiredAcl,
+    DesiredLink,
+    DesiredMember,
     DesiredObject,
     DesiredQuota,
     DesiredState,
     DesiredTopic,
+    DesiredVirtualCluster,
     Project,
     Safety,
     Scope,
@@ -22,7 +25,7 @@ from kgitops.desired.state import (
 )
 from kgitops.model.acls import AclBinding
 from kgitops.model.addresses import acl_address, quota_address, topic_address
-from kgitops.model.capabilities import Capabilities, Validation
+from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import Owner, RegistryState
@@ -37,10 +40,13 @@ PROJECT = "payments"
 UID = "6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11"
 APIS = (
     "CreateTopic", "AlterTopic", "DeleteTopic", "DeleteRecords", "CreateAcl", "DeleteAcl",
-    "AlterClientQuota", "AlterBroker",
+    "AlterClientQuota", "AlterBroker", "CreateVirtualCluster", "AlterVirtualCluster",
+    "DeleteVirtualCluster", "CopyGroupOffsets", "DeleteGroup",
 )  # fmt: skip
 ALL_CAPABILITIES = Capabilities(
-    backend="embedded", validation=dict.fromkeys(APIS, Validation.BROKER)
+    backend="embedded",
+    validation=dict.fromkeys(APIS, Validation.BROKER),
+    virtual_clusters=VirtualClusterSupport.NATIVE,
 )
 
 ClusterObject = TopicState | AclBinding | ClientQuotaState
@@ -173,6 +179,9 @@ def a_desired(
         topics=tuple(item for item in ordered if isinstance(item, DesiredTopic)),
         acls=tuple(item for item in ordered if isinstance(item, DesiredAcl)),
         quotas=tuple(item for item in ordered if isinstance(item, DesiredQuota)),
+        virtual_clusters=tuple(i for i in ordered if isinstance(i, DesiredVirtualCluster)),
+        links=tuple(item for item in ordered if isinstance(item, DesiredLink)),
+        members=tuple(item for item in ordered if isinstance(item, DesiredMember)),
         tombstones=tuple(item for item in ordered if isinstance(item, Tombstone)),
         digest="sha256:" + "d" * 64,
     )
@@ -286,6 +295,8 @@ def on_cluster(declared: DesiredObject) -> ClusterObject:
             return declared.binding
         case DesiredQuota():
             return ClientQuotaState(entity=declared.entity, quotas=declared.quotas)
+        case _:
+            raise TypeError(f"{declared.address} is a part of a virtual cluster")
 
 
 def applied(

@@ -4,7 +4,7 @@ It knows nothing of plans but how one is executed: each request once what it exp
 owner's record after an object's last request.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -14,19 +14,34 @@ from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.requests import (
+    NEW_UUID,
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
     DeleteAclRequest,
+    DeleteGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
     Request,
 )
 from kgitops.model.topics import TopicState
+from kgitops.model.virtual_clusters import (
+    EntityType,
+    LocalName,
+    generated_topic_name,
+    physical_id,
+)
 from kgitops.plan.plan import Change, Plan
+from kgitops.virtual_clusters.deciding import alter, create, delete, refuse_linked
+from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
+from kgitops.virtual_clusters.records import VirtualClusterMetadataRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +60,7 @@ class Model:
                 return self._alter(request)
             case DeleteTopicRequest():
                 topic = self._topic(request.topic, request.topic_id)
+                refuse_linked(self._delta(), topic.name)
                 return self._with_topics({**self.state.topics, topic.name: None})
             case DeleteRecordsRequest():
                 return self._delete_records(request)
@@ -58,6 +74,24 @@ class Model:
                 return self._alter_quota(request)
             case AlterBrokerRequest():
                 return self._alter_broker(request)
+            case CreateVirtualClusterRequest():
+                return self._decide(lambda delta: create(delta, request))
+            case AlterVirtualClusterRequest():
+                return self._decide(lambda delta: alter(delta, request, self._topic_id))
+            case DeleteVirtualClusterRequest():
+                return self._decide(lambda delta: delete(delta, request))
+            case CopyGroupOffsetsRequest():
+                group = physical_id(request.virtual_cluster, request.group)
+                offsets = self.state.group_offsets
+                assert not offsets.get(group)
+                copied = offsets.get(request.source, {})
+                return self._with(group_offsets={**offsets, group: copied})
+            case DeleteGroupRequest():
+                gone = physical_id(request.virtual_cluster, request.group)
+                offsets = self.state.group_offsets
+                return self._with(
+                    group_offsets={group: offsets[group] for group in offsets if group != gone}
+                )
             case _:
                 assert_never(request)
 
@@ -89,6 +123,8 @@ class Model:
 
     def _create(self, request: CreateTopicRequest) -> "Model":
         wanted = request.requested_state
+        if request.local:
+            return self._create_local(request, request.local)
         assert request.topic not in self.state.topics
         assert wanted.topic_id is None
         assert wanted.configs == wanted.requested_configs
@@ -102,6 +138,43 @@ class Model:
         usage = {**self.state.usage, made.name: empty_usage(made.num_partitions)}
         model = self._with_topics({**self.state.topics, made.name: made})
         return replace(model, state=replace(model.state, usage=usage), minted=self.minted + 1)
+
+    def _create_local(self, request: CreateTopicRequest, local: LocalName) -> "Model":
+        """A topic of a virtual cluster, and its link, in one step (VC-056)."""
+        found = self.state.virtual_clusters[local.virtual_cluster]
+        assert local.name not in found.links
+        assert request.topic == generated_topic_name(NEW_UUID, local.name)
+        assert request.requested_state.name == request.topic
+        name = generated_topic_name(f"{self.minted:08x}-0000-4000-8000-000000000000", local.name)
+        made = self._create(
+            CreateTopicRequest(
+                topic=name, requested_state=replace(request.requested_state, name=name)
+            )
+        )
+        return made.execute(
+            AlterVirtualClusterRequest(
+                virtual_cluster=local.virtual_cluster,
+                entity_type=EntityType.TOPIC,
+                entity_name=local.name,
+                topic=name,
+            )
+        )
+
+    def _delta(self) -> VirtualClustersDelta:
+        return VirtualClustersDelta(build_image(self.state.virtual_clusters.values()))
+
+    def _decide(
+        self, decide: Callable[[VirtualClustersDelta], Iterable[VirtualClusterMetadataRecord]]
+    ) -> "Model":
+        """Brokers' own rules; what they refuse is the plan's fault."""
+        delta = self._delta()
+        for record in list(decide(delta)):
+            delta.replay(record)
+        return self._with(virtual_clusters=delta.apply().by_name)
+
+    def _topic_id(self, name: str) -> str | None:
+        topic = self.state.topics.get(name)
+        return topic.topic_id if topic else None
 
     def _alter(self, request: AlterTopicRequest) -> "Model":
         now = self._topic(request.topic, request.topic_id)
@@ -203,7 +276,11 @@ class Model:
         """The topic id of a topic that was just made."""
         if owner.last_applied["kind"] != "Topic" or owner.topic_id is not None:
             return owner
-        return replace(owner, topic_id=self.state.topics[owner.last_applied["name"]].topic_id)
+        name = owner.last_applied["name"]
+        at = owner.last_applied.get("virtualCluster")
+        if at is not None:
+            name = self.state.virtual_clusters[at].links[name].topic
+        return replace(owner, topic_id=self.state.topics[name].topic_id)
 
     def _topic(self, name: str, topic_id: str) -> TopicState:
         topic = self.state.topics[name]
