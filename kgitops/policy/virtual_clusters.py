@@ -79,9 +79,10 @@ class VirtualClusters:
         name = request.virtual_cluster
         if isinstance(request, DeleteVirtualClusterRequest):
             yield RemoveVirtualClusterRecord(name=name)
-        elif isinstance(request, CreateVirtualClusterRequest) or request.options is not None:
+            return
+        if request.options is not None:
             yield VirtualClusterRecord(name=name, options=request.options)
-        else:
+        if isinstance(request, AlterVirtualClusterRequest):
             yield from self._entity(request)
 
     def _entity(

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from kgitops import __version__
 from kgitops.model import clock
 from kgitops.model.source import Finding
@@ -33,6 +35,7 @@ from kgitops.report.html.rulings import (
     tallies,
     violations,
 )
+from kgitops.report.lowering import LoweringRow, lowering_counts, lowering_rows
 from kgitops.report.policy_rows import Standing, tally, today_of
 from kgitops.report.sections import never_folded, sections
 from kgitops.report.statements import (
@@ -46,10 +49,14 @@ from kgitops.report.statements import (
     summary_sentence,
     verdict_sentence,
 )
+from kgitops.report.virtual_cluster_graph import graph_of_plan
+from kgitops.report.virtual_cluster_svg import svg_element
+from kgitops.report.virtual_clusters import VirtualClusterSummary, virtual_cluster_summaries
 
 _BRIEF_ABOVE = 2_000
 _OPEN_ROWS = 12
 _OPEN_GROUP = 60
+_TENANTS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +89,12 @@ class Page:
     replicas: BrokerChart | None
     bytes: BrokerChart | None
     drawing: Drawing | None
+    tenants: tuple[VirtualClusterSummary, ...]
+    tenants_left_out: int
+    map: Markup | None
+    lowering: tuple[LoweringRow, ...]
+    lowering_total: int
+    lowering_counts: str
     version: str
     digest: str
 
@@ -95,6 +108,7 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
     levels = Counter(change.level for change in plan.changes)
     found = tuple(violations(plan, anchors, today))
     graph = dependency_graph(plan)
+    tenants = virtual_cluster_summaries(plan)
     return Page(
         target=plan.target.name,
         status=status,
@@ -129,9 +143,21 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
         replicas=replica_chart(plan),
         bytes=byte_chart(plan),
         drawing=drawing_of(graph) if graph else None,
+        tenants=tenants[:_TENANTS],
+        tenants_left_out=max(0, len(tenants) - _TENANTS),
+        map=_map(plan),
+        lowering=lowering_rows(plan, full=False),
+        lowering_total=len(plan.lowering),
+        lowering_counts=lowering_counts(plan),
         version=__version__,
         digest=digest,
     )
+
+
+def _map(plan: Plan) -> Markup | None:
+    """The picture of the virtual clusters that the plan touches; it has escaped all names."""
+    graph = graph_of_plan(plan)
+    return Markup(svg_element(graph)) if graph else None  # noqa: S704 (escaped where it is made)
 
 
 def _status(plan: Plan) -> tuple[str, str]:

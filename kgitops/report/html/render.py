@@ -14,6 +14,7 @@ from kgitops.report.html.page import page_of
 from kgitops.report.safe_text import terminal_text
 from kgitops.report.units import counted
 from kgitops.report.values import shortened
+from kgitops.report.virtual_cluster_svg import STYLE
 
 _HERE = Path(__file__).parent
 _LONGEST = 4_000
@@ -26,10 +27,13 @@ def render_html(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
         plan: what to show.
         sealed: its envelope; gives the base's time and until when the plan holds.
     """
+    page = page_of(plan, sealed)
     style, script = (_inline(_HERE / name) for name in ("plan.css", "plan.js"))
+    if page.map is not None:
+        style += _inline(STYLE)
     template = _environment().get_template("plan.html.jinja")
     return template.render(
-        page=page_of(plan, sealed),
+        page=page,
         style=style,
         script=script,
         csp=_content_security_policy(style, script),

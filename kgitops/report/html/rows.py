@@ -27,6 +27,7 @@ from kgitops.report.policy_rows import Standing, standing, waiver_sentence
 from kgitops.report.sections import never_folded, symbol
 from kgitops.report.units import counted, with_unit
 from kgitops.report.values import shortened
+from kgitops.report.virtual_clusters import derived, facts
 
 _BODY = 2_000
 _WAITS = 20
@@ -54,6 +55,7 @@ class Request:
     waits: str
     checked: str
     body: str
+    physical: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,7 @@ class Row:
     passed: tuple[str, ...]
     requests: tuple[Request, ...]
     preconditions: tuple[str, ...]
+    derived: str
 
     @property
     def badges(self) -> tuple[str, ...]:
@@ -104,7 +107,9 @@ def row_of(change: Change, anchor: str, *, today: date | None, brief: bool, open
         kind=name.kind,
         name=name.name,
         warning=warning(change),
-        stake=stake(change) if change.level is not Level.SAFE or never_folded(change) else "",
+        stake=stake(change)
+        if change.level is not Level.SAFE or never_folded(change)
+        else ", ".join(facts(change)),
         place=f"{change.source.file}:{change.source.line}" if change.source else "",
         standings=standings_of(change),
         open=opened,
@@ -123,6 +128,7 @@ def row_of(change: Change, anchor: str, *, today: date | None, brief: bool, open
         passed=tuple(r.policy for r in change.policies if r.outcome is Outcome.PASSED),
         requests=() if brief else tuple(map(_request, change.requests)),
         preconditions=() if brief else tuple(_preconditions(change)),
+        derived=derived(change),
     )
 
 
@@ -184,6 +190,7 @@ def _request(planned: PlannedRequest) -> Request:
         waits=f"{waits} and {more:,} more" if more > 0 else waits,
         checked=CHECKED[planned.validated],
         body=shortened(body, _BODY),
+        physical=planned.physical,
     )
 
 
