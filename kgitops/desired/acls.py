@@ -8,7 +8,6 @@ from kgitops.desired.scopes import ADVICE, scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredAcl
 from kgitops.manifests.acl import Acl, AclSpec
 from kgitops.manifests.document import Document
-from kgitops.manifests.problems import suggestion
 from kgitops.manifests.text import shown
 from kgitops.model.acls import (
     CLUSTER_NAME,
@@ -153,13 +152,17 @@ def _check_cluster(name: str, document: Document, findings: Findings, *, literal
             findings.error(document, (*_RESOURCE, "patternType"), problem, "write literal")
     elif name != _ANY or not literal:
         _check_pattern(name, document, path, findings, literal=literal)
-        if literal and suggestion(name, (CLUSTER_NAME,)):
+        if literal and _spelt_loosely(name) == _spelt_loosely(CLUSTER_NAME):
             findings.warning(
                 document,
                 path,
                 f"{shown(name)} is a virtual cluster, the physical one is called {CLUSTER_NAME}",
                 f"write {CLUSTER_NAME} if you mean that one",
             )
+
+
+def _spelt_loosely(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _check_scope(spec: AclSpec, document: Document, findings: Findings) -> None:

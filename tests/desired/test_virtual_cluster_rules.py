@@ -635,11 +635,14 @@ def test_a_scope_is_a_name_a_prefix_or_every_virtual_cluster(
         assert not found if right else found[0].startswith(f"a.yaml:{place}: ")
 
 
-def test_a_prefix_like_the_physical_clusters_name_is_no_warning(here: Path) -> None:
-    """VC-108: it can't mean that one."""
+@pytest.mark.parametrize(
+    "resource", ["name: kafka_cluster, patternType: prefixed", "name: sales-cluster"]
+)
+def test_what_can_not_mean_the_physical_cluster_is_no_warning(here: Path, resource: str) -> None:
+    """VC-108."""
     text = acl(
         "principal: User:a\npermission: Allow\noperations: [Alter]\n"
-        "resource: {type: cluster, name: kafka-cluste, patternType: prefixed}"
+        f"resource: {{type: cluster, {resource}}}"
     )
     assert said(here, text) == []
 
