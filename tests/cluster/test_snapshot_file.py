@@ -10,16 +10,26 @@ from cluster.clusters import a_cluster, a_cluster_with, a_grant, admin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from used import used
+from virtual_clusters.vc_requests import A, add, create, link
 
 from kgitops.cluster.registry import build_registry_state, owner_record, project_record
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.capabilities import Validation
+from kgitops.model.capabilities import Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
 from kgitops.model.errors import KgitopsError, SafetyError, UnreachableError
+from kgitops.model.lowered import Lowered, LoweredAcl, LoweredQuota
 from kgitops.model.quotas import ClientQuotaState, make_entity
 from kgitops.model.registry import Json, Owner, RegistryState
 from kgitops.model.topics import TopicState
+from kgitops.model.virtual_clusters import (
+    CapLowering,
+    EntityType,
+    LocalName,
+    LoweringOptions,
+    TopicLink,
+    VirtualCluster,
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NUMBERS = st.one_of(st.none(), st.integers(0, 2**63 - 1))
@@ -59,9 +69,12 @@ bindings = st.builds(
     host=TEXTS,
     operation=st.sampled_from(Operation),
     permission_type=st.sampled_from(PermissionType),
+    virtual_cluster=st.sampled_from(["kafka-cluster", A, "*"]),
 )
 entities = st.dictionaries(
-    st.sampled_from(["user", "client-id", "ip"]), st.one_of(st.none(), TEXTS), min_size=1
+    st.sampled_from(["virtual-cluster", "user", "client-id", "ip"]),
+    st.one_of(st.none(), TEXTS),
+    min_size=1,
 ).map(make_entity)
 quotas = st.builds(
     ClientQuotaState, entity=entities, quotas=st.dictionaries(TEXTS, RATES, max_size=2)
@@ -80,6 +93,58 @@ registries = st.builds(
     offset=st.integers(0, 2**63 - 1),
     projects=CONFIGS,
     owners=st.dictionaries(TEXTS, owners, max_size=2),
+    virtual_clusters=st.dictionaries(
+        TEXTS, st.dictionaries(TEXTS, JSON_VALUES, max_size=2), max_size=2
+    ),
+)
+NAMES = st.frozensets(TEXTS, max_size=2)
+LOCAL = st.builds(LocalName, TEXTS, TEXTS)
+MAYBE_RATES = st.one_of(st.none(), RATES)
+virtual_clusters = st.builds(
+    VirtualCluster,
+    name=TEXTS,
+    links=st.lists(
+        st.builds(TopicLink, name=TEXTS, topic=TEXTS, topic_id=st.one_of(st.none(), TEXTS)),
+        max_size=2,
+    ).map(lambda links: {item.name: item for item in links}),
+    users=NAMES,
+    client_ids=NAMES,
+    groups=st.dictionaries(TEXTS, st.one_of(st.none(), TEXTS), max_size=2),
+    transactional_ids=NAMES,
+    options=st.builds(
+        LoweringOptions, cap_lowering=st.sampled_from(CapLowering), deny_wins=st.booleans()
+    ),
+)
+lowered_acls = st.builds(
+    LoweredAcl,
+    binding=bindings,
+    virtual_cluster=TEXTS,
+    sources=st.lists(TEXTS, max_size=2).map(tuple),
+    adopted=st.booleans(),
+    present=st.booleans(),
+)
+lowered_quotas = st.builds(
+    LoweredQuota,
+    entity=entities,
+    key=TEXTS,
+    virtual_cluster=TEXTS,
+    value=MAYBE_RATES,
+    sources=st.lists(TEXTS, max_size=2).map(tuple),
+    hidden=MAYBE_RATES,
+    found=MAYBE_RATES,
+)
+lowered = st.builds(
+    Lowered,
+    acls=st.lists(lowered_acls, max_size=2).map(lambda items: {i.binding: i for i in items}),
+    quotas=st.lists(lowered_quotas, max_size=2).map(
+        lambda items: {(i.entity, i.key): i for i in items}
+    ),
+    pending=st.dictionaries(LOCAL, TEXTS, max_size=2),
+)
+group_offsets = st.dictionaries(
+    TEXTS,
+    st.dictionaries(st.tuples(TEXTS, st.integers(0, 9)), st.integers(0, 2**63 - 1), max_size=2),
+    max_size=2,
 )
 states = st.builds(
     ClusterState,
@@ -96,6 +161,12 @@ states = st.builds(
     not_checked=st.lists(st.builds(NotChecked, problem=TEXTS, advice=TEXTS), max_size=2).map(tuple),
     registry=st.one_of(st.none(), registries),
     captured_at=TEXTS,
+    virtual_clusters=st.lists(virtual_clusters, max_size=2).map(
+        lambda items: {item.name: item for item in items}
+    ),
+    lowered=st.one_of(st.none(), lowered),
+    group_offsets=group_offsets,
+    settings=CONFIGS,
 )
 
 
@@ -120,6 +191,57 @@ def a_state() -> ClusterState:
 
 def test_equal_states_give_one_text():
     assert write_snapshot(a_state()) == write_snapshot(a_state())
+
+
+def test_without_virtual_clusters_nothing_is_said_of_them():
+    """VC-004, VC-380: a snapshot is byte for byte what it was before there were any."""
+    text = write_snapshot(a_state())
+    for word in ("virtual", "lowered", "settings", "group_offsets"):
+        assert word not in text
+
+
+def a_state_with_virtual_clusters() -> ClusterState:
+    """A cluster with one, its members, an ACL and a quota in it, and an offset of a group."""
+    cluster = a_cluster_with("orders", "bills")
+    requests = [create(A), link("l", "bills"), add(EntityType.USER, "User:x")]
+    for request in requests:
+        assert cluster.execute([request], validate_only=False, principal="User:a")[0].ok
+    admin(cluster).create_acls([replace(a_grant(Operation.READ), virtual_cluster=A)])
+    cluster.commit("g", {("bills", 1): 2**60})
+    offsets = cluster.read_group_offsets(frozenset({"g"}))
+    return replace(cluster.read_state(), group_offsets=offsets)
+
+
+def test_virtual_clusters_stand_in_for_themselves_offline():
+    """VC-316, VC-322: links are followed, groups are told of when they are asked for."""
+    state = a_state_with_virtual_clusters()
+    cluster = SnapshotCluster(read_snapshot(write_snapshot(state), "prod.json"))
+    assert cluster.read_state() == replace(state, group_offsets={})
+    links = frozenset({LocalName(A, "l"), LocalName(A, "none"), LocalName("none", "l")})
+    assert list(cluster.read_state(frozenset(), links).topics) == ["bills"]
+    assert cluster.read_group_offsets(frozenset({"g", "h"})) == {"g": {("bills", 1): 2**60}}
+    assert cluster.capabilities.virtual_clusters is VirtualClusterSupport.NATIVE
+    for other in (replace(state, backend="kafka"), replace(state, lowered=Lowered())):
+        support = SnapshotCluster(other).capabilities.virtual_clusters
+        assert support is VirtualClusterSupport.LOWERED
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda value: value["virtual_clusters"][0].pop("users"), "has no key 'users'"),
+        (lambda value: value["virtual_clusters"].append(value["virtual_clusters"][0]), "twice"),
+        (lambda value: value["virtual_clusters"][0]["links"][0].update(topic=None), "not text"),
+        (lambda value: value["virtual_clusters"][0].update(parent="x"), "unknown key 'parent'"),
+        (lambda value: value["group_offsets"]["g"][0].update(offset=1), "whole number written"),
+        (lambda value: value.update(lowered={"acls": []}), "has no key 'quotas'"),
+    ],
+)
+def test_damaged_virtual_clusters_are_not_planned_from(change: Callable[[Json], object], said: str):
+    value = json.loads(write_snapshot(a_state_with_virtual_clusters()))
+    change(value)
+    with pytest.raises(SafetyError, match=said):
+        read_snapshot(json.dumps(value), "prod.json")
 
 
 def test_numbers_beyond_a_double_are_text():
@@ -228,4 +350,9 @@ def test_the_registry_of_a_snapshot_adds_up_to_the_same():
     entries = SnapshotCluster(state).registry.read()
     assert entries is not None
     assert build_registry_state(entries, state.registry.topic_id) == state.registry
+    kept = {"vc/emea.sales": {"schema_version": 1, "options": {}}}
+    offset = state.registry.offset + 1
+    more = replace(state, registry=replace(state.registry, virtual_clusters=kept, offset=offset))
+    entries = SnapshotCluster(read_snapshot(write_snapshot(more), "x")).registry.read() or ()
+    assert build_registry_state(entries, "t").virtual_clusters == kept
     assert SnapshotCluster(a_cluster().read_state()).registry.read() is None

@@ -243,10 +243,10 @@ def test_a_folder_that_can_not_be_made(tmp_path: Path):
 
 def test_a_newer_version(store: Path):
     with closing(sqlite3.connect(store)) as connection, connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
     before = store.read_bytes()
     error = refused(store, SafetyError, ExitCode.REFUSED)
-    assert "has format version 2, this kgitops knows 1; use a newer kgitops" in error
+    assert "has format version 3, this kgitops knows 2; use a newer kgitops" in error
     assert store.read_bytes() == before
 
 
