@@ -220,7 +220,7 @@ def in_local_words(result: RequestResult, physical: str, local: str) -> RequestR
     """The answer as the caller's names have it: it knows no others (VC-249)."""
     if result.message is None:
         return result
-    name = rf"(?<![\w.:-]){re.escape(physical)}(?![\w:-]|\.\w)"
+    name = rf"(?<![\w.-]){re.escape(physical)}(?![\w-]|\.[\w.-])"
     return replace(result, message=re.sub(name, lambda _: local, result.message))
 
 

@@ -1,7 +1,7 @@
 """A guarded embedded cluster with two tenants, and the connections of those who use it.
 
-``sales`` has ``User:a`` and the client id ``app``; ``hr`` has ``User:b``. Both own a topic that they
-call ``orders``, and share ``prices``; members may do everything with what is theirs.
+``sales`` has ``User:a`` and the client id ``app``; ``hr`` has ``User:b``. Both own a topic that
+they call ``orders``, and share ``prices``; members may do everything with what is theirs.
 """
 
 from dataclasses import replace

@@ -97,7 +97,7 @@ def test_only_validating_mints_nothing():
     ids=["its-own", "physical", "the-name", "another", "to-make-virtual-clusters", "global-name"],
 )
 def test_who_may_create(compat: Compat, binding, allowed: bool):
-    """VC-158: Create on the virtual cluster; a global right on that name is one on another topic."""
+    """VC-158: by a right on the virtual cluster; a global one on that name is of another topic."""
     cluster = two_tenants(binding, compat=compat, members_may=False)
     result = connect(cluster).create_topics([a_new_topic("invoices")])["invoices"]
     assert result.code is (ErrorCode.NONE if allowed else DENIED)
