@@ -14,7 +14,13 @@ from strategies import TEAMS, Team
 
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import ConfigsPolicy, DesiredQuota, DesiredState, DesiredTopic
-from kgitops.model.addresses import acl_address, broker_address, quota_address, topic_address
+from kgitops.model.addresses import (
+    acl_address,
+    broker_address,
+    kind_of,
+    quota_address,
+    topic_address,
+)
 from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
@@ -362,7 +368,7 @@ def remove_what_others_own(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         Ownership,
         "mine",
-        lambda self, prefix: (address for address in self.owners if address.startswith(prefix)),
+        lambda self, *kinds: (address for address in self.owners if kind_of(address) in kinds),
     )
 
 

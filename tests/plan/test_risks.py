@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,24 @@ from builders import (
     plan_of,
     with_changes,
 )
+from laws.model import Model
 from plan.risk_codes_page import PAGE, render_page
+from plan.worked_scenario import (
+    APP,
+    SALES,
+    a_group,
+    a_link,
+    a_local_topic,
+    a_member,
+    a_virtual_cluster,
+    an_acl_in,
+)
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
+from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.topic_configs import ConfigType, TopicConfig, topic_configs
+from kgitops.model.virtual_clusters import EntityType, LocalName, LoweringOptions
 from kgitops.plan import risks
 from kgitops.plan.config_risks import config_risk
 from kgitops.plan.plan import Plan
@@ -59,7 +73,97 @@ def config(before: Mapping[str, str], after: Mapping[str, str]) -> Scenario:
 TIERED = "remote.storage.enable"
 TWO = a_topic(assignment=((1, 2), (2, 3)))
 
+
+def in_turn(first: list[DesiredObject], then: list[DesiredObject]) -> Scenario:
+    """``then`` is declared once ``first`` was applied, each beside a virtual cluster and a topic."""
+    both = [a_virtual_cluster(), a_local_topic(deletion_policy=ORPHAN)]
+    desired = a_desired(OTHER, *both, *first)
+    state = Model(a_cluster()).apply(plan_of(desired, a_cluster())).state
+    return a_desired(OTHER, *both, *then), state
+
+
+def unmanaged(scenario: Scenario, *addresses: str) -> Scenario:
+    """The registry knows nothing of these."""
+    desired, state = scenario
+    assert state.registry is not None
+    owners = {key: own for key, own in state.registry.owners.items() if key not in addresses}
+    return desired, replace(state, registry=replace(state.registry, owners=owners))
+
+
+def unlinked(scenario: Scenario) -> Scenario:
+    """Somebody removed the link of the topic."""
+    desired, state = scenario
+    found = replace(state.virtual_clusters[SALES], links={})
+    return desired, replace(state, virtual_clusters={SALES: found})
+
+
+def without_topic(scenario: Scenario) -> Scenario:
+    """The topic's document is removed."""
+    desired, state = scenario
+    return replace(desired, topics=()), state
+
+
+def with_acls(scenario: Scenario, *bindings: AclBinding) -> Scenario:
+    """These are on the cluster as well."""
+    desired, state = scenario
+    return desired, replace(state, acls=state.acls | set(bindings))
+
+
+LINK, OTHER_LINK = a_link("Sales", LocalName(SALES, "Orders")), a_link("Sales", "there")
+USER, GROUP, TXN = (
+    a_member(),
+    a_group("etl"),
+    a_member("t", entity_type=EntityType.TRANSACTIONAL_ID),
+)
+TAKES_OVER = a_group("etl", adopt="etl")
+EMPTY_VC = a_virtual_cluster("empty", deletion_policy=DELETE)
+THERE = a_topic("there", deletion_policy=ORPHAN)
+KEPT_LINK = a_link("Sales", LocalName(SALES, "Orders"), deletion_policy=ORPHAN)
+
 SCENARIOS: dict[Risk, Scenario] = {
+    risks.TOPIC_UNLINK: without_topic(in_turn([], [])),
+    risks.TOPIC_RELINK: unlinked(in_turn([], [])),
+    risks.ACL_MIGRATED: with_acls(
+        in_turn(
+            [USER, an_acl_in(SALES, APP, "Read", "etl", resource="group")],
+            [
+                a_member(remove="kafka-cluster"),
+                an_acl_in(SALES, APP, "Read", "etl", resource="group"),
+            ],
+        ),
+        a_binding(APP, "Read", "etl", resource="group"),
+    ),
+    risks.VIRTUAL_CLUSTER_CREATE: create(a_virtual_cluster()),
+    risks.VIRTUAL_CLUSTER_DELETE: in_turn([EMPTY_VC], []),
+    risks.VIRTUAL_CLUSTER_ADOPT: unmanaged(in_turn([EMPTY_VC], [EMPTY_VC]), EMPTY_VC.address),
+    risks.VIRTUAL_CLUSTER_FORGET: in_turn([a_virtual_cluster("empty", deletion_policy=ORPHAN)], []),
+    risks.LOWERING_OPTIONS: in_turn(
+        [EMPTY_VC],
+        [
+            a_virtual_cluster(
+                "empty", deletion_policy=DELETE, options=LoweringOptions(deny_wins=True)
+            )
+        ],
+    ),
+    risks.LINK_ADD: in_turn([], [LINK]),
+    risks.LINK_REMOVE: in_turn([LINK], []),
+    risks.LINK_RETARGET: in_turn([LINK, THERE], [OTHER_LINK, THERE]),
+    risks.LINK_ADOPT: unmanaged(in_turn([LINK], [LINK]), LINK.address),
+    risks.LINK_FORGET: in_turn([KEPT_LINK], []),
+    risks.MEMBER_BIND: in_turn([], [USER]),
+    risks.MEMBER_UNBIND: in_turn([USER], []),
+    risks.MEMBER_EXPOSED: with_acls(in_turn([USER], []), a_binding(APP)),
+    risks.MEMBER_MOVE: in_turn([EMPTY_VC, USER], [EMPTY_VC, a_member(at="empty", move=True)]),
+    risks.MEMBER_ADOPT: unmanaged(in_turn([USER], [USER]), USER.address),
+    risks.MEMBER_FORGET: in_turn([a_member(deletion_policy=ORPHAN)], []),
+    risks.GROUP_ADD: in_turn([], [GROUP]),
+    risks.GROUP_TAKE_OVER: in_turn([], [TAKES_OVER]),
+    risks.GROUP_REMOVE: in_turn([GROUP], []),
+    risks.GROUP_DELETE: in_turn(
+        [a_member("etl", entity_type=EntityType.GROUP, deletion_policy=DELETE)], []
+    ),
+    risks.TRANSACTIONAL_ID_ADD: in_turn([], [TXN]),
+    risks.TRANSACTIONAL_ID_REMOVE: in_turn([TXN], []),
     risks.TOPIC_CREATE: create(a_topic()),
     risks.TOPIC_DELETE: remove(a_topic(deletion_policy=DELETE)),
     risks.RECORDS_DELETE: change(a_topic(), a_topic(delete_records_before={0: 1})),
