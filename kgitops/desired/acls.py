@@ -3,41 +3,28 @@
 import ipaddress
 from collections.abc import Iterator
 
+from kgitops.desired.acl_scopes import check_cluster, check_operations, check_scope
 from kgitops.desired.findings import Findings, Path
-from kgitops.desired.scopes import ADVICE, scope_of
+from kgitops.desired.scopes import scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredAcl
 from kgitops.manifests.acl import Acl, AclSpec
 from kgitops.manifests.document import Document
 from kgitops.manifests.text import shown
-from kgitops.model.acls import (
-    CLUSTER_NAME,
-    OPERATIONS,
-    VIRTUAL_CLUSTER_OPERATIONS,
-    AclBinding,
-    Operation,
-    PatternType,
-    ResourceType,
-)
+from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
 from kgitops.model.addresses import acl_address
 from kgitops.model.names import REGISTRY_TOPIC, is_principal, topic_name_problem
-from kgitops.model.virtual_clusters import virtual_cluster_name_problem
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
 _ANY = "*"
 _RESOURCE: Path = ("spec", "resource")
-# Delete is the classic name of DeleteVirtualCluster (VC-141); idempotent writes are the physical
-# cluster's alone (VC-160b).
-_ON_VIRTUAL_CLUSTERS = (
-    OPERATIONS[ResourceType.CLUSTER] | VIRTUAL_CLUSTER_OPERATIONS | {Operation.DELETE}
-) - {Operation.IDEMPOTENT_WRITE}
 
 
 def build_acls(acl: Acl, document: Document, findings: Findings) -> list[DesiredAcl]:
     """One binding for each principal and operation; what is wrong is added to ``findings``."""
     spec = acl.spec
-    _check_scope(spec, document, findings)
+    check_scope(spec, document, findings)
     _check_resource(spec, document, findings)
-    _check_operations(spec, document, findings)
+    check_operations(spec, document, findings)
     if spec.host != _ANY:
         _check_host(spec.host, document, findings)
     deletion_policy = _DELETION[spec.deletion_policy or "Delete"]
@@ -100,31 +87,13 @@ def _principals(
         )
 
 
-def _check_operations(spec: AclSpec, document: Document, findings: Findings) -> None:
-    resource = spec.resource
-    legal, what = OPERATIONS[resource.type], f"a {resource.type}"
-    if resource.type is ResourceType.CLUSTER:
-        legal |= VIRTUAL_CLUSTER_OPERATIONS
-        if resource.name != CLUSTER_NAME:
-            legal, what = _ON_VIRTUAL_CLUSTERS, "a virtual cluster"
-    for index, operation in enumerate(spec.operations):
-        if operation not in legal and operation is not Operation.ALL:
-            names = ", ".join(sorted({*legal, Operation.ALL}))
-            findings.error(
-                document,
-                ("spec", "operations", index),
-                f"{operation} is no operation on {what}",
-                f"write one of {names}",
-            )
-
-
 def _check_resource(spec: AclSpec, document: Document, findings: Findings) -> None:
     resource = spec.resource
     name, literal = resource.name, resource.pattern_type is PatternType.LITERAL
     path = (*_RESOURCE, "name")
     scoped = scope_of(spec.virtual_cluster) is not None
     if resource.type is ResourceType.CLUSTER:
-        _check_cluster(name, document, findings, literal=literal)
+        check_cluster(name, document, findings, literal=literal)
     elif resource.type is ResourceType.TOPIC and name == REGISTRY_TOPIC and not scoped:
         problem = f"ACLs on {REGISTRY_TOPIC} can't be declared: kgitops keeps its registry in it"
         findings.error(document, path, problem, "remove the document")
@@ -141,63 +110,6 @@ def _check_resource(spec: AclSpec, document: Document, findings: Findings) -> No
     elif resource.type is ResourceType.TOPIC and name != _ANY and topic_name_problem(name):
         problem = f"no topic can have a name like {shown(name)}, so this matches nothing"
         findings.warning(document, path, problem, "correct the name")
-
-
-def _check_cluster(name: str, document: Document, findings: Findings, *, literal: bool) -> None:
-    """The physical cluster, or virtual ones: by name, prefix or "*" (VC-108, VC-140)."""
-    path = (*_RESOURCE, "name")
-    if name == CLUSTER_NAME:
-        if not literal:
-            problem = "the cluster resource can only be named literally"
-            findings.error(document, (*_RESOURCE, "patternType"), problem, "write literal")
-    elif name != _ANY or not literal:
-        _check_pattern(name, document, path, findings, literal=literal)
-        if literal and _spelt_loosely(name) == _spelt_loosely(CLUSTER_NAME):
-            findings.warning(
-                document,
-                path,
-                f"{shown(name)} is a virtual cluster, the physical one is called {CLUSTER_NAME}",
-                f"write {CLUSTER_NAME} if you mean that one",
-            )
-
-
-def _spelt_loosely(name: str) -> str:
-    return "".join(filter(str.isalnum, name.casefold()))
-
-
-def _check_scope(spec: AclSpec, document: Document, findings: Findings) -> None:
-    path = ("spec", "virtualCluster")
-    scope = scope_of(spec.virtual_cluster)
-    literal = spec.virtual_cluster_pattern_type is PatternType.LITERAL
-    if scope is None:
-        if not literal:
-            findings.error(
-                document,
-                ("spec", "virtualClusterPatternType"),
-                f"{CLUSTER_NAME} is no prefix: it is the physical cluster alone",
-                "remove virtualClusterPatternType, or write the prefix as virtualCluster",
-                key=True,
-            )
-    elif spec.resource.type is ResourceType.CLUSTER:
-        pattern = "" if literal else ", patternType: prefixed"
-        findings.error(
-            document,
-            path,
-            "the resource cluster lies in no virtual cluster, its name says which one is meant",
-            f"remove virtualCluster and write resource: {{type: cluster, name: {scope}{pattern}}}",
-            key=True,
-        )
-    elif scope != _ANY or not literal:
-        _check_pattern(scope, document, path, findings, literal=literal)
-
-
-def _check_pattern(
-    name: str, document: Document, path: Path, findings: Findings, *, literal: bool
-) -> None:
-    """A prefix may end anywhere in a name."""
-    problem = virtual_cluster_name_problem(name if literal else f"{name[:248]}x")
-    if problem:
-        findings.error(document, path, problem, ADVICE)
 
 
 def _check_host(host: str, document: Document, findings: Findings) -> None:
