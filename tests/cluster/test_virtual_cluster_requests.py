@@ -8,13 +8,28 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cluster.clusters import NOON, a_cluster, a_cluster_with, a_new_topic, admin, codes
+from cluster.clusters import (
+    BOTH,
+    NOON,
+    ROOT,
+    a_cluster,
+    a_cluster_with,
+    a_grant,
+    a_guarded_cluster,
+    a_new_topic,
+    admin,
+    cluster_grant,
+    codes,
+    topic_grant,
+)
 from virtual_clusters.vc_requests import A, B, add, create, delete, link, remove
 
 from kgitops.cluster.authors import Author
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.admin_virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Options, Surroundings, kafka_text, random_id
+from kgitops.model.acls import AclBinding, Operation, ResourceType
 from kgitops.model.capabilities import Validation, VirtualClusterSupport
 from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.requests import (
@@ -38,6 +53,7 @@ from kgitops.model.virtual_clusters import (
 
 USER, CLIENT, GROUP = EntityType.USER, EntityType.CLIENT_ID, EntityType.GROUP
 TOPIC, TXN = EntityType.TOPIC, EntityType.TRANSACTIONAL_ID
+OK, REFUSED = ErrorCode.NONE, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 ORDERS = LocalName(A, "Orders")
 
 
@@ -141,6 +157,7 @@ def test_one_bad_request_does_not_hide_the_others():
         [delete(B), delete(B)],
         [add(USER, "User:kafka")],
         [a_local_topic(), a_local_topic()],
+        [a_local_topic(), a_local_topic(LocalName(B, "Orders")), delete(A), delete(B)],
         [a_local_topic(LocalName("none", "x"))],
         [a_local_topic(LocalName(A, "x" * 213))],
     ],
@@ -162,7 +179,7 @@ def test_validating_says_what_happens_and_changes_nothing(
 
 
 def test_a_topic_is_made_together_with_its_link():
-    """VC-056, VC-057, VC-059: named after its own id, in RFC 4122's lower case."""
+    """VC-056, VC-057, VC-059, VC-060: named after its own id, in RFC 4122's lower case."""
     cluster = with_virtual_clusters()
     (result,) = ask(cluster, a_local_topic(**{"retention.ms": "7"}))
     state = cluster.read_state()
@@ -250,6 +267,39 @@ def test_nothing_is_minted_for_what_is_only_validated():
     assert not minted
     done(cluster, a_local_topic())
     assert [f"{item}.Orders" for item in minted] == list(cluster.read_state().topics)
+
+
+@pytest.mark.parametrize(
+    ("right", "code"),
+    [
+        (a_grant(Operation.CREATE, ResourceType.CLUSTER, A, "User:me"), OK),
+        (cluster_grant(Operation.CREATE, "User:me"), OK),
+        (a_grant(Operation.CREATE, ResourceType.CLUSTER, B, "User:me"), REFUSED),
+        (topic_grant(Operation.CREATE, "Orders", "User:me"), REFUSED),
+    ],
+    ids=["there", "everywhere", "elsewhere", "on-the-name"],
+)
+def test_an_administrator_outside_makes_topics_in_a_virtual_cluster(
+    right: AclBinding, code: ErrorCode
+):
+    """VC-062: with Create on it, or on the whole cluster."""
+    for compat in BOTH:
+        cluster = a_guarded_cluster(compat, right)
+        admin(cluster, ROOT).create_virtual_clusters([NewVirtualCluster(name=A)])
+        (result,) = ask(cluster, a_local_topic())
+        assert result.code is code, compat
+        assert len(cluster.read_state().topics) == 1 + result.ok
+
+
+def test_what_was_written_is_read_by_everyone_at_once(tmp_path: Path):
+    """VC-242: also by who opened the store before."""
+    path = tmp_path / "local.db"
+    with closing(a_cluster(path)) as reader, closing(boot(path)) as writer:
+        assert not reader.read_state().virtual_clusters
+        done(writer, create(A), add(USER, "User:x"))
+        assert reader.read_state().virtual_clusters[A].users == {"User:x"}
+        (result,) = ask(reader, create(A))
+        assert result.code is ErrorCode.INVALID_REQUEST
 
 
 def test_what_is_unlinked_stays_and_a_new_one_is_another():
