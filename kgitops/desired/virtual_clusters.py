@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kgitops.desired.findings import Findings
+from kgitops.desired.findings import DeclaredIn, Findings
 from kgitops.desired.members import (
     Declared,
     make_client_id,
@@ -13,7 +13,6 @@ from kgitops.desired.members import (
 from kgitops.desired.scopes import check_name
 from kgitops.desired.state import (
     DeletionPolicy,
-    DesiredMember,
     DesiredVirtualCluster,
     MembersMode,
 )
@@ -58,27 +57,24 @@ def build_virtual_cluster(
 
 def build_members(
     declared: VirtualCluster, document: Document, findings: Findings
-) -> Iterator[tuple[DesiredMember, Part]]:
+) -> Iterator[DeclaredIn]:
     """What ``spec.members`` lists; each is declared where it is listed, with the same labels."""
     members = declared.spec.members
     name, labels = declared.metadata.name, declared.metadata.labels
 
-    def parts(field: str, count: int) -> Iterator[tuple[Part, Declared]]:
-        for index in range(count):
-            part = Part(document, "spec", "members", field, index)
-            yield part, Declared(name, labels, part, part)
+    def listed(field: str, index: int) -> Declared:
+        item = Part(document, "spec", "members", field, index)
+        return Declared(name, labels, item, item)
 
-    users = parts("users", len(members.users))
-    for user, (part, at) in zip(members.users, users, strict=True):
-        yield make_user(at, user.principal, "principal", user, findings), part
-    client_ids = parts("clientIds", len(members.client_ids))
-    for client_id, (part, at) in zip(members.client_ids, client_ids, strict=True):
-        yield make_client_id(at, client_id), part
-    groups = parts("groups", len(members.groups))
-    for group, (part, at) in zip(members.groups, groups, strict=True):
-        yield make_group(at, group.name, group, findings), part
-    transactional_ids = parts("transactionalIds", len(members.transactional_ids))
-    for transactional_id, (part, at) in zip(
-        members.transactional_ids, transactional_ids, strict=True
-    ):
-        yield make_transactional_id(at, transactional_id), part
+    for index, user in enumerate(members.users):
+        at = listed("users", index)
+        yield make_user(at, user.principal, "principal", user, findings), at.located
+    for index, client_id in enumerate(members.client_ids):
+        at = listed("clientIds", index)
+        yield make_client_id(at, client_id), at.located
+    for index, group in enumerate(members.groups):
+        at = listed("groups", index)
+        yield make_group(at, group.name, group, findings), at.located
+    for index, transactional_id in enumerate(members.transactional_ids):
+        at = listed("transactionalIds", index)
+        yield make_transactional_id(at, transactional_id), at.located
