@@ -130,7 +130,7 @@ def _member(
         adopts = found.groups[name]
         if adopts is None:
             return name
-        copies = {} if last.get("copyOffsets", True) else {"copyOffsets": False}
+        copies = {} if last.get("copyOffsets") else {"copyOffsets": False}
         return Inline({"name": name, "adopt": adopts, **copies})
     return name
 

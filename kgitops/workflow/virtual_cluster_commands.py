@@ -16,7 +16,7 @@ from kgitops.model.virtual_clusters import (
     default_link_name,
     virtual_cluster_name_problem,
 )
-from kgitops.workflow.commands import OnCommandLine, Wanted
+from kgitops.workflow.commands import OnCommandLine, Wanted, refuse_managed
 
 _FLAGS = {
     EntityType.USER: "user",
@@ -87,9 +87,10 @@ def to_delete(name: str, state: ClusterState) -> Wanted:
     """A virtual cluster that is to go; what keeps it is named (VC-245, VC-275).
 
     Raises:
-        KgitopsError: there is none, or it is not empty.
+        KgitopsError: there is none, a project manages it, or it is not empty.
     """
     found = known(name, state)
+    refuse_managed([virtual_cluster_address(name)], state.registry)
     if not found.empty:
         left = ", ".join(
             f"{_FLAGS[kind]} {member}"

@@ -316,8 +316,8 @@ def test_dependencies_in_a_circle_are_refused(world: World) -> None:
 
 def test_an_address_of_an_unknown_kind_is_refused(world: World) -> None:
     (change,) = [change for change in world.plan.changes if change.address == "topic/found"]
-    other = Precondition(object="vc/emea.sales", exists=False)
+    other = Precondition(object="vc/emea.sales/broker/1", exists=False)
     changed = replace(change, preconditions=(*change.preconditions, other))
     error = world.refusal(replace(world.plan, changes=(changed,)))
     assert error.exit is ExitCode.STALE
-    assert "vc/emea.sales" in str(error)
+    assert "vc/emea.sales/broker/1" in str(error)

@@ -17,7 +17,18 @@ from kgitops.cli.main import COMMANDS
 
 CLIENTS = {"confluent_kafka", "kafka", "pyspark"}
 HEAVY = {"sqlite3", "yaml", "jsonschema", "rich", "cel", "jinja2", "deepdiff", *CLIENTS}
-IN_ORDER = ("init", "validate", "plan", "show", "apply", "drift", "snapshot", "export", "schema", "acls")
+IN_ORDER = (
+    "init",
+    "validate",
+    "plan",
+    "show",
+    "apply",
+    "drift",
+    "snapshot",
+    "export",
+    "schema",
+    "acls",
+)
 
 
 def modules_after(*words: str) -> set[str]:
