@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cluster.kafka.committing import commit
 from cluster.kafka.difference_world import ALICE, PATIENCE_S, Clusters
 from kafka.protocol.admin import DescribeAclsRequest
 from kafka.protocol.metadata import MetadataRequest
@@ -13,7 +12,6 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.kafka.boot import boot
 from kgitops.model.acls import AclBinding
-from kgitops.model.cluster_state import GroupOffsets
 from kgitops.sandbox.sandbox import Sandbox
 
 _ANY = 1  # of ACLs' types
@@ -37,12 +35,6 @@ class RealClusters(Clusters):
         self._sandbox.kill(broker)
         self._alive.remove(broker)
         _await(lambda: all(self._seen_by(id_) == self._alive for id_ in self._alive))
-
-    def commit(self, group: str, offsets: GroupOffsets) -> None:
-        commit(
-            {"bootstrap.servers": self._sandbox.servers, **self._sandbox.configs}, group, offsets
-        )
-        _await(lambda: group in self.admin.read_group_offsets(frozenset({group})))
 
     def await_acls(self, acls: frozenset[AclBinding]) -> None:
         _await(lambda: all(self._acls_on(id_) == len(acls) for id_ in self._alive))
@@ -80,9 +72,6 @@ class EmbeddedClusters(Clusters):
 
     def kill(self, broker: int) -> None:
         self._cluster.fence(broker)
-
-    def commit(self, group: str, offsets: GroupOffsets) -> None:
-        self._cluster.commit(group, offsets)
 
     def await_acls(self, acls: frozenset[AclBinding]) -> None:
         """They hold at once."""

@@ -10,15 +10,12 @@ from cluster_contract.contract import alteration, creation
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.acls import AclBinding
-from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import (
     AlterStep,
     AlterTopicRequest,
-    CopyGroupOffsetsRequest,
     CreateAclRequest,
     DeleteAclRequest,
-    DeleteGroupRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
     Request,
@@ -75,10 +72,6 @@ class Clusters(Protocol):
 
     def kill(self, broker: int) -> None:
         """Kill a broker; return when nobody believes that it is alive."""
-        ...
-
-    def commit(self, group: str, offsets: GroupOffsets) -> None:
-        """As a consumer that is no member does; return when it shows."""
         ...
 
     def await_acls(self, acls: frozenset[AclBinding]) -> None:
@@ -168,12 +161,7 @@ def can_be_validated(asked: Ask) -> bool:
         case AlterTopicRequest(step=AlterStep.REPLICAS) | Cancellation():
             return False
         case (
-            DeleteTopicRequest()
-            | DeleteRecordsRequest()
-            | CreateAclRequest()
-            | DeleteAclRequest()
-            | CopyGroupOffsetsRequest()
-            | DeleteGroupRequest()
+            DeleteTopicRequest() | DeleteRecordsRequest() | CreateAclRequest() | DeleteAclRequest()
         ):
             return False
         case _:

@@ -9,7 +9,6 @@ import pytest
 from cluster.kafka.difference_access import ACCESS
 from cluster.kafka.difference_clusters import EmbeddedClusters, RealClusters
 from cluster.kafka.difference_dead import DEAD, DEAD_BROKER
-from cluster.kafka.difference_groups import GROUPS
 from cluster.kafka.difference_rights import RIGHTS
 from cluster.kafka.difference_topics import TOPICS
 from cluster.kafka.difference_world import Ask, Case, World, can_be_validated
@@ -20,7 +19,7 @@ from test_cited_rules import rules as known_rules
 
 from kgitops.sandbox.jars import libs_folder
 
-CASES: Sequence[Case] = (*TOPICS, *ACCESS, *GROUPS, *RIGHTS, *DEAD)
+CASES: Sequence[Case] = (*TOPICS, *ACCESS, *RIGHTS, *DEAD)
 
 
 @pytest.fixture(scope="module")
