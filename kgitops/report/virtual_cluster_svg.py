@@ -140,11 +140,11 @@ def _signed(sign: Sign, text: str) -> str:
 
 
 def _text(class_: str, x: int, y: int, text: str, room: int = 0) -> str:
-    """A line; what does not fit is cut, and told where the pointer rests."""
+    """A line; what does not fit is cut, and the whole is told where the pointer rests."""
     whole = shortened(terminal_text(text), _LONGEST)
     shown = _cut(whole, _CHARACTERS - room - bool(room))
-    title = f"<title>{escape(whole)}</title>" if shown != whole else ""
-    return f'<text class="{class_}" x="{x}" y="{y}">{escape(shown)}{title}</text>'
+    title = f"<title>{escape(whole)}</title>"
+    return f'<text class="{class_}" x="{x}" y="{y}">{title}{escape(shown)}</text>'
 
 
 def _cut(text: str, most: int) -> str:

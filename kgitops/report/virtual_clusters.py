@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from kgitops.model.acls import CLUSTER_NAME, ResourceType
 from kgitops.model.addresses import inside
@@ -149,7 +150,7 @@ def _names(change: Change) -> Iterable[str]:
     if found is not None:
         names = [f"{found.virtual_cluster}{'*' if found.prefixed else ''}"]
     elif change.address.startswith("vc/"):
-        names = [object_name(change.address).name]
+        names = [unquote(change.address.removeprefix("vc/"))]
     else:
         names = [name for planned in change.requests for name in _scope(planned.request)]
     names += [

@@ -4,12 +4,21 @@ from dataclasses import replace
 from datetime import date
 
 from report.plans import MIGRATION, TOPIC_ID, binding, make_plan, twelve_changes
+from report.tenant_plans import created, grant, made_topic, member, removed
 
 from kgitops.apply.events import ApplyStarted, Event, StepDone, StepFailed, Waiting, WaitReason
 from kgitops.apply.result import ApplyResult, Failure
-from kgitops.model.addresses import acl_address, quota_address, topic_address
+from kgitops.model.acls import Operation, ResourceType
+from kgitops.model.addresses import (
+    acl_address,
+    quota_address,
+    topic_address,
+    virtual_cluster_address,
+)
+from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
+    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
     DeleteTopicRequest,
@@ -18,6 +27,7 @@ from kgitops.model.requests import (
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode, Reason, decide
+from kgitops.model.virtual_clusters import EntityType, VirtualCluster
 from kgitops.plan import risks
 from kgitops.plan.plan import (
     AccessLoss,
@@ -44,6 +54,7 @@ from kgitops.policy.rules import (
     Validation,
     Waiver,
 )
+from kgitops.policy.testing import virtual_cluster
 from kgitops.report.policy_description import PolicyDescription, SettingOf
 from kgitops.report.policy_test_report import (
     CaseOutcome,
@@ -88,7 +99,19 @@ def poisoned(text: str, *, many: int = 2) -> Plan:
         replace(topic, address=acl_address(binding(text, text)), kind=Kind.ACL),
         replace(topic, address=quota_address((("user", text),)), kind=Kind.QUOTA),
         replace(topic, address=text, policies=change.policies),
+        *_tenants(text),
         *(replace(_created(topic, f"{text}{n}"), because=text) for n in range(many)),
+        lowering=(
+            LoweringLine(code="L-NATIVE", grade=None, reason=text),
+            LoweringLine(
+                code="L-GROUP",
+                grade=Grade.CLIENT,
+                virtual_cluster=text,
+                subject=text,
+                reason=text,
+                remedy=text,
+            ),
+        ),
         target=Target(name=text, backend=text, cluster_id=text),
         desired=Desired(project=text, identity=text, digest=text, git_sha=text, dirty=True),
         principal=text,
@@ -112,6 +135,45 @@ def poisoned(text: str, *, many: int = 2) -> Plan:
         refusals=(Reason(exit=ExitCode.REFUSED, sentence=text),),
         allow_deletes={text: 1},
     )
+
+
+def _tenants(text: str) -> tuple[Change, ...]:
+    """A virtual cluster, a topic, links, members and a right, all called ``text``."""
+    copied = CopyGroupOffsetsRequest(virtual_cluster=text, group=text, source=text)
+    link = member(text, EntityType.TOPIC, text, topic=text, replaces=f"{text}.")
+    made = (
+        created(text),
+        made_topic(text, text),
+        link,
+        member(text, EntityType.GROUP, text, copied, adopts=text),
+        member(text, EntityType.USER, text, moved_from=text),
+        replace(removed(text, EntityType.CLIENT_ID, text), because=text),
+        grant(text, text, Operation.READ, ResourceType.TOPIC, text),
+    )
+    return tuple(
+        replace(
+            change,
+            source=Source(text, 1, 1),
+            derived_from=(text, virtual_cluster_address(text)),
+            requests=tuple(replace(planned, physical=(text,)) for planned in change.requests),
+        )
+        for change in made
+    )
+
+
+def poisoned_clusters(text: str) -> dict[str, VirtualCluster]:
+    """Two virtual clusters that share a topic, in which everything is called ``text``."""
+    return {
+        name: virtual_cluster(
+            name,
+            users=[text],
+            client_ids=[text],
+            groups=[text],
+            transactional_ids=[text],
+            links={text: text},
+        )
+        for name in (text, f"{text}.")
+    }
 
 
 def poisoned_findings(text: str) -> list[Finding]:

@@ -38,6 +38,19 @@ _OUR_HTML = re.compile(
 _SARIF_LINK = re.compile(r"(?<!\\)\[[^\]]*(?<!\\)\]\(")
 _SARIF_PLACEHOLDER = re.compile(r"(?<!\{)(?:\{\{)*\{\d")
 
+_OF_A_PICTURE = {"svg", "style", "path", "rect", "circle", "text", "title"}
+_OF_A_SHAPE = {
+    *("class", "role", "aria-label", "width", "height", "viewBox"),
+    *("d", "x", "y", "cx", "cy", "r", "rx"),
+}
+_LABEL = r'"(?:[A-Za-z0-9 .:_/-]|#\d+;|<br/>)*"'
+_MERMAID = re.compile(
+    rf"flowchart LR|  subgraph v\d+\[{_LABEL}\]|    v\d+[ml]\d*\[{_LABEL}\]|  end"
+    rf"|  t\d+\[\({_LABEL}\)\]|  v\d+l\d+ (?:-->|-\.->) t\d+"
+    rf"|  more\[{_LABEL}\]"
+    r"|  classDef shared stroke-width:3px|  class t\d+(?:,t\d+)* shared"
+)
+
 
 def assert_visible(text: str) -> None:
     """Nothing acts on a terminal, hides or reorders, wherever the text is shown."""
@@ -112,6 +125,23 @@ def assert_page(text: str) -> None:
     """HTML whose texts, and which as a text, are harmless."""
     assert_harmless(text)
     assert_visible("".join(_Page(text).words))
+
+
+def assert_svg(text: str) -> None:
+    """XML of shapes and texts: nothing that runs, links or loads."""
+    assert_harmless(text)
+    root = ElementTree.fromstring(text)  # noqa: S314 (our own)
+    for element in root.iter():
+        assert element.tag.rpartition("}")[2] in _OF_A_PICTURE
+        assert set(element.attrib) <= _OF_A_SHAPE
+        assert_visible(element.text or "")
+
+
+def assert_mermaid(text: str) -> None:
+    """Lines of our own; in the labels nothing that Mermaid could read."""
+    assert_harmless(text)
+    for line in text.splitlines():
+        assert _MERMAID.fullmatch(line), line
 
 
 def json_shape(text: str) -> object:

@@ -1,6 +1,7 @@
 """Whatever a plan names, nothing that shows it is made to act, to hide or to lie (goal G14)."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,7 @@ from report.payloads import FAMILIES, MARK, PAYLOADS, SURROGATES
 from report.plans import sealed
 from report.poison import (
     poisoned,
+    poisoned_clusters,
     poisoned_events,
     poisoned_findings,
     poisoned_policies,
@@ -22,8 +24,10 @@ from report.safety import (
     assert_harmless,
     assert_json,
     assert_junit,
+    assert_mermaid,
     assert_page,
     assert_sarif,
+    assert_svg,
     assert_visible,
     github_shape,
     html_shape,
@@ -53,6 +57,9 @@ from kgitops.report.render_policy_tests import render_policy_tests
 from kgitops.report.render_policy_tests_junit import render_policy_tests_junit
 from kgitops.report.render_sarif import render_sarif
 from kgitops.report.render_text import render_text
+from kgitops.report.virtual_cluster_graph import graph_of_clusters, graph_of_plan
+from kgitops.report.virtual_cluster_mermaid import render_mermaid
+from kgitops.report.virtual_cluster_svg import render_svg
 
 HARMLESS = "harmless"
 _MANY = 24
@@ -70,6 +77,20 @@ class Renderer:
     check: Callable[[str], None]
     shape: Callable[[str], object] | None = None
     digests: bool = False
+
+
+def _mermaid(text: str) -> str:
+    return render_mermaid(graph_of_clusters(poisoned_clusters(text)))
+
+
+def _svg(text: str) -> str:
+    return render_svg(graph_of_clusters(poisoned_clusters(text)))
+
+
+def _plan_svg(text: str) -> str:
+    graph = graph_of_plan(poisoned(text))
+    assert graph
+    return render_svg(graph)
 
 
 def _events(text: str) -> str:
@@ -150,6 +171,9 @@ RENDERERS = {
         shape=html_shape,
         digests=True,
     ),
+    "graph, mermaid": Renderer(show=_mermaid, check=assert_mermaid, shape=line_shape),
+    "graph, svg": Renderer(show=_svg, check=assert_svg, shape=xml_shape),
+    "graph of a plan": Renderer(show=_plan_svg, check=assert_svg, shape=xml_shape),
     "sarif": Renderer(
         show=lambda text: render_sarif(poisoned(text)), check=assert_sarif, shape=sarif_shape
     ),
@@ -221,7 +245,7 @@ def _show(name: str, payload: str) -> None:
     shown = renderer.show(payload)
     renderer.check(shown)
     # Long ones are told without their middle, which may be where the mark is.
-    assert MARK in shown or "characters)..." in shown
+    assert MARK in shown or re.search(r" characters(?:\)|#41;)\.\.\.", shown)
     if renderer.shape:
         assert renderer.shape(shown) == _expected(name), repr(payload)
 
