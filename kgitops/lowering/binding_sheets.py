@@ -1,0 +1,91 @@
+"""Binding sheets: what members of a virtual cluster have to configure on this Kafka (VC-048)."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kgitops.lowering.scoped_acls import ScopedAcls
+from kgitops.model.acls import ResourceType
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Json
+from kgitops.model.virtual_clusters import VirtualCluster, physical_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindingSheet:
+    """One member's names: local ones to physical ones; every other id begins with the prefix.
+
+    ``transactional_id_prefix`` is empty where nothing about transactions is declared.
+    """
+
+    principal: str
+    virtual_cluster: str
+    topics: Mapping[str, str]
+    groups: Mapping[str, str]
+    group_prefix: str
+    transactional_ids: Mapping[str, str]
+    transactional_id_prefix: str
+
+
+def binding_sheets(state: ClusterState) -> tuple[BindingSheet, ...]:
+    """The sheets of all members of all virtual clusters, in the order of their principals."""
+    scoped = ScopedAcls(state.acls)
+    sheets = [
+        _sheet(found, principal, scoped)
+        for found in state.virtual_clusters.values()
+        for principal in found.users
+    ]
+    return tuple(sorted(sheets, key=lambda sheet: (sheet.principal, sheet.virtual_cluster)))
+
+
+def to_json(sheets: Iterable[BindingSheet]) -> dict[str, Json]:
+    """By principal; the same sheets give the same JSON."""
+    return {
+        sheet.principal: {
+            "virtual_cluster": sheet.virtual_cluster,
+            "topics": dict(sheet.topics),
+            "groups": dict(sheet.groups),
+            "group_prefix": sheet.group_prefix,
+            "transactional_ids": dict(sheet.transactional_ids),
+            "transactional_id_prefix": sheet.transactional_id_prefix,
+        }
+        for sheet in sheets
+    }
+
+
+def to_yaml(sheets: Iterable[BindingSheet]) -> str:
+    """The same as YAML, every name in quotes."""
+    lines: list[str] = []
+    for principal, sheet in to_json(sheets).items():
+        lines.append(f"{_quoted(principal)}:")
+        for key, value in sheet.items():
+            if isinstance(value, str):
+                lines.append(f"  {key}: {_quoted(value)}")
+            elif not value:
+                lines.append(f"  {key}: {{}}")
+            else:
+                lines.append(f"  {key}:")
+                lines += [f"    {_quoted(k)}: {_quoted(v)}" for k, v in value.items()]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _sheet(found: VirtualCluster, principal: str, scoped: ScopedAcls) -> BindingSheet:
+    prefix = physical_id(found.name, "")
+    transactions = bool(found.transactional_ids) or any(
+        binding.resource_type is ResourceType.TRANSACTIONAL_ID
+        for binding in scoped.in_virtual_cluster(found.name).of(principal)
+    )
+    return BindingSheet(
+        principal=principal,
+        virtual_cluster=found.name,
+        topics={name: found.links[name].topic for name in sorted(found.links)},
+        groups={group: f"{prefix}{group}" for group in sorted(found.groups)},
+        group_prefix=prefix,
+        transactional_ids={local: f"{prefix}{local}" for local in sorted(found.transactional_ids)},
+        transactional_id_prefix=prefix if transactions else "",
+    )
+
+
+def _quoted(text: str) -> str:
+    # JSON's strings are YAML's in double quotes.
+    return json.dumps(text)

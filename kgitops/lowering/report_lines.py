@@ -1,0 +1,191 @@
+"""The lines of the lowering report by their code: how well each is kept, why, what to do (§18)."""
+
+from dataclasses import dataclass
+
+from kgitops.model.lowered import Grade, LoweringLine
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    grade: Grade | None
+    reason: str
+    remedy: str
+
+
+_CODES = {
+    "L-NATIVE": _Code(
+        None,
+        "brokers of this Kafka know no virtual clusters; what they consist of is kept in __kgitops",
+        "change virtual clusters by kgitops only, and protect __kgitops by ACLs",
+    ),
+    "L-TRANSPARENCY": _Code(
+        Grade.CLIENT,
+        "brokers don't resolve link names",
+        "give clients the physical topic names: kgitops vc bindings",
+    ),
+    "L-GROUP": _Code(
+        Grade.CLIENT,
+        "brokers don't translate group ids; a wrong one is denied",
+        "let clients set group.id to the virtual cluster's name, a colon and the group",
+    ),
+    "L-TXN": _Code(
+        Grade.CLIENT,
+        "brokers don't translate transactional ids; a wrong one is denied",
+        "let clients set transactional.id to the virtual cluster's name, a colon and the id",
+    ),
+    "L-TXN-CHECK": _Code(
+        Grade.NONE,
+        "whether a transaction is open under the old id can't be checked",
+        "stop its producer before it takes the new id",
+    ),
+    "L-CREATE": _Code(
+        Grade.NONE,
+        "members can't make topics in their virtual cluster",
+        "declare the topics and let kgitops make them",
+    ),
+    "L-AUTO-CREATE": _Code(
+        Grade.NONE,
+        "auto.create.topics.enable is true: a client's unknown topic is made outside of any "
+        "virtual cluster",
+        "set auto.create.topics.enable to false",
+    ),
+    "L-STREAMS": _Code(
+        Grade.NONE,
+        "topics that Streams, Connect and MirrorMaker make themselves are in no virtual cluster",
+        "declare their topics, and configure the physical names where the tool allows it",
+    ),
+    "L-LIST": _Code(
+        Grade.NONE,
+        "who may describe topics and groups sees their physical names",
+        "read them with the binding sheet: kgitops vc bindings",
+    ),
+    "L-DYNAMIC": _Code(
+        Grade.NONE,
+        "what others change on brokers is seen by the next plan only",
+        "run kgitops drift regularly",
+    ),
+    "L-LINK-GUARD": _Code(
+        Grade.NONE,
+        "brokers let whoever may delete the topic delete it in spite of its links",
+        "grant Delete on it to nobody",
+    ),
+    "L-TOPICID": _Code(
+        Grade.APPROX,
+        "the uuid in the name is not the topic id that brokers gave it",
+        "tell the topic by its name, or by its topic id, never by the uuid",
+    ),
+    "L-CLIENTID": _Code(
+        Grade.NONE,
+        "brokers don't put a client into a virtual cluster for its client id, so neither ACLs nor "
+        "quotas of the virtual cluster reach it; and anyone can claim a client id",
+        "add the client's user instead",
+    ),
+    "L-ACL-CLUSTER": _Code(
+        Grade.NONE,
+        "kgitops checks it for plans, brokers don't; Alter on kafka-cluster goes around it",
+        "let administrators of virtual clusters change Kafka by kgitops only",
+    ),
+    "L-ACL-CREATE": _Code(
+        Grade.NONE,
+        "Create is not granted: a member can't know the name that a topic would get",
+        "declare the topics and let kgitops make them",
+    ),
+    "L-ACL-DELETE": _Code(
+        Grade.NONE,
+        "Delete is not granted: it would delete the physical topic, and not the link",
+        "remove the link's document",
+    ),
+    "L-ACL-OPERATION": _Code(
+        Grade.NONE,
+        "part of the operation is not granted on this Kafka",
+        "name the operations that are needed, or grant them by a global ACL",
+    ),
+    "L-ACL-SNAPSHOT": _Code(
+        Grade.SNAPSHOT,
+        "it is expanded to the links, members and virtual clusters there are now",
+        "apply again when links, members or virtual clusters come in by other ways",
+    ),
+    "L-ACL-CONFLICT": _Code(
+        Grade.REFUSE,
+        "",
+        "change one of the rules, or set lowering.denyWins to let the denial count for both",
+    ),
+    "L-ACL-TOKEN": _Code(
+        Grade.REFUSE,
+        "ACLs on users and delegation tokens can't be kept in a virtual cluster",
+        "make it a global ACL",
+    ),
+    "L-QUOTA-API": _Code(
+        Grade.EXACT,
+        "quotas are set by AlterClientQuotas on each member's user, over kgitops' own connection",
+        "leave these users' quotas to kgitops",
+    ),
+    "L-QUOTA-EXPAND": _Code(
+        Grade.SNAPSHOT,
+        "it is set on each member that there is now",
+        "apply again when members come in by other ways",
+    ),
+    "L-QUOTA-CLIENT": _Code(
+        Grade.APPROX,
+        "each member has a quota of its own for the client id, instead of all sharing one",
+        "divide the quota by the members that use the client id",
+    ),
+    "L-QUOTA-CAP": _Code(Grade.APPROX, "", "set the quotas of members so that their sum is right"),
+    "L-QUOTA-SHADOW": _Code(
+        Grade.EXACT,
+        "",
+        "nothing: it comes back when the virtual cluster's quota or the user's membership goes",
+    ),
+    "L-ISOLATION": _Code(None, "", "remove these ACLs, or narrow them"),
+    "L-NO-AUTHORIZER": _Code(
+        Grade.NONE,
+        "brokers have no authorizer, so that nothing keeps tenants apart",
+        "configure authorizer.class.name",
+    ),
+    "L-ALLOW-EVERYONE": _Code(
+        Grade.NONE,
+        "allow.everyone.if.no.acl.found is true, so that whatever has no ACL is open to all",
+        "set allow.everyone.if.no.acl.found to false",
+    ),
+    "L-SUPER-USER": _Code(
+        Grade.REFUSE,
+        "the member is a super user, whom nothing keeps in its virtual cluster",
+        "remove the member, or take it from super.users",
+    ),
+    "L-PREFLIGHT": _Code(
+        None,
+        "the settings of brokers that isolation depends on can't be read",
+        "grant DescribeConfigs on kafka-cluster to kgitops",
+    ),
+    "L-LEFTOVER": _Code(
+        None,
+        "an apply was interrupted and left it on brokers",
+        "run kgitops apply --resume, or change anything of the virtual cluster",
+    ),
+    "L-GOAL": _Code(None, "", ""),
+    "L-DATAPLANE": _Code(
+        None,
+        "the embedded cluster moves no data; produce and consume are resolving and authorizing",
+        "try clients on a real Kafka",
+    ),
+}
+
+
+def line(
+    code: str,
+    *,
+    virtual_cluster: str = "",
+    subject: str = "",
+    reason: str = "",
+    grade: Grade | None = None,
+) -> LoweringLine:
+    """A line of this code, in its own words and grade unless others are given."""
+    known = _CODES[code]
+    return LoweringLine(
+        code=code,
+        grade=grade or known.grade,
+        virtual_cluster=virtual_cluster,
+        subject=subject,
+        reason=reason or known.reason,
+        remedy=known.remedy,
+    )
