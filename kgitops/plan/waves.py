@@ -21,15 +21,19 @@ def in_waves(requests: Sequence[PlannedRequest]) -> list[PlannedRequest]:
 
     What a request depends on that is not among them counts as done.
     """
+    return [planned for group in in_groups(requests) for planned in group]
+
+
+def in_groups(requests: Sequence[PlannedRequest]) -> list[list[PlannedRequest]]:
+    """The same in groups, each of what one wire request could hold."""
     ids = {planned.id for planned in requests}
     done: set[str] = set()
-    ordered: list[PlannedRequest] = []
+    ordered: list[list[PlannedRequest]] = []
     left = list(requests)
     while left:
         ready = [p for p in left if all(name in done or name not in ids for name in p.depends_on)]
         ready = ready or left  # a circle: an apply refuses it, and nothing goes unjudged
-        for group in by_wire_kind(ready, lambda planned: wire_kind(planned.request)):
-            ordered += group
+        ordered += by_wire_kind(ready, lambda planned: wire_kind(planned.request))
         done |= {planned.id for planned in ready}
         left = [planned for planned in left if planned.id not in done]
     return ordered

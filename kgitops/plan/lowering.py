@@ -1,0 +1,135 @@
+"""What a plan comes down to on a Kafka without virtual clusters, written into the plan."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from kgitops.lowering.report import native_report, report, super_users
+from kgitops.lowering.step import Lowering
+from kgitops.model.capabilities import VirtualClusterSupport
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.lowered import LoweringLine
+from kgitops.model.requests import NEW_UUID, CreateVirtualClusterRequest
+from kgitops.model.results import RequestResult
+from kgitops.model.source import Finding
+from kgitops.model.virtual_clusters import VirtualCluster
+from kgitops.plan.plan import Change, Plan, PlannedRequest
+from kgitops.plan.waves import in_groups
+
+_NUMBERED = re.compile(re.escape(NEW_UUID) + r"#[0-9]+")
+
+
+@dataclass(slots=True)
+class _Lowered:
+    """What came out for each request, by its id; ``undone`` are those refused and who waits."""
+
+    lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    refused: dict[str, RequestResult] = field(default_factory=dict)
+    undone: set[str] = field(default_factory=set)
+
+
+def with_lowering(plan: Plan, current: ClusterState, support: VirtualClusterSupport) -> Plan:
+    """The plan with a line for each physical request, and the report of what is not exact (VC-411).
+
+    What can't be lowered becomes a finding where it is declared. ``current`` is the state that the
+    plan was made from.
+    """
+    match support:
+        case VirtualClusterSupport.NONE:
+            return plan
+        case VirtualClusterSupport.NATIVE:
+            return replace(plan, lowering=native_report(_with_created(plan, current)))
+        case VirtualClusterSupport.LOWERED:
+            return _lower(plan, current)
+
+
+def _lower(plan: Plan, current: ClusterState) -> Plan:
+    if plan.findings:
+        # Requests that are known to fail say nothing about where the plan leads.
+        return replace(plan, lowering=report(current))
+    numbers = count()
+    # Topics of one local name in two virtual clusters must not become one while this is worked out.
+    lowering = Lowering(current, lambda: f"{NEW_UUID}#{next(numbers)}", super_users(current))
+    if not current.virtual_clusters and not any(
+        lowering.concerns(planned.request) for planned in plan.requests
+    ):
+        return plan
+    done, state = _steps(plan, lowering, current)
+    findings = [
+        _finding(change, done.refused[planned.id])
+        for change in plan.changes
+        for planned in change.requests
+        if planned.id in done.refused
+    ]
+    return replace(
+        plan,
+        changes=tuple(_with_lines(change, done.lines) for change in plan.changes),
+        findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
+        lowering=tuple(dict.fromkeys(map(_named, report(state)))),
+    )
+
+
+def _steps(plan: Plan, lowering: Lowering, current: ClusterState) -> tuple[_Lowered, ClusterState]:
+    """Every request of the plan in the order of an apply."""
+    done, state = _Lowered(), current
+    for group in in_groups(plan.requests):
+        ready = [p for p in group if done.undone.isdisjoint(p.depends_on)]
+        done.undone |= {planned.id for planned in group} - {planned.id for planned in ready}
+        concerned = [lowering.concerns(planned.request) for planned in ready]
+        step = lowering.step([planned.request for planned in ready])
+        state = step.state
+        for planned, concerns, result, lines in zip(
+            ready, concerned, step.results, step.lines, strict=True
+        ):
+            if not result.ok:
+                done.refused[planned.id] = result
+                done.undone.add(planned.id)
+            elif concerns:
+                done.lines[planned.id] = tuple(map(_unnumbered, lines))
+    return done, state
+
+
+def _with_lines(change: Change, lines: Mapping[str, tuple[str, ...]]) -> Change:
+    if not any(lines.get(planned.id) for planned in change.requests):
+        return change
+    return replace(
+        change,
+        requests=tuple(_with_line(planned, lines) for planned in change.requests),
+    )
+
+
+def _with_line(planned: PlannedRequest, lines: Mapping[str, tuple[str, ...]]) -> PlannedRequest:
+    return replace(planned, physical=lines.get(planned.id, ()))
+
+
+def _finding(change: Change, result: RequestResult) -> Finding:
+    problem, _, advice = (result.message or result.code.name).partition("; ")
+    return Finding(
+        source=change.source,
+        problem=f"{change.address} can't be had on a Kafka without virtual clusters: {problem}",
+        advice=advice or "change the document, or leave it out for this cluster",
+    )
+
+
+def _with_created(plan: Plan, current: ClusterState) -> ClusterState:
+    """The virtual clusters that there will be, by name."""
+    created = {
+        planned.request.virtual_cluster: VirtualCluster(name=planned.request.virtual_cluster)
+        for planned in plan.requests
+        if isinstance(planned.request, CreateVirtualClusterRequest)
+    }
+    return replace(current, virtual_clusters={**current.virtual_clusters, **created})
+
+
+def _named(line: LoweringLine) -> LoweringLine:
+    return replace(
+        line,
+        subject=_unnumbered(line.subject),
+        reason=_unnumbered(line.reason),
+        remedy=_unnumbered(line.remedy),
+    )
+
+
+def _unnumbered(text: str) -> str:
+    return _NUMBERED.sub(NEW_UUID, text)
