@@ -38,7 +38,7 @@ class Scope:
             return True
         if self._literal:
             return self == other
-        return not other.every and other.name.startswith(self.name)
+        return other.name.startswith(self.name)
 
     def meets(self, other: "Scope") -> bool:
         """Whether a virtual cluster can be in both: of two prefixes, one begins with the other."""

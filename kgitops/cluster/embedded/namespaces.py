@@ -14,7 +14,7 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import SEPARATOR, LocalName, TopicLink, VirtualCluster
+from kgitops.model.virtual_clusters import SEPARATOR, LocalName, TopicLink
 from kgitops.virtual_clusters.operations import ApiKey
 from kgitops.virtual_clusters.resolving import Binding
 from kgitops.virtual_clusters.scopes import Scope
@@ -117,14 +117,9 @@ class Tenant(Everywhere):
         self.name = binding.virtual_cluster.name
         self.virtual_cluster = self.name
 
-    @property
-    def found(self) -> VirtualCluster:
-        """The virtual cluster, with what this request has done to it so far."""
-        return self.draft.delta.virtual_clusters.get(self.name) or self.binding.virtual_cluster
-
     def link(self, name: str) -> TopicLink | None:
         """The link of that name; there is no falling back to physical topics (VC-029)."""
-        return self.found.links.get(name)
+        return self.binding.link(name)
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Whether the operation is allowed on what the caller calls by this name."""
@@ -185,7 +180,7 @@ class Tenant(Everywhere):
 
     def groups(self) -> list[str]:
         """The groups that members use, and those that were added (VC-113, VC-116)."""
-        return sorted({*super().groups(), *self.found.groups})
+        return sorted({*super().groups(), *self.binding.virtual_cluster.groups})
 
     def check_group(self, physical: str) -> None:
         """Refuse to use a group that was made outside and happens to have this id (VC-117)."""

@@ -72,6 +72,7 @@ def test_what_a_commit_is_refused_for():
         scoped(group_grant(Operation.READ, "g")),
         scoped(topic_grant(Operation.READ)),
         scoped(topic_grant(Operation.READ, "gone")),
+        scoped(topic_grant(Operation.DESCRIBE, "prices")),
         members_may=False,
     )
     a = connect(cluster)
@@ -219,6 +220,9 @@ def test_deleting_groups():
     assert tenant(cluster).groups.keys() == {"idle"}
     nobody = connect(cluster, "User:c", "app").delete_groups(["busy", "never"])
     assert codes(nobody) == {"busy": DENIED, "never": DENIED}
+    assert codes(connect(cluster, "User:c", "app").offset_delete("busy", [FIRST])) == {
+        FIRST: DENIED
+    }
 
 
 def test_offsets_outlive_the_association():

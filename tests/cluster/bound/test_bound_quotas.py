@@ -56,6 +56,13 @@ def test_a_member_means_its_own_virtual_cluster():
     assert altered(cluster, "User:b", JANE) is DENIED
 
 
+def test_nothing_at_all_is_not_the_cap():
+    """VC-214: not even for who may set it."""
+    cluster = two_tenants(on_cluster(Operation.ALTER_CONFIGS, CLUSTER_NAME))
+    assert altered(cluster, "User:a", ()) is ErrorCode.INVALID_REQUEST
+    assert altered(cluster, "User:a", CAP) is DONE
+
+
 def test_the_same_entity_said_in_two_ways():
     cluster = two_tenants(on_cluster(Operation.ALTER_CONFIGS))
     asked = [QuotaAlteration(entity=entity, operations=RATE) for entity in (JANE, IN_SALES)]

@@ -16,7 +16,7 @@ from cluster.bound.tenancies import (
     tenant,
     two_tenants,
 )
-from cluster.clusters import BOTH, a_grant, a_new_topic, codes, topic_grant
+from cluster.clusters import BOTH, a_cluster, a_grant, a_new_topic, admin, codes, topic_grant
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.options import Compat
@@ -260,6 +260,13 @@ def test_metadata_creates_nothing_without_the_right():
     before = topics(cluster)
     assert connect(cluster).metadata(["x"], allow_auto_create=True)[0].error is UNKNOWN
     assert topics(cluster) == before
+
+
+def test_brokers_can_be_told_to_create_nothing():
+    """VC-066: by the config that today's brokers have for it."""
+    cluster = a_cluster(static_configs={"auto.create.topics.enable": "false"})
+    assert admin(cluster).metadata(["x"], allow_auto_create=True)[0].error is UNKNOWN
+    assert topics(cluster) == set()
 
 
 def test_an_old_global_acl_reaches_through_a_link():

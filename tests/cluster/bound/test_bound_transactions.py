@@ -82,6 +82,15 @@ def test_a_transaction_is_in_one_virtual_cluster():
     assert b.end_txn("t", theirs).ok
 
 
+def test_a_transaction_makes_no_group_that_could_be_taken_for_another():
+    """VC-117."""
+    outside = root(two_tenants())
+    producer = outside.init_producer_id("t")
+    refused = outside.add_offsets_to_txn("t", producer, "sales:new")
+    assert refused.code is ErrorCode.INVALID_REQUEST
+    assert "GROUP_NAME_COLLISION" in (refused.message or "")
+
+
 def test_an_open_transaction_is_not_taken_over():
     """VC-122: until it is ended, or a newer producer has ended it."""
     cluster = two_tenants()

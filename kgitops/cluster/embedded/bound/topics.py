@@ -52,7 +52,7 @@ def describe_topics(
 ) -> tuple[TopicMetadata, ...]:
     """The links of these names; None: all (VC-038)."""
     if names is None or (version == 0 and not names):
-        links = sorted(tenant.found.links)
+        links = sorted(tenant.binding.virtual_cluster.links)
         names = [n for n in links if tenant.may(Operation.DESCRIBE, ResourceType.TOPIC, n)]
     return tuple(_describe(tenant, name, version) for name in dict.fromkeys(names))
 
