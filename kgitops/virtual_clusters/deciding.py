@@ -252,7 +252,9 @@ def _add(
         return
     if entity_type is EntityType.USER:
         _refuse_user(name, super_users)
-    elsewhere = _elsewhere(delta, found, request, entity_type, name)
+    if request.adopts is not None:
+        _refuse_second_adopter(delta, request, LocalName(found.name, name), request.adopts)
+    elsewhere = _elsewhere(delta, found, entity_type, name)
     if elsewhere is not None and elsewhere != request.moved_from:
         raise VirtualClusterRefusal(
             Symbol.ENTITY_BOUND_ELSEWHERE,
@@ -296,23 +298,29 @@ def _refuse_user(principal: str, super_users: Collection[str]) -> None:
         raise VirtualClusterRefusal(Symbol.RESERVED_NAME, f"{principal} can't be bound")
 
 
+def _refuse_second_adopter(
+    delta: VirtualClustersDelta, request: AlterVirtualClusterRequest, local: LocalName, group: str
+) -> None:
+    """VC-115: also under another name in the same virtual cluster."""
+    adopter = delta.adopter(group)
+    given_up = request.moved_from and LocalName(request.moved_from, local.name)
+    if adopter is not None and adopter not in (local, given_up):
+        raise VirtualClusterRefusal(
+            Symbol.ENTITY_BOUND_ELSEWHERE,
+            f"the group {group} was taken over by {adopter}; a group is taken over once",
+        )
+
+
 def _elsewhere(
-    delta: VirtualClustersDelta,
-    found: VirtualCluster,
-    request: AlterVirtualClusterRequest,
-    entity_type: EntityType,
-    name: str,
+    delta: VirtualClustersDelta, found: VirtualCluster, entity_type: EntityType, name: str
 ) -> str | None:
-    """The other virtual cluster that the entity belongs to (VC-080, VC-081, VC-115)."""
+    """The other virtual cluster that the entity belongs to (VC-080, VC-081)."""
     owner: str | None = None
     match entity_type:
         case EntityType.USER:
             owner = delta.of_user(name)
         case EntityType.CLIENT_ID:
             owner = delta.of_client_id(name)
-        case EntityType.GROUP if request.adopts is not None:
-            adopter = delta.adopter(request.adopts)
-            owner = adopter.virtual_cluster if adopter else None
         case _:
             pass
     return None if owner == found.name else owner

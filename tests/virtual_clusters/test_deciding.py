@@ -258,6 +258,10 @@ def test_a_global_group_is_taken_over_once():
     """VC-115."""
     twice = add(GROUP, "other", B, adopts="old-etl")
     assert refused(lambda: altered(twice))[0] is Symbol.ENTITY_BOUND_ELSEWHERE
+    here = add(GROUP, "other", adopts="old-etl")
+    assert refused(lambda: altered(here))[0] is Symbol.ENTITY_BOUND_ELSEWHERE
+    moved = altered(add(GROUP, "etl", B, adopts="old-etl", moved_from=A))
+    assert (moved[B].groups, set(moved[A].groups)) == ({"etl": "old-etl"}, {"plain"})
     assert altered(add(GROUP, "etl", B))[B].groups == {"etl": None}
 
 
