@@ -10,6 +10,7 @@ from kgitops.cli.options import (
     ClusterName,
     EventFormat,
     Excludes,
+    FailOnGrade,
     Full,
     NoColor,
     Principal,
@@ -51,6 +52,7 @@ def apply(
     exclude: Excludes = None,
     as_: Principal = None,
     allow_deletes: AllowDeletes = None,
+    fail_on: FailOnGrade = None,
     full: Full = False,
     no_color: NoColor = False,
 ) -> int:
@@ -71,6 +73,7 @@ def apply(
         excludes=exclude,
         principal=as_,
         allow_deletes=allow_deletes,
+        fail_on=fail_on,
     )
     options = ApplyOptions(
         auto_approve=auto_approve,

@@ -60,8 +60,8 @@ def _check(selection: Selection, options: ApplyOptions, plans: list[Path]) -> No
         )
     if plans and selection.shapes_a_plan:
         raise UsageError(
-            "a saved plan is applied as it is; give --target, --exclude, --as and --allow-deletes "
-            "to kgitops plan"
+            "a saved plan is applied as it is; give --target, --exclude, --as, --allow-deletes and "
+            "--fail-on to kgitops plan"
         )
     if plans:
         return

@@ -83,6 +83,26 @@ AllowDeletes = Annotated[
         show_default=False,
     ),
 ]
+
+
+class FailOn(StrEnum):
+    """How badly something is kept, from the mildest grade on."""
+
+    SNAPSHOT = "SNAPSHOT"
+    APPROX = "APPROX"
+    CLIENT = "CLIENT"
+    NONE = "NONE"
+
+
+FailOnGrade = Annotated[
+    FailOn | None,
+    typer.Option(
+        "--fail-on",
+        case_sensitive=False,
+        help="Deny the plan where Kafka keeps virtual clusters this badly, or worse.",
+        show_default=False,
+    ),
+]
 PlanFormat = Annotated[Format, typer.Option("--format", help="How to show the plan.")]
 DetailedExitcode = Annotated[
     bool,

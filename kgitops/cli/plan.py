@@ -10,6 +10,7 @@ from kgitops.cli.options import (
     ClusterName,
     DetailedExitcode,
     Excludes,
+    FailOnGrade,
     Format,
     Full,
     NoColor,
@@ -39,6 +40,7 @@ def plan(
     exclude: Excludes = None,
     as_: Principal = None,
     allow_deletes: AllowDeletes = None,
+    fail_on: FailOnGrade = None,
     full: Full = False,
     no_color: NoColor = False,
 ) -> int:
@@ -65,6 +67,7 @@ def plan(
         excludes=exclude,
         principal=as_,
         allow_deletes=allow_deletes,
+        fail_on=fail_on,
         offline=snapshot is not None,
     )
     check_place(out)

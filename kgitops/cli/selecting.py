@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kgitops.model.errors import UsageError
+from kgitops.model.lowered import Grade
 from kgitops.model.names import is_principal
 from kgitops.plan.plan import Kind
 from kgitops.workflow.selection import Selection
@@ -19,6 +20,7 @@ def make_selection(
     principal: str | None = None,
     allow_deletes: Sequence[str] | None = None,
     offline: bool = False,
+    fail_on: str | None = None,
 ) -> Selection:
     """What the user means.
 
@@ -37,6 +39,7 @@ def make_selection(
         principal=principal,
         allow_deletes=dict(map(_allowance, allow_deletes or ())),
         offline=offline,
+        fail_on=Grade(fail_on) if fail_on else None,
         environ=dict(os.environ),
     )
 

@@ -1,6 +1,7 @@
 """``kgitops vc``'s commands that only look: orphans, copied ACLs, and a first step of a move."""
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -125,6 +126,60 @@ def plan_migration(
         "Apply these first. Then declare the users, with copyAclsFrom: kafka-cluster; once their "
         "clients use the short names, remove the links with the long ones."
     )
+
+
+class GraphFormat(StrEnum):
+    """How a graph is drawn."""
+
+    MERMAID = "mermaid"
+    SVG = "svg"
+    HTML = "html"
+
+
+def graph(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Where to write it. Default: stdout.",
+            show_default=False,
+        ),
+    ] = None,
+    format_: Annotated[GraphFormat, typer.Option("--format", help="How to draw it.")] = (
+        GraphFormat.MERMAID
+    ),
+    cluster: ClusterName = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+) -> None:
+    """Draw the virtual clusters, their members, and the topics that they share.
+
+    Example: kgitops vc graph --format svg -o clusters.svg
+    """
+    from kgitops.cli.commanding import read_cluster
+    from kgitops.cli.console import print_result
+    from kgitops.cli.files import check_place, write_file
+    from kgitops.report.virtual_cluster_graph import graph_of_clusters
+    from kgitops.report.virtual_cluster_mermaid import render_mermaid
+    from kgitops.report.virtual_cluster_svg import render_svg
+
+    check_place(out)
+    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
+    drawn = graph_of_clusters(read_cluster(reach).virtual_clusters)
+    match format_:
+        case GraphFormat.MERMAID:
+            text = render_mermaid(drawn)
+        case GraphFormat.SVG:
+            text = render_svg(drawn)
+        case GraphFormat.HTML:
+            head = '<!doctype html><html lang="en"><meta charset="utf-8">'
+            text = f"{head}<title>Virtual clusters</title>\n{render_svg(drawn)}</html>\n"
+    if out:
+        write_file(out, text)
+    else:
+        print_result(text)
 
 
 def _give(files: "Mapping[str, Sequence[Document]]", out: Path | None) -> None:

@@ -26,6 +26,7 @@ from kgitops.plan.plan_file import SealedPlan, seal
 from kgitops.plan.planner import make_plan
 from kgitops.policy.rules import Bundle
 from kgitops.workflow.broker_checks import validate_on_brokers
+from kgitops.workflow.fail_on import with_grades_refused
 from kgitops.workflow.git import read_git
 from kgitops.workflow.homes import PROJECT_FILE
 from kgitops.workflow.leftovers import find_undoing
@@ -128,6 +129,7 @@ def plan_against(
         dirty=dirty,
         undoing=find_undoing(cluster, current, desired.project.identity),
     )
+    plan = with_grades_refused(plan, workspace.selection.fail_on)
     on_stage("asking the policies")
     plan = judge_plan(plan, declared.policies.judging, current, desired, declared.policies.bundle)
     plan = with_impact(cluster, current, plan)

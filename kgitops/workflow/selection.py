@@ -9,6 +9,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project, Safety
 from kgitops.manifests.project import ProjectFile, load_project
 from kgitops.manifests.python_policies import module_file
+from kgitops.model.lowered import Grade
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.plan.plan import Plan
 from kgitops.policy.rules import Bundle
@@ -23,7 +24,8 @@ ANONYMOUS = "User:ANONYMOUS"
 class Selection:
     """What the user typed; ``environ`` is the process's environment.
 
-    ``offline``: a snapshot stands in for the cluster.
+    ``offline``: a snapshot stands in for the cluster. ``fail_on`` is the grade of lowering at which
+    a plan is denied.
     """
 
     paths: Sequence[Path] = ()
@@ -33,12 +35,15 @@ class Selection:
     principal: str | None = None
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
     offline: bool = False
+    fail_on: Grade | None = None
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def shapes_a_plan(self) -> bool:
         """Whether an option was given that only means something while a plan is made."""
-        return bool(self.targets or self.excludes or self.principal or self.allow_deletes)
+        return bool(
+            self.targets or self.excludes or self.principal or self.allow_deletes or self.fail_on
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
