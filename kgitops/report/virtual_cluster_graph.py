@@ -23,8 +23,9 @@ from kgitops.model.virtual_clusters import (
     VirtualCluster,
     generated_topic_name,
 )
-from kgitops.plan.plan import Plan
+from kgitops.plan.plan import Change, Plan
 from kgitops.report.units import counted
+from kgitops.report.virtual_clusters import unlinked
 
 MOST_TENANTS = 20
 MOST_MEMBERS = 8
@@ -137,12 +138,15 @@ def graph_of_plan(plan: Plan) -> VirtualClusterGraph | None:
         for request in requests
         if isinstance(request, CreateTopicRequest) and request.local is not None
     }
-    for request in requests:
-        _take(request, found, made)
+    for change in plan.changes:
+        for planned in change.requests:
+            _take(planned.request, change, found, made)
     return _graph(dict(sorted(found.items()))) if found else None
 
 
-def _take(request: Request, found: dict[str, _Tenant], made: Mapping[LocalName, str]) -> None:
+def _take(
+    request: Request, change: Change, found: dict[str, _Tenant], made: Mapping[LocalName, str]
+) -> None:
     match request:
         case CreateVirtualClusterRequest(virtual_cluster=name):
             found[name].sign = Sign.ADDED
@@ -156,7 +160,7 @@ def _take(request: Request, found: dict[str, _Tenant], made: Mapping[LocalName, 
             if entity_type is EntityType.TOPIC:
                 if request.replaces is not None:
                     tenant.links[name, request.replaces] = Sign.REMOVED
-                tenant.links[name, _leads_to(request, made)] = sign
+                tenant.links[name, _leads_to(request, change, made)] = sign
             elif entity_type is not None:
                 member = f"{_WORDS[entity_type]} {name}"
                 tenant.members[member] = sign
@@ -166,11 +170,11 @@ def _take(request: Request, found: dict[str, _Tenant], made: Mapping[LocalName, 
             pass
 
 
-def _leads_to(request: AlterVirtualClusterRequest, made: Mapping[LocalName, str]) -> str:
-    if request.topic is not None:
-        return request.topic
+def _leads_to(
+    request: AlterVirtualClusterRequest, change: Change, made: Mapping[LocalName, str]
+) -> str:
     if request.target is None:
-        return "a topic that the plan does not name"
+        return unlinked(request, change) or "a topic that the plan does not name"
     new = generated_topic_name(NEW_UUID, request.target.name)
     return made.get(request.target, f"{new} of {request.target.virtual_cluster}")
 

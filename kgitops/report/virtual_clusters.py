@@ -51,7 +51,7 @@ class VirtualClusterSummary:
 
 def facts(change: Change) -> list[str]:
     """What the requests of a change tell beside its name: physical names, and what they take."""
-    return [fact for planned in change.requests for fact in _facts(planned.request)]
+    return [fact for planned in change.requests for fact in _facts(planned.request, change)]
 
 
 def derived(change: Change) -> str:
@@ -96,19 +96,25 @@ def summary_line(found: VirtualClusterSummary) -> str:
     return "; ".join(parts)
 
 
+def unlinked(request: AlterVirtualClusterRequest, change: Change) -> str | None:
+    """The topic that loses a link; None where the plan does not say."""
+    before = (change.before or {}).get("topic")
+    return request.topic or (before if isinstance(before, str) else None)
+
+
 def known_after_apply(topic: str) -> str:
     """A physical name, and that it is not known yet where it isn't."""
     return f"{topic} (known after apply)" if topic.startswith(NEW_UUID) else topic
 
 
-def _facts(request: Request) -> Iterator[str]:
+def _facts(request: Request, change: Change) -> Iterator[str]:
     match request:
         case CreateTopicRequest(local=local) if local is not None:
             yield f"physical name {known_after_apply(request.topic)}"
         case DeleteTopicRequest(local=local) if local is not None:
             yield f"physical name {request.topic}"
         case AlterVirtualClusterRequest(entity_type=EntityType.TOPIC):
-            yield from _link_facts(request)
+            yield from _link_facts(request, change)
         case AlterVirtualClusterRequest(change=ChangeType.ADD):
             yield from _member_facts(request)
         case CopyGroupOffsetsRequest():
@@ -119,10 +125,10 @@ def _facts(request: Request) -> Iterator[str]:
             pass
 
 
-def _link_facts(request: AlterVirtualClusterRequest) -> Iterator[str]:
+def _link_facts(request: AlterVirtualClusterRequest, change: Change) -> Iterator[str]:
     topic = request.topic
     if request.change is ChangeType.REMOVE:
-        yield f"unlinks {topic}" if topic else "unlinks its topic"
+        yield f"unlinks {unlinked(request, change) or 'its topic'}"
     elif topic is None and request.target is not None:
         yield f"-> {known_after_apply(generated_topic_name(NEW_UUID, request.target.name))}"
     else:

@@ -213,10 +213,10 @@ def removed(virtual_cluster: str, entity_type: EntityType, name: str, topic: str
         change=ChangeType.REMOVE,
         entity_type=entity_type,
         entity_name=name,
-        topic=topic or None,
     )
     address = member_address(virtual_cluster, entity_type, name)
-    return change(address, _KINDS[entity_type], Action.DELETE, risk, request)
+    gone = change(address, _KINDS[entity_type], Action.DELETE, risk, request)
+    return replace(gone, before={"topic": topic} if topic else {})
 
 
 def lowering() -> tuple[LoweringLine, ...]:
