@@ -75,7 +75,7 @@ TWO = a_topic(assignment=((1, 2), (2, 3)))
 
 
 def in_turn(first: list[DesiredObject], then: list[DesiredObject]) -> Scenario:
-    """``then`` is declared after ``first`` was applied, both beside a virtual cluster and a topic."""
+    """First this was applied, then that is declared, beside a virtual cluster and its topic."""
     both = [a_virtual_cluster(), a_local_topic(deletion_policy=ORPHAN)]
     desired = a_desired(OTHER, *both, *first)
     state = Model(a_cluster()).apply(plan_of(desired, a_cluster())).state
