@@ -19,7 +19,7 @@ from kgitops.model.acls import Operation, ResourceType
 from kgitops.model.names import topic_name_problem
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import ChangeType, EntityType
+from kgitops.model.virtual_clusters import ChangeType, EntityType, TopicLink
 from kgitops.virtual_clusters.operations import ApiKey
 
 
@@ -69,12 +69,11 @@ def _create(tenant: Tenant, topic: NewTopic) -> RequestResult:
         return topic_control.create_topics(tenant.draft, [local])[topic.name]
 
 
-def _delete(tenant: Tenant, name: str) -> None:
-    tenant.linked(Operation.DELETE, name)
-    _unlink(tenant, name)
+def _delete(tenant: Tenant, name: str) -> RequestResult:
+    return _unlink(tenant, tenant.linked(Operation.DELETE, name))
 
 
-def _delete_id(tenant: Tenant, topic_id: str) -> None:
+def _delete_id(tenant: Tenant, topic_id: str) -> RequestResult:
     topic = tenant.draft.delta.topics.by_id(topic_id)
     links = tenant.local_topics(topic.name) if topic else ()
     if not any(tenant.may(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in links):
@@ -86,18 +85,19 @@ def _delete_id(tenant: Tenant, topic_id: str) -> None:
             ErrorCode.INVALID_REQUEST,
             f"The topic ID means {len(links)} topics: {', '.join(links)}; delete them by name.",
         )
-    _unlink(tenant, links[0])
+    return _unlink(tenant, tenant.existing(links[0]))
 
 
-def _unlink(tenant: Tenant, name: str) -> None:
+def _unlink(tenant: Tenant, link: TopicLink) -> RequestResult:
     request = AlterVirtualClusterRequest(
         virtual_cluster=tenant.name,
         change=ChangeType.REMOVE,
         entity_type=EntityType.TOPIC,
-        entity_name=name,
+        entity_name=link.name,
     )
     with tenant.authorized():
-        virtual_cluster_control.alter(tenant.draft, request)
+        result = attempt(virtual_cluster_control.alter, tenant.draft, request)
+    return in_local_words(result, link.topic, link.name)
 
 
 def _add_partitions(tenant: Tenant, item: NewPartitions) -> RequestResult:
@@ -122,7 +122,7 @@ def _describe(tenant: Tenant, name: str, version: int) -> TopicMetadata:
 
 
 def _each_once(
-    keys: Iterable[str], decide: Callable[[str], RequestResult | None]
+    keys: Iterable[str], decide: Callable[[str], RequestResult]
 ) -> dict[str, RequestResult]:
     return {
         key: duplicate("Duplicate topic.") if times > 1 else attempt(decide, key)
