@@ -14,7 +14,7 @@ from cluster.clusters import (
     codes,
     topic_grant,
 )
-from virtual_clusters.vc_requests import A, B
+from virtual_clusters.vc_requests import A, B, add
 
 from kgitops.cluster.embedded import group_control
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -531,6 +531,13 @@ def test_a_move_needs_the_right_on_both():
         "b": {(USER, "User:x", REMOVE): ErrorCode.CLUSTER_AUTHORIZATION_FAILED},
         "a": {(USER, "User:x", ADD): ErrorCode.INVALID_REQUEST},
     }
+    assert described(root, B).user_links == ("User:x",)
+    moving = add(USER, "User:x", A, moved_from=B)
+    (result,) = EmbeddedCluster(root._controller).execute(
+        [moving], validate_only=False, principal=ANA
+    )
+    assert result.code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert B in (result.message or "")
     assert described(root, B).user_links == ("User:x",)
 
 
