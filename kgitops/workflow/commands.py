@@ -26,15 +26,25 @@ from kgitops.desired.state import (
 from kgitops.model.addresses import inside, local_topic_address
 from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import SafetyError
+from kgitops.model.errors import KgitopsError, SafetyError
 from kgitops.model.registry import COMMAND_PROJECT, Owner, RegistryState
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CreateVirtualClusterRequest,
+    DeleteGroupRequest,
+    DeleteVirtualClusterRequest,
+)
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import Reason
 from kgitops.model.virtual_clusters import LocalName
+from kgitops.plan import risks
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.plan import Action, Change, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.planner import make_plan
+from kgitops.virtual_clusters import deciding
+from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
+from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.pipeline import seal_now
 from kgitops.workflow.policies import Policies
@@ -83,6 +93,7 @@ def plan_command(
 
     Raises:
         SafetyError: a project manages one of the objects.
+        KgitopsError: brokers that know virtual clusters would refuse it.
     """
     refuse_managed(wanted.addresses, current.registry)
     desired = _desired(wanted, workspace.principal)
@@ -94,6 +105,7 @@ def plan_command(
     )
     plan = _of_nobody(made, current)
     refuse_managed((change.address for change in plan.changes), current.registry)
+    _refuse_what_none_could_do(plan, current)
     plan = judge_plan(plan, policies.judging, current, desired, policies.bundle)
     is_said = denying(policies.judging, current, principal=plan.principal)
     return seal_now(validate_on_brokers(plan, cluster, is_said=is_said), current)
@@ -123,6 +135,33 @@ def _same(address: str) -> tuple[str, ...]:
     if at is None or at.segment != "link":
         return (address,)
     return address, f"{local_topic_address(LocalName(at.virtual_cluster, ''))}{at.tail}"
+
+
+def _refuse_what_none_could_do(plan: Plan, current: ClusterState) -> None:
+    """Decide as brokers do, also where there are none that know virtual clusters."""
+    delta = VirtualClustersDelta(build_image(current.virtual_clusters.values()))
+
+    def topic_id(name: str) -> str | None:
+        topic = current.topics.get(name)
+        return topic.topic_id if topic else None
+
+    for planned in plan.requests:
+        try:
+            match planned.request:
+                case CreateVirtualClusterRequest() as request:
+                    records = list(deciding.create(delta, request))
+                case AlterVirtualClusterRequest() as request:
+                    records = list(deciding.alter(delta, request, topic_id))
+                case DeleteVirtualClusterRequest() as request:
+                    records = list(deciding.delete(delta, request))
+                case _:
+                    continue
+        except VirtualClusterRefusal as refusal:
+            raise KgitopsError(
+                f"{planned.expects.object}: {refusal}; kgitops vc describe shows what there is"
+            ) from None
+        for record in records:
+            delta.replay(record)
 
 
 def _desired(wanted: Wanted, principal: str) -> DesiredState:
@@ -184,6 +223,17 @@ def _of_nobody(plan: Plan, current: ClusterState) -> Plan:
 
 def _unowned(change: Change) -> Change:
     actions = tuple(action for action in change.actions if action is not Action.ADOPT)
+    # A command takes a group out of a virtual cluster; what it has committed stays (VC-119).
+    kept = [it for it in change.requests if not isinstance(it.request, DeleteGroupRequest)]
+    dropped = {it.id for it in change.requests} - {it.id for it in kept}
+    requests = tuple(
+        replace(
+            it,
+            expects=replace(it.expects, owner=None),
+            depends_on=tuple(name for name in it.depends_on if name not in dropped),
+        )
+        for it in kept
+    )
     return replace(
         change,
         source=None,
@@ -191,9 +241,8 @@ def _unowned(change: Change) -> Change:
         because=_REASON,
         fields=tuple(it for it in change.fields if not it.path.startswith("lastApplied.")),
         preconditions=tuple(replace(it, owner=None) for it in change.preconditions),
-        requests=tuple(
-            replace(it, expects=replace(it.expects, owner=None)) for it in change.requests
-        ),
+        requests=requests,
+        risks=change.risks if len(requests) == len(change.requests) else (risks.GROUP_REMOVE,),
         owner_before=None,
         owner_after=None,
     )
