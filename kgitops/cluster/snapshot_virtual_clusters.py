@@ -4,6 +4,7 @@ So the snapshot of a cluster without them is what it always was.
 """
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from kgitops.model.cluster_state import ClusterState, GroupOffsets
 from kgitops.model.lowered import Lowered, LoweredAcl, LoweredQuota
@@ -23,6 +24,9 @@ from kgitops.model.strict_json import (
 )
 from kgitops.model.virtual_cluster_json import options_to_json, read_options
 from kgitops.model.virtual_clusters import LocalName, TopicLink, VirtualCluster
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 VIRTUAL_CLUSTER_KEYS = ("virtual_clusters", "lowered", "group_offsets", "settings")
 _CLUSTER_KEYS = ("name", "links", "users", "client_ids", "groups", "transactional_ids", "options")
@@ -79,7 +83,7 @@ def read_group_offsets(value: Json, path: str) -> Mapping[str, GroupOffsets]:
     }
 
 
-def _once(found: dict[Json, Json], times: int, path: str) -> Json:
+def _once(found: dict[K, V], times: int, path: str) -> dict[K, V]:
     if len(found) < times:
         raise ShapeError(f"{path} has something twice")
     return found
