@@ -9,6 +9,7 @@ from kgitops.lowering.acls import INEXPRESSIBLE, is_logical
 from kgitops.lowering.alterations import Alterations
 from kgitops.lowering.effects import Effects, FinalRecord, NotLowerable, PhysicalRequest, Step
 from kgitops.lowering.namespaces import Namespaces
+from kgitops.lowering.orphans import lost_registry
 from kgitops.lowering.quota_changes import QuotaChanges
 from kgitops.lowering.quota_table import user_of
 from kgitops.lowering.record_writing import Status, acl_record, gone
@@ -146,6 +147,9 @@ class Lowering:
             case AlterClientQuotaRequest():
                 self._quota(request, asker, effects)
             case CreateVirtualClusterRequest():
+                lost = lost_registry(self._state)
+                if lost is not None:
+                    raise NotLowerable(lost)
                 self._alterations.create(request, asker, effects)
             case AlterVirtualClusterRequest():
                 self._alterations.alter(request, asker, effects)

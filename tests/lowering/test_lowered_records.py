@@ -21,7 +21,7 @@ def recorded() -> dict[str, Mapping[str, Json]]:
 KEYS = sorted(recorded())
 
 
-def changed(key: str, **values: Json) -> dict[str, Mapping[str, Json]]:
+def changed(key: str, /, **values: Json) -> dict[str, Mapping[str, Json]]:
     found = recorded()
     return {**found, key: {**found[key], **values}}
 

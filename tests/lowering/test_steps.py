@@ -1,0 +1,360 @@
+"""What a step is made of: what is refused, in which order things are done, and what fails whom."""
+
+from dataclasses import replace
+
+import pytest
+from lowering import scenario
+from lowering.modelled_brokers import Brokers, CrashError, a_requested_topic
+from lowering.scenario import (
+    ANALYTICS,
+    APP,
+    COMMIT_1,
+    READ,
+    SALES,
+    STREAM,
+    T,
+    acl,
+    add,
+    create_topic,
+    quota,
+    remove,
+)
+
+from kgitops.lowering.orphans import orphans
+from kgitops.lowering.step import Lowering, step
+from kgitops.model.quotas import make_entity
+from kgitops.model.requests import (
+    NEW_UUID,
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    CopyGroupOffsetsRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteGroupRequest,
+    DeleteTopicRequest,
+)
+from kgitops.model.results import ErrorCode
+from kgitops.model.virtual_clusters import (
+    CapLowering,
+    EntityType,
+    LocalName,
+    LoweringOptions,
+)
+
+KEY = "producer_byte_rate"
+CLIENT = make_entity({"user": "sales-app"})
+
+
+def after_commit_1() -> Brokers:
+    brokers = scenario.before()
+    scenario.apply(brokers, COMMIT_1)
+    return brokers
+
+
+@pytest.mark.parametrize("events", [1, 2])
+def test_a_topic_that_was_begun_goes_on_under_its_name(events: int) -> None:
+    """VC-063, §24.9g: whether brokers had made the topic or not, there is one, by one uuid."""
+    brokers = Brokers()
+    brokers.ask(CreateVirtualClusterRequest(virtual_cluster=SALES))
+    brokers.crash_at = brokers.events + events
+    with pytest.raises(CrashError):
+        brokers.ask(create_topic(SALES, "Orders"))
+    brokers.crash_at = None
+
+    logical = brokers.logical
+    assert logical.lowered is not None
+    name = f"{brokers.minted[0]}.Orders"
+    assert logical.lowered.pending == {LocalName(SALES, "Orders"): name}
+    assert not logical.virtual_clusters[SALES].links
+    (planned,) = step(logical, [create_topic(SALES, "Orders")], lambda: NEW_UUID).lines
+    assert planned == ((f"create topic/{name}",) if events == 1 else ())
+
+    (result,) = brokers.ask(create_topic(SALES, "Orders"))
+    assert result.ok
+    assert set(brokers.state.topics) == {name}
+    assert len(brokers.minted) == 1
+    (link,) = brokers.logical.virtual_clusters[SALES].links.values()
+    assert (link.topic, link.topic_id) == (name, f"id of {name}")
+
+
+def test_a_plan_shows_a_uuid_that_is_not_there_yet_and_makes_none() -> None:
+    """VC-064, VC-057: with a placeholder instead of a uuid nothing is minted."""
+    brokers = Brokers()
+    brokers.ask(CreateVirtualClusterRequest(virtual_cluster=SALES))
+    planned = step(brokers.logical, [create_topic(SALES, "Orders")], lambda: NEW_UUID)
+    assert planned.lines == (("create topic/<uuid:new>.Orders",),)
+    assert planned.state.virtual_clusters[SALES].links["Orders"].topic == "<uuid:new>.Orders"
+
+
+def test_a_link_to_a_topic_that_the_same_plan_makes_can_be_planned() -> None:
+    """VC-405: one session goes through a whole plan, though nothing is made yet."""
+    lowering = Lowering(scenario.before().logical, iter(["u1", "u2"]).__next__)
+    for batch in COMMIT_1:
+        assert all(result.ok for result in lowering.step(batch).results)
+
+
+@pytest.mark.parametrize(
+    ("local", "code", "words"),
+    [
+        (LocalName(SALES, "Orders"), ErrorCode.TOPIC_ALREADY_EXISTS, "LINK_ALREADY_EXISTS"),
+        (LocalName("absent", "x"), ErrorCode.RESOURCE_NOT_FOUND, "VC_NOT_FOUND"),
+        (LocalName(SALES, "x" * 213), ErrorCode.INVALID_TOPIC_EXCEPTION, "212 are allowed"),
+        (LocalName(SALES, "a b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "contains"),
+    ],
+)
+def test_a_topic_that_can_t_be_made_mints_nothing(
+    local: LocalName, code: ErrorCode, words: str
+) -> None:
+    """VC-058, VC-061: refused before anything is written or sent; beside a good one."""
+    brokers = after_commit_1()
+    minted, records = len(brokers.minted), dict(brokers.records)
+    bad, good = brokers.ask(
+        create_topic(local.virtual_cluster, local.name), create_topic(ANALYTICS, "x" * 212)
+    )
+    assert (bad.code, good.ok) == (code, True)
+    assert words in (bad.message or "")
+    assert len(brokers.minted) == minted + 1
+    assert len(brokers.records) == len(records) + 1
+
+
+def test_a_linked_topic_is_not_deleted_whatever_brokers_would_do() -> None:
+    """VC-033, §24.9a: refused, and the links are named."""
+    brokers = after_commit_1()
+    (result,) = brokers.ask(
+        DeleteTopicRequest(topic=STREAM, topic_id=f"id of {STREAM}", local=None)
+    )
+    assert result.code is ErrorCode.INVALID_REQUEST
+    assert f"{SALES}/SalesStream" in (result.message or "")
+    assert STREAM in brokers.state.topics
+
+
+def test_what_has_nothing_to_do_with_virtual_clusters_passes_as_it_is() -> None:
+    """VC-004, VC-088: one physical request each, the very same; only what concerns virtual clusters
+    is told apart."""
+    brokers = after_commit_1()
+    passing = [
+        CreateTopicRequest(topic="plain", requested_state=a_requested_topic("plain")),
+        AlterBrokerRequest(broker=1, configs={}),
+        CreateAclRequest(binding=acl("kafka-cluster", "User:x", READ, T, "plain")),
+        DeleteAclRequest(binding=scenario.G1),
+        AlterClientQuotaRequest(entity=make_entity({"user": "x"}), quotas={KEY: 1.0}),
+        AlterClientQuotaRequest(entity=make_entity({"ip": "10.0.0.1"}), quotas={}),
+        DeleteTopicRequest(topic="plain", topic_id="id of plain"),
+    ]
+    lowering = Lowering(brokers.logical, brokers.mint)
+    for request in passing:
+        assert not lowering.concerns(request)
+        taken = lowering.step([request])
+        assert [physical.request for physical in taken.physical] == [request]
+        assert not taken.before
+        assert not taken.after
+    for request in (
+        create_topic(SALES, "x"),
+        DeleteTopicRequest(topic=STREAM, topic_id="i"),
+        CreateAclRequest(binding=scenario.RPT),
+        CreateAclRequest(binding=scenario.ADMINS),
+        AlterClientQuotaRequest(entity=CLIENT, quotas={}),
+        AlterClientQuotaRequest(entity=make_entity({"user": None}), quotas={}),
+        CreateVirtualClusterRequest(virtual_cluster="v"),
+    ):
+        assert lowering.concerns(request)
+
+
+def test_local_names_are_no_business_of_brokers() -> None:
+    """VC-111, VC-114: brokers are asked by physical names; who asks for a group's offsets finds the
+    physical group by the same rule as everybody."""
+    brokers = after_commit_1()
+    topic = brokers.logical.virtual_clusters[SALES].links["Orders"].topic
+    state = replace(a_requested_topic(topic), topic_id="i")
+    local = LocalName(SALES, "Orders")
+    altered = AlterTopicRequest(
+        topic=topic, topic_id="i", step=AlterStep.CONFIGS, requested_state=state, local=local
+    )
+    (physical,) = step(brokers.logical, [altered], brokers.mint).physical
+    assert physical.request == replace(altered, local=None)
+    for request, line in (
+        (
+            CopyGroupOffsetsRequest(virtual_cluster=SALES, group="g", source="old"),
+            "copy the offsets of the group old to emea.sales:g",
+        ),
+        (DeleteGroupRequest(virtual_cluster=SALES, group="g"), "delete the group emea.sales:g"),
+    ):
+        taken = step(brokers.logical, [request], brokers.mint)
+        assert [physical.request for physical in taken.physical] == [request]
+        assert taken.lines == ((line,),)
+
+
+def test_what_fails_physically_fails_for_whom_it_was_asked_and_for_nobody_else() -> None:
+    """VC-402, VC-329: the other goes through; of the failed one nothing is final, so that it is
+    planned again, and done then."""
+    brokers = scenario.before()
+    for batch in COMMIT_1[:-1]:
+        brokers.ask(*batch)
+    topic = brokers.logical.virtual_clusters[ANALYTICS].links["Reports"].topic
+    failing = CreateAclRequest(
+        binding=replace(scenario.REPORTS, resource_name=topic, virtual_cluster="kafka-cluster")
+    )
+    brokers.refuse = {failing: ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+    reader, app = brokers.ask(*COMMIT_1[-1])
+    assert reader.code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert app.ok
+    logical = brokers.logical
+    assert not logical.virtual_clusters[ANALYTICS].users
+    assert logical.virtual_clusters[SALES].users == {APP}
+
+    brokers.refuse = {}
+    assert all(result.ok for result in brokers.ask(*COMMIT_1[-1][:1]))
+    assert brokers.logical.virtual_clusters == after_commit_1().logical.virtual_clusters
+    assert brokers.state.acls == after_commit_1().state.acls
+    assert brokers.state.quotas == after_commit_1().state.quotas
+
+
+def test_the_new_way_is_made_before_the_old_one_goes() -> None:
+    """VC-028, VC-403: a link that leads elsewhere."""
+    brokers = after_commit_1()
+    brokers.asked.clear()
+    orders = brokers.logical.virtual_clusters[SALES].links["Orders"].topic
+    (result,) = brokers.ask(
+        add(SALES, EntityType.TOPIC, "SalesStream", topic=orders, replaces=STREAM),
+    )
+    assert result.ok
+    assert brokers.asked == []  # Orders grants the same, and the long name still leads there
+    brokers.ask(remove(SALES, EntityType.TOPIC, "Orders"))
+    (result,) = brokers.ask(
+        add(SALES, EntityType.TOPIC, "SalesStream", topic=STREAM, replaces=orders),
+    )
+    assert result.ok
+    assert {type(request) for request in brokers.asked} == {DeleteAclRequest}
+    assert {request.binding.resource_name for request in brokers.asked} == {orders}
+
+
+def test_what_is_written_first_says_that_it_has_begun() -> None:
+    """VC-329: PENDING or DELETING before brokers are asked, the ownership of each binding before it
+    is made, what a quota hides before it is overwritten; and tombstones last."""
+    brokers = scenario.before()
+    for batch in COMMIT_1[:-1]:
+        brokers.ask(*batch)
+    binding = step(brokers.logical, COMMIT_1[-1], brokers.mint)
+    written = dict(binding.before)
+    assert written[f"vcs/user/{APP}"]["status"] == "PENDING"
+    assert sum(key.startswith("vcs/acl/") for key in written) == 9
+    assert written[f"vcs/quota-shadow/user=sales-app/{KEY}"]["value"] == "5242880"
+    assert all(value is not None for value in written.values())
+
+    scenario.apply(brokers, COMMIT_1[-1:])
+    leaving = step(brokers.logical, [remove(SALES, EntityType.USER, APP)], brokers.mint)
+    assert [(key, value["status"]) for key, value in leaving.before] == [
+        (f"vcs/user/{APP}", "DELETING")
+    ]
+    removed = {final.record[0] for final in leaving.after if final.record[1] is None}
+    assert f"vcs/user/{APP}" in removed
+    assert f"vcs/quota-shadow/user=sales-app/{KEY}" in removed
+
+
+def test_each_request_has_a_line_for_each_thing_that_is_done_for_it() -> None:
+    """VC-411: also what is hidden is said."""
+    brokers = scenario.before()
+    for batch in COMMIT_1[:-1]:
+        brokers.ask(*batch)
+    reader, app = step(brokers.logical, COMMIT_1[-1], brokers.mint).lines
+    assert len(reader) == 4
+    assert len(app) == 7
+    assert (
+        "set quota/user=sales-app consumer_byte_rate=52428800, "
+        "producer_byte_rate=10485760 (in the place of 5242880)"
+    ) in app
+
+
+def test_a_hidden_global_quota_can_be_changed_and_comes_back_as_it_is_meant() -> None:
+    """VC-220: brokers see it again once the user is unbound; removed while hidden, it is gone."""
+    for value in (6000000.0, None):
+        brokers = after_commit_1()
+        (result,) = brokers.ask(AlterClientQuotaRequest(entity=CLIENT, quotas={KEY: value}))
+        assert result.ok
+        assert brokers.state.quotas[CLIENT].quotas[KEY] == 10485760.0
+        meant = brokers.logical.quotas.get(CLIENT)
+        assert (meant.quotas.get(KEY) if meant else None) == value
+        brokers.ask(remove(SALES, EntityType.USER, APP))
+        back = brokers.state.quotas.get(CLIENT)
+        assert (dict(back.quotas) if back else {}) == ({KEY: value} if value else {})
+
+
+def test_a_finer_global_quota_that_comes_later_is_hidden_at_once() -> None:
+    """VC-220: brokers would prefer it to the virtual cluster's, so they don't get it."""
+    brokers = after_commit_1()
+    finer = make_entity({"user": "sales-app", "client-id": "c"})
+    (result,) = brokers.ask(AlterClientQuotaRequest(entity=finer, quotas={KEY: 1.0}))
+    assert result.ok
+    assert finer not in brokers.state.quotas
+    assert brokers.logical.quotas[finer].quotas == {KEY: 1.0}
+    brokers.ask(remove(SALES, EntityType.USER, APP))
+    assert brokers.state.quotas[finer].quotas == {KEY: 1.0}
+
+
+def test_options_and_members_change_what_a_cap_is_for_everyone() -> None:
+    """VC-221: by division each new member makes the others' share smaller."""
+    brokers = Brokers()
+    divide = LoweringOptions(cap_lowering=CapLowering.DIVIDE)
+    brokers.ask(CreateVirtualClusterRequest(virtual_cluster="v", options=divide))
+    brokers.ask(quota(10, KEY, vc="v"))
+    brokers.ask(add("v", EntityType.USER, "User:u"))
+    assert brokers.state.quotas[make_entity({"user": "u"})].quotas == {KEY: 10.0}
+    brokers.ask(add("v", EntityType.USER, "User:w"))
+    assert [state.quotas[KEY] for state in brokers.state.quotas.values()] == [5.0, 5.0]
+    brokers.ask(replace(add("v", EntityType.USER, "x"), options=LoweringOptions()))
+    assert [state.quotas[KEY] for state in brokers.state.quotas.values()] == [10.0, 10.0]
+
+
+def test_a_quota_of_the_physical_cluster_is_refused() -> None:
+    """VC-104, VC-205, §24.9d: nothing is called so but the cluster itself."""
+    (result,) = after_commit_1().ask(quota(1, KEY, vc="kafka-cluster"))
+    assert result.code is ErrorCode.INVALID_REQUEST
+    assert "RESERVED_NAME" in (result.message or "")
+
+
+def test_topics_of_nobody_are_found_and_a_lost_registry_stops_it() -> None:
+    """VC-032, VC-068, VC-330: an orphan is told by its name; without any registry nobody can tell
+    whose they were, so no virtual cluster is made."""
+    brokers = after_commit_1()
+    assert orphans(brokers.logical) == ()
+    reports = brokers.logical.virtual_clusters[ANALYTICS].links["Reports"].topic
+    brokers.ask(remove(ANALYTICS, EntityType.TOPIC, "Reports"))
+    assert orphans(brokers.logical) == (reports,)
+    assert brokers.ask(CreateVirtualClusterRequest(virtual_cluster="v"))[0].ok
+
+    lost = replace(brokers.state, registry=None)
+    planned = step(lost, [CreateVirtualClusterRequest(virtual_cluster="v")], brokers.mint)
+    (result,) = planned.results
+    assert result.code is ErrorCode.INVALID_REQUEST
+    assert "the registry is gone" in (result.message or "")
+    assert planned.before == planned.physical == planned.after == ()
+
+
+def test_a_super_user_is_not_bound() -> None:
+    """VC-092: brokers would let it do everything anyway."""
+    lowering = Lowering(after_commit_1().logical, str, super_users={"User:root"})
+    (result,) = lowering.step([add(SALES, EntityType.USER, "User:root")]).results
+    assert "super user" in (result.message or "")
+
+
+def test_a_binding_left_over_goes_with_the_next_change_of_its_virtual_cluster() -> None:
+    """VC-329: it was made for a binding whose apply was interrupted and never asked for again."""
+    brokers = after_commit_1()
+    (again,) = brokers.logical.virtual_clusters[ANALYTICS].users
+    late = acl(ANALYTICS, again, READ, T, "Reports")
+    brokers.crash_at = brokers.events + 2
+    with pytest.raises(CrashError):
+        brokers.ask(CreateAclRequest(binding=late))
+    brokers.crash_at = None
+    logical = brokers.logical
+    assert logical.lowered is not None
+    assert late not in logical.acls
+    (left,) = (found for found in logical.lowered.acls.values() if not found.sources)
+    assert left.binding in brokers.state.acls
+
+    brokers.ask(remove(ANALYTICS, EntityType.TOPIC, "sales.orders"))
+    assert left.binding not in brokers.state.acls
