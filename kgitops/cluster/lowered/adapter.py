@@ -9,9 +9,9 @@ from uuid import uuid4
 from kgitops.cluster.lowered.carrying_out import carry_out
 from kgitops.cluster.lowered.checks import refusal
 from kgitops.cluster.lowered.concerns import concerns, links_of, topics_of
+from kgitops.cluster.lowered.lifted import Lifted
 from kgitops.cluster.port import Cluster, RegistryLog
 from kgitops.lowering.effects import Step
-from kgitops.lowering.lifting import lift
 from kgitops.lowering.step import step
 from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
@@ -38,8 +38,7 @@ class LoweredCluster:
         self.physical = physical
         self._mint = mint
         self._turn = threading.RLock()
-        self._known: ClusterState | None = None
-        """The newest state, for where links lead; None before the first reading."""
+        self._lifted = Lifted()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -61,10 +60,10 @@ class LoweredCluster:
     ) -> ClusterState:
         """The logical cluster now, with the topics that ``links`` lead to."""
         if topics is None:
-            return self._remember(lift(self.physical.read_state()))
-        names = topics | _targets(self._known, links)
+            return self._lifted.lift(self.physical.read_state())
+        names = topics | _targets(self._lifted.newest, links)
         for _ in range(_LOOKS):
-            state = self._remember(lift(self.physical.read_state(names)))
+            state = self._lifted.lift(self.physical.read_state(names))
             wanted = topics | _targets(state, links)
             if wanted <= names:
                 found = {name: state.topics[name] for name in state.topics if name in wanted}
@@ -141,12 +140,8 @@ class LoweredCluster:
 
     def _is_lowered(self) -> bool:
         """Whether the registry knew anything of virtual clusters when it was last read."""
-        known = self._known or self.read_state(frozenset())
+        known = self._lifted.newest or self.read_state(frozenset())
         return known.registry is not None and bool(known.registry.virtual_clusters)
-
-    def _remember(self, state: ClusterState) -> ClusterState:
-        self._known = state
-        return state
 
 
 def _super_users(state: ClusterState) -> frozenset[str]:
