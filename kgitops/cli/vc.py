@@ -18,7 +18,7 @@ from kgitops.cli.commanding import (
 from kgitops.cli.options import ClusterName, NoColor, Principal
 from kgitops.cli.vc_alter import alter
 from kgitops.cli.vc_quota import quota
-from kgitops.cli.vc_showing import export_acls, graph, orphans, plan_migration
+from kgitops.cli.vc_showing import bindings, export_acls, graph, orphans, plan_migration
 from kgitops.model.errors import UsageError
 
 vc = typer.Typer(
@@ -29,6 +29,7 @@ vc = typer.Typer(
 vc.command()(alter)
 vc.command()(orphans)
 vc.command()(graph)
+vc.command()(bindings)
 vc.command("export-acls")(export_acls)
 vc.command("plan-migration")(plan_migration)
 vc.add_typer(quota, name="quota")

@@ -128,6 +128,53 @@ def plan_migration(
     )
 
 
+class SheetFormat(StrEnum):
+    """How binding sheets are written."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
+def bindings(
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="PRINCIPAL", help="Only this user's.", show_default=False),
+    ] = None,
+    format_: Annotated[SheetFormat, typer.Option("--format", help="How to write them.")] = (
+        SheetFormat.YAML
+    ),
+    cluster: ClusterName = None,
+    bootstrap_server: BootstrapServer = None,
+    command_config: CommandConfig = None,
+) -> None:
+    """Write what each member must call its topics, groups and transactional ids.
+
+    Clients need it where brokers know no virtual clusters.
+
+    Example: kgitops vc bindings
+    """
+    import json
+
+    from kgitops.cli.commanding import read_cluster
+    from kgitops.cli.console import print_notice, print_result
+    from kgitops.lowering.binding_sheets import binding_sheets, to_json, to_yaml
+    from kgitops.model.virtual_clusters import as_principal
+
+    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
+    wanted = as_principal(user) if user else None
+    sheets = [
+        sheet for sheet in binding_sheets(read_cluster(reach)) if wanted in (None, sheet.principal)
+    ]
+    if not sheets:
+        print_notice(
+            f"{wanted} is in no virtual cluster." if wanted else "No user is in a virtual cluster."
+        )
+    elif format_ is SheetFormat.JSON:
+        print_result(json.dumps(to_json(sheets), indent=2))
+    else:
+        print_result(to_yaml(sheets))
+
+
 class GraphFormat(StrEnum):
     """How a graph is drawn."""
 

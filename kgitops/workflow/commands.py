@@ -38,6 +38,7 @@ from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import Reason
 from kgitops.model.virtual_clusters import LocalName
 from kgitops.plan import risks
+from kgitops.plan.lowering import with_lowering
 from kgitops.plan.normal_form import last_applied
 from kgitops.plan.plan import Action, Change, Plan
 from kgitops.plan.plan_file import SealedPlan
@@ -106,6 +107,7 @@ def plan_command(
     plan = _of_nobody(made, current)
     refuse_managed((change.address for change in plan.changes), current.registry)
     _refuse_what_none_could_do(plan, current)
+    plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
     plan = judge_plan(plan, policies.judging, current, desired, policies.bundle)
     is_said = denying(policies.judging, current, principal=plan.principal)
     return seal_now(validate_on_brokers(plan, cluster, is_said=is_said), current)

@@ -21,6 +21,7 @@ from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding
+from kgitops.plan.lowering import with_lowering
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, seal
 from kgitops.plan.planner import make_plan
@@ -129,6 +130,7 @@ def plan_against(
         dirty=dirty,
         undoing=find_undoing(cluster, current, desired.project.identity),
     )
+    plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
     plan = with_grades_refused(plan, workspace.selection.fail_on)
     on_stage("asking the policies")
     plan = judge_plan(plan, declared.policies.judging, current, desired, declared.policies.bundle)
