@@ -49,6 +49,7 @@ class Authorizer:
         self._hosts = (host, WILDCARD)
         self._bindings = bindings
         self._indexes: tuple[_Index, _Index] | None = None
+        self._clusters: list[tuple[AclBinding, Scope]] | None = None
 
     def topic(self, operation: Operation, name: str) -> bool:
         """Whether the operation on a topic is allowed."""
@@ -142,10 +143,15 @@ class Authorizer:
     def _is_free(self) -> bool:
         return not self._enforces or self._is_super_user
 
-    def _on_clusters(self) -> Iterator[tuple[AclBinding, Scope]]:
-        for (resource_type, _, _), bindings in self._indexed()[0].items():
-            if resource_type is ResourceType.CLUSTER:
-                yield from ((binding, Scope.of(binding)) for binding in bindings)
+    def _on_clusters(self) -> list[tuple[AclBinding, Scope]]:
+        if self._clusters is None:
+            self._clusters = [
+                (binding, Scope.of(binding))
+                for (resource_type, _, _), bindings in self._indexed()[0].items()
+                if resource_type is ResourceType.CLUSTER
+                for binding in bindings
+            ]
+        return self._clusters
 
     def _indexed(self) -> tuple[_Index, _Index]:
         """The bindings of the physical cluster and on clusters, and those of the caller's own."""

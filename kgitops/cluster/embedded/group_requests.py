@@ -188,7 +188,7 @@ def _describe(here: Everywhere, group: str) -> GroupDescription:
         physical = here.group(Operation.DESCRIBE, group)
     except Refusal as refusal:
         return GroupDescription(result=refusal.result)
-    if group not in here.groups():
+    if not here.has_group(group):
         return GroupDescription(result=_NO_GROUP.result)
     busy = physical in here.draft.faults.busy_groups
     return GroupDescription(state=GroupState.STABLE if busy else GroupState.EMPTY)

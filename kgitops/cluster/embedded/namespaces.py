@@ -92,6 +92,12 @@ class Everywhere:
         found = {self.local_group(group) for group in self.draft.delta.groups.all()}
         return sorted(group for group in found if group is not None)
 
+    def has_group(self, group: str) -> bool:
+        """Whether it is one of ``groups``."""
+        physical = self.physical_id(group)
+        known = self.draft.delta.groups.get(physical) is not None
+        return known and self.local_group(physical) is not None
+
     def check_group(self, physical: str) -> None:
         """Refuse to make a group that a virtual cluster's would later be taken for (VC-117).
 
@@ -181,6 +187,10 @@ class Tenant(Everywhere):
     def groups(self) -> list[str]:
         """The groups that members use, and those that were added (VC-113, VC-116)."""
         return sorted({*super().groups(), *self.binding.virtual_cluster.groups})
+
+    def has_group(self, group: str) -> bool:
+        """Whether it is one of ``groups``."""
+        return super().has_group(group) or group in self.binding.virtual_cluster.groups
 
     def check_group(self, physical: str) -> None:
         """Refuse to use a group that was made outside and happens to have this id (VC-117)."""

@@ -146,6 +146,7 @@ def test_a_used_group_is_in_its_virtual_cluster():
     root(cluster).offset_commit("global", {(SHARED, 0): 1})
     assert a.list_groups() == ("added", "used")
     assert connect(cluster, "User:b").list_groups() == ("theirs",)
+    assert set(codes(a.describe_groups(["added", "used"])).values()) == {ErrorCode.NONE}
     assert root(cluster).list_groups() == ("global", "hr:theirs", "sales:used")
     described = root(cluster).describe_virtual_clusters([SALES])[SALES].description
     assert described is not None
