@@ -4,8 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kgitops.model.addresses import inside, is_address
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.plan.plan import Plan
+from kgitops.report.object_names import object_name
 
 _WORST_FIRST = (
     Grade.REFUSE,
@@ -110,4 +112,9 @@ def _groups(lines: Sequence[LoweringLine]) -> Iterator[LoweringGroup]:
 
 
 def _subject(line: LoweringLine) -> str:
-    return ": ".join(part for part in (line.virtual_cluster, line.subject) if part)
+    subject = line.subject
+    if is_address(subject):
+        if inside(subject) is not None:
+            return str(object_name(subject))
+        subject = str(object_name(subject))
+    return ": ".join(part for part in (line.virtual_cluster, subject) if part)

@@ -114,6 +114,21 @@ def test_lowering_is_grouped_and_the_worst_comes_first() -> None:
     assert "::notice title=lowering::" in render_github(golden_plan())
 
 
+def test_what_is_lowered_is_named_as_everywhere() -> None:
+    """VC-412: an address reads as a name, and says its virtual cluster once."""
+    subjects = {
+        "vc/analytics/quota/user=<default>": "quota virtual-cluster=analytics, user=<default>",
+        "quota/user=sales-app": "analytics: quota user=sales-app",
+        "sales-etl": "analytics: sales-etl",
+    }
+    lines = tuple(
+        LoweringLine(code="L-X", grade=Grade.NONE, virtual_cluster=ANALYTICS, subject=subject)
+        for subject in subjects
+    )
+    (row,) = lowering_rows(make_plan(lowering=lines), full=False)
+    assert row.subjects == tuple(subjects.values())
+
+
 def test_ten_thousand_lines_are_not_all_shown() -> None:
     """VC-412: few of each code, with their number; all of them in full."""
     lines = tuple(
