@@ -31,7 +31,7 @@ def managed_counts(registry: RegistryState | None, identity: str) -> Mapping[str
         if owner.project == identity and not owner.spent and "origin" not in owner.last_applied:
             kind = _KINDS.get(kind_of(address))
             if kind:
-                counts[kind] = counts.get(kind, 0) + 1
+                counts[str(kind)] = counts.get(kind, 0) + 1
     return counts
 
 
