@@ -1,0 +1,138 @@
+"""Administrators of virtual clusters, of whom brokers know nothing."""
+
+import pytest
+from lowering import scenario
+from lowering.scenario import (
+    ADMIN,
+    ADMINS,
+    ANALYTICS,
+    COMMIT_1,
+    PREFIXED,
+    READ,
+    SALES,
+    STREAM,
+    C,
+    T,
+    acl,
+    add,
+    create_topic,
+    quota,
+)
+
+from kgitops.lowering.admins import Administrator
+from kgitops.model.acls import AclBinding, Operation, PermissionType
+from kgitops.model.requests import (
+    CreateAclRequest,
+    CreateVirtualClusterRequest,
+    DeleteGroupRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.virtual_clusters import EntityType, LocalName
+
+KEY = "producer_byte_rate"
+
+
+def refusal(request: Request, *rights: AclBinding, principal: str = ADMIN) -> str | None:
+    """Of one who has AlterVirtualCluster on emea.sales, and these rights."""
+    brokers = scenario.before()
+    scenario.apply(brokers, COMMIT_1)
+    state = brokers.logical
+    for right in rights:
+        brokers.ask(CreateAclRequest(binding=right))
+        state = brokers.logical
+    return Administrator(state, principal).refusal(request)
+
+
+def right(operation: Operation, name: str, **more: object) -> AclBinding:
+    return acl("kafka-cluster", ADMIN, operation, C, name, **more)
+
+
+def into(name: str, request: str) -> Request:
+    return {
+        "create": CreateVirtualClusterRequest(virtual_cluster=name),
+        "delete": DeleteVirtualClusterRequest(virtual_cluster=name),
+        "member": add(name, EntityType.USER, "User:x"),
+        "group": DeleteGroupRequest(virtual_cluster=name, group="g"),
+        "topic": create_topic(name, "t"),
+        "acl": CreateAclRequest(binding=acl(name, "User:x", READ, T, "t")),
+        "admin": CreateAclRequest(binding=right(Operation.ALTER, name)),
+        "quota": quota(1, KEY, vc=name, user="x"),
+    }[request]
+
+
+NEEDED = {
+    "create": Operation.CREATE_VIRTUAL_CLUSTER,
+    "delete": Operation.DELETE_VIRTUAL_CLUSTER,
+    "member": Operation.ALTER_VIRTUAL_CLUSTER,
+    "group": Operation.ALTER_VIRTUAL_CLUSTER,
+    "topic": Operation.CREATE,
+    "acl": Operation.ALTER,
+    "admin": Operation.ALTER,
+    "quota": Operation.ALTER_CONFIGS,
+}
+
+
+@pytest.mark.parametrize("request_name", NEEDED)
+def test_each_request_takes_its_right_on_its_virtual_cluster(request_name: str) -> None:
+    """VC-146, VC-147: in one's own virtual cluster, or those of one's prefix, and in no other."""
+    needed = NEEDED[request_name]
+    here, there = into(ANALYTICS, request_name), into("ana.other", request_name)
+    assert f"has no {needed} on the virtual cluster analytics" in (refusal(here) or "")
+    assert refusal(here, right(needed, ANALYTICS)) is None
+    assert refusal(there, right(needed, ANALYTICS)) is not None
+    assert refusal(there, right(needed, "ana", pattern=PREFIXED)) is None
+    denied = right(needed, ANALYTICS, permission=PermissionType.DENY)
+    assert refusal(here, right(needed, "ana", pattern=PREFIXED), denied) is not None
+
+
+def test_scopes_of_many_virtual_clusters_take_rights_on_all_of_them() -> None:
+    """VC-147: a binding of a prefix or of every virtual cluster takes a right that covers it."""
+    wide = CreateAclRequest(binding=acl("ana", "User:x", READ, T, "t", scope=PREFIXED))
+    every = CreateAclRequest(binding=acl("*", "User:x", READ, T, "t"))
+    prefix = right(Operation.ALTER, "an", pattern=PREFIXED)
+    assert refusal(wide, right(Operation.ALTER, ANALYTICS)) is not None
+    assert refusal(wide, prefix) is None
+    assert refusal(every, prefix) is not None
+    assert refusal(every, right(Operation.ALTER, "*")) is None
+
+
+def test_nobody_raises_the_cap_of_an_own_virtual_cluster() -> None:
+    """VC-214: caps are the physical cluster's."""
+    configs = right(Operation.ALTER_CONFIGS, SALES)
+    assert refusal(quota(1, KEY, vc=SALES, user="x"), configs) is None
+    for cap in (quota(1, KEY, vc=SALES), quota(1, KEY, vc=None)):
+        assert "has no AlterConfigs on kafka-cluster" in (refusal(cap, configs) or "")
+
+
+def test_topics_of_others_are_not_linked_to() -> None:
+    """VC-040: only of a virtual cluster that has the topic and that one administers."""
+    own = add(SALES, EntityType.TOPIC, "n", topic=STREAM)
+    to_others = LocalName(ANALYTICS, "Reports")
+    foreign = add(SALES, EntityType.TOPIC, "n", target=to_others)
+    unlinked = add(SALES, EntityType.TOPIC, "n", topic="global")
+    assert refusal(own) is None
+    assert "on the virtual cluster analytics" in (refusal(foreign) or "")
+    assert refusal(foreign, right(Operation.ALTER, ANALYTICS)) is None
+    assert "has no Alter on kafka-cluster" in (refusal(unlinked) or "")
+
+
+def test_a_member_is_not_taken_from_another_virtual_cluster() -> None:
+    """VC-086: it takes the right to alter both."""
+    moved = add(SALES, EntityType.USER, "User:ana-reader", moved_from=ANALYTICS)
+    assert "on the virtual cluster analytics" in (refusal(moved) or "")
+
+
+def test_of_everybody_else_brokers_decide() -> None:
+    """VC-101, VC-146: who has no right on a virtual cluster, or one on kafka-cluster, and a super
+    user; and what is in no virtual cluster."""
+    request = into(ANALYTICS, "member")
+    assert refusal(request, principal="User:root") is None
+    assert refusal(request, right(Operation.ALTER, "kafka-cluster")) is None
+    everybody = acl("kafka-cluster", "User:*", Operation.ALTER, C, "kafka-cluster")
+    assert refusal(request, everybody) is None
+    assert refusal(CreateAclRequest(binding=acl("kafka-cluster", "User:x", READ, T, "t"))) is None
+    brokers = scenario.before()
+    scenario.apply(brokers, COMMIT_1)
+    assert ADMINS in brokers.logical.acls
+    assert Administrator(brokers.logical, ADMIN, {ADMIN}).refusal(request) is None
