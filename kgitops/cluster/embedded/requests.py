@@ -17,6 +17,7 @@ from kgitops.cluster.embedded import (
 from kgitops.cluster.embedded.acl_filter import exactly
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image import TopicImage
+from kgitops.cluster.embedded.local_rights import by_local_name
 from kgitops.cluster.embedded.records import BROKER, TOPIC
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.model.acls import Operation
@@ -61,13 +62,13 @@ def decide_request(draft: Draft, request: Request) -> RequestResult | None:
         case CreateTopicRequest():
             return _create_topic(draft, request)
         case AlterTopicRequest():
-            with draft.speaking_of(request.local):
+            with draft.speaking_of(request.local), by_local_name(draft, request):
                 return _alter_topic(draft, request, _known(draft, request.topic_id))
         case DeleteTopicRequest():
             with draft.speaking_of(request.local):
                 return topic_control.delete_topic_ids(draft, [request.topic_id])[request.topic_id]
         case DeleteRecordsRequest():
-            with draft.speaking_of(request.local):
+            with draft.speaking_of(request.local), by_local_name(draft, request):
                 return _delete_records(draft, request, _known(draft, request.topic_id))
         case CreateAclRequest():
             return acl_control.create_acls(draft, [request.binding])[0]

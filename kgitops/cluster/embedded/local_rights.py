@@ -1,0 +1,60 @@
+"""Rights in a virtual cluster, where the port asks about a topic by the name that it has there.
+
+So an administrator of a virtual cluster can apply what it may change as a caller (VC-011, VC-154).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.model.acls import Operation, ResourceType
+from kgitops.model.requests import AlterStep, AlterTopicRequest, DeleteRecordsRequest
+from kgitops.model.virtual_clusters import LocalName
+from kgitops.virtual_clusters.operations import ApiKey
+from kgitops.virtual_clusters.scopes import Scope
+
+# Where replicas are is the physical cluster's business (VC-152).
+_NEEDED = {AlterStep.CONFIGS: Operation.ALTER_CONFIGS, AlterStep.PARTITIONS: Operation.ALTER}
+
+
+@contextmanager
+def by_local_name(
+    draft: Draft, request: AlterTopicRequest | DeleteRecordsRequest
+) -> Iterator[None]:
+    """Ask for no right on the physical topic where one on its local name is enough."""
+    asked = draft.authorizer
+    if _is_enough(draft, request):
+        draft.authorizer = asked.satisfied()
+    try:
+        yield
+    finally:
+        draft.authorizer = asked
+
+
+def _is_enough(draft: Draft, request: AlterTopicRequest | DeleteRecordsRequest) -> bool:
+    local, topic = request.local, draft.delta.topics.by_id(request.topic_id)
+    if (
+        local is None
+        or topic is None
+        or local not in draft.delta.virtual_clusters.links_to(topic.name)
+    ):
+        return False
+    match request:
+        case DeleteRecordsRequest():
+            return _is_members(draft, Operation.DELETE, local, topic.name)
+        case AlterTopicRequest():
+            needed = _NEEDED.get(request.step)
+            if needed is None:
+                return False
+            scope = Scope(local.virtual_cluster)
+            return (
+                needed is Operation.ALTER_CONFIGS
+                and draft.authorizer.request(ApiKey.INCREMENTAL_ALTER_CONFIGS, scope)
+            ) or _is_members(draft, needed, local, topic.name)
+
+
+def _is_members(draft: Draft, operation: Operation, local: LocalName, topic: str) -> bool:
+    binding = draft.authorizer.binding
+    if binding is None or binding.virtual_cluster.name != local.virtual_cluster:
+        return False
+    return draft.authorizer.allows_local(operation, ResourceType.TOPIC, local.name, topic)
