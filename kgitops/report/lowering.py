@@ -9,7 +9,7 @@ from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.plan.plan import Plan
 from kgitops.report.object_names import object_name
 
-_WORST_FIRST = (
+WORST_FIRST = (
     Grade.REFUSE,
     Grade.NONE,
     Grade.APPROX,
@@ -92,7 +92,7 @@ def lowering_counts(plan: Plan) -> str:
     """``1 NONE, 2 CLIENT``, the worst first."""
     grades = Counter(line.grade for line in plan.lowering)
     return ", ".join(
-        f"{grades[grade]:,} {grade}" for grade in _WORST_FIRST if grade and grades[grade]
+        f"{grades[grade]:,} {grade}" for grade in WORST_FIRST if grade and grades[grade]
     )
 
 
@@ -100,7 +100,7 @@ def _groups(lines: Sequence[LoweringLine]) -> Iterator[LoweringGroup]:
     found: dict[tuple[str, Grade | None, str, str], list[LoweringLine]] = defaultdict(list)
     for line in lines:
         found[line.code, line.grade, line.reason, line.remedy].append(line)
-    ordered = sorted(found.items(), key=lambda item: (_WORST_FIRST.index(item[0][1]), item[0][0]))
+    ordered = sorted(found.items(), key=lambda item: (WORST_FIRST.index(item[0][1]), item[0][0]))
     for (code, grade, reason, remedy), members in ordered:
         yield LoweringGroup(
             code=code,

@@ -11,10 +11,10 @@ from kgitops.report.values import shortened
 from kgitops.report.virtual_cluster_graph import Sign, Tenant, VirtualClusterGraph
 
 STYLE = Path(__file__).parent / "html" / "virtual_clusters.css"
-_BOX, _GAP, _EDGE = 340, 150, 2
+_BOX, _GAP, _WIDE, _EDGE = 280, 120, 340, 2
 _ROW, _HEAD, _PAD, _BETWEEN = 20, 28, 8, 16
 _TOPIC, _TOPIC_GAP = 30, 8
-_CHARACTERS = 44
+_CHARACTERS, _WIDE_CHARACTERS = 35, 43
 _LONGEST = 400
 _NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 _WORDS = {Sign.SAME: "", Sign.ADDED: " added", Sign.REMOVED: " removed"}
@@ -51,7 +51,7 @@ def _svg(graph: VirtualClusterGraph, style: str, namespace: str) -> str:
     left = placed[-1].top + placed[-1].height if placed else 0
     right = topics[-1] + _TOPIC if topics else 0
     height = max(left, right, _ROW) + (_ROW + _BETWEEN if graph.note else 0)
-    width = 2 * _BOX + _GAP
+    width = _BOX + _GAP + _WIDE
     size = f'width="{width + 2 * _EDGE}" height="{height + 2 * _EDGE}"'
     box = f'viewBox="-{_EDGE} -{_EDGE} {width + 2 * _EDGE} {height + 2 * _EDGE}"'
     title = f"{counted(len(graph.tenants), 'virtual cluster')} and the topics they see"
@@ -127,22 +127,23 @@ def _topics(graph: VirtualClusterGraph, tops: list[int]) -> Iterator[str]:
     x = _BOX + _GAP
     for topic, y in zip(graph.topics, tops, strict=True):
         shared = " shared" if topic.shared else ""
-        yield f'<rect class="topic{shared}" x="{x}" y="{y}" width="{_BOX}" '
+        yield f'<rect class="topic{shared}" x="{x}" y="{y}" width="{_WIDE}" '
         yield f'height="{_TOPIC}" rx="4"/>'
         count = f"seen by {topic.tenants}" if topic.shared else ""
-        yield _text("local", x + 12, y + 19, topic.name, room=len(count))
+        most = _WIDE_CHARACTERS - len(count) - bool(count)
+        yield _text("local", x + 12, y + 19, topic.name, most)
         if count:
-            yield f'<text class="count" x="{x + _BOX - 12}" y="{y + 19}">{count}</text>'
+            yield f'<text class="count" x="{x + _WIDE - 12}" y="{y + 19}">{count}</text>'
 
 
 def _signed(sign: Sign, text: str) -> str:
     return f"{sign} {text}" if sign else text
 
 
-def _text(class_: str, x: int, y: int, text: str, room: int = 0) -> str:
+def _text(class_: str, x: int, y: int, text: str, most: int = _CHARACTERS) -> str:
     """A line; what does not fit is cut, and the whole is told where the pointer rests."""
     whole = shortened(terminal_text(text), _LONGEST)
-    shown = _cut(whole, _CHARACTERS - room - bool(room))
+    shown = _cut(whole, most)
     title = f"<title>{escape(whole)}</title>"
     return f'<text class="{class_}" x="{x}" y="{y}">{title}{escape(shown)}</text>'
 

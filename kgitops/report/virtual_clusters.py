@@ -28,6 +28,7 @@ from kgitops.model.virtual_clusters import (
     physical_id,
 )
 from kgitops.plan.plan import Action, Change, Plan
+from kgitops.report.lowering import WORST_FIRST
 from kgitops.report.object_names import object_name
 from kgitops.report.units import counted
 
@@ -77,7 +78,9 @@ def virtual_cluster_summaries(plan: Plan) -> tuple[VirtualClusterSummary, ...]:
             cut_over=_few([str(object_name(change.address)) for change in _cut_over(changes)]),
             lost=_few([str(object_name(change.address)) for change in _lost(changes)]),
             lowering=", ".join(
-                f"{grades[name][grade]:,} {grade}" for grade in Grade if grades[name][grade]
+                f"{grades[name][grade]:,} {grade}"
+                for grade in WORST_FIRST
+                if grade is not None and grades[name][grade]
             ),
         )
         for name, changes in sorted(touched.items())

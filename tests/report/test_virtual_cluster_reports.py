@@ -62,7 +62,7 @@ def test_every_virtual_cluster_has_its_summary() -> None:
     assert (analytics.name, analytics.counts) == (ANALYTICS, "8 to create")
     assert (sales.name, sales.counts) == (SALES, "17 to create")
     assert analytics.cut_over == "user analytics/User:ana-reader"
-    assert sales.lowering == "2 CLIENT, 1 NONE"
+    assert sales.lowering == "1 NONE, 2 CLIENT"
     assert not sales.lost
     (gone,) = virtual_cluster_summaries(farewell_plan())
     assert gone.counts == "6 to delete"
