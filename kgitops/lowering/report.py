@@ -70,6 +70,9 @@ def _preflight(state: ClusterState) -> Iterator[LoweringLine]:
         yield line("L-ALLOW-EVERYONE")
     if _true(settings.get("auto.create.topics.enable", "false")):
         yield line("L-AUTO-CREATE")
+    for key in ("allow.everyone.if.no.acl.found", "super.users"):
+        if settings.get(key) == "":  # no config of theirs, so that brokers take it for a secret
+            yield line("L-HIDDEN", subject=key)
     for found in state.virtual_clusters.values():
         for user in found.users & super_users(state):
             address = member_address(found.name, EntityType.USER, user)

@@ -157,6 +157,12 @@ _CODES = {
         "the settings of brokers that isolation depends on can't be read",
         "grant DescribeConfigs on kafka-cluster to kgitops",
     ),
+    "L-HIDDEN": _Code(
+        None,
+        "brokers do not say to what their authorizer's setting is set",
+        "see in the brokers' own files that allow.everyone.if.no.acl.found is false and that no "
+        "member is among super.users",
+    ),
     "L-LEFTOVER": _Code(
         None,
         "an apply was interrupted and left it on brokers",

@@ -216,6 +216,11 @@ FEATURES: list[tuple[str, ClusterState, set[str]]] = [
         state(BOUND, settings={"super.users": "User:root;User:u"}),
         {"L-GROUP", "L-SUPER-USER"},
     ),
+    (
+        "settings hidden",
+        state(settings={"allow.everyone.if.no.acl.found": "", "super.users": ""}),
+        {"L-HIDDEN"},
+    ),
     ("settings unread", replace(state(), settings={}), {"L-PREFLIGHT"}),
     (
         "an interrupted apply",
