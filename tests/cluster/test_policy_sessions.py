@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from cluster.clusters import a_grant, a_new_topic, admin
 from cluster.policing import Recorder
+from virtual_clusters.vc_requests import A, B, add, create, delete, link, remove
 
+from kgitops.cluster.embedded import virtual_cluster_control
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
@@ -17,13 +19,18 @@ from kgitops.cluster.embedded.quota_control import QuotaAlteration
 from kgitops.cluster.embedded.topic_control import NewTopic
 from kgitops.model.acls import Operation
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import NEW_UUID, CreateTopicRequest, Request
+from kgitops.model.topics import RequestedTopicState
+from kgitops.model.virtual_clusters import EntityType, LocalName
 from kgitops.policy.judge import Judge
 from kgitops.policy.python_rule import PythonRule
 from kgitops.policy.rules import Bundle, Level, PythonPolicy
+from kgitops.virtual_clusters.records import VirtualClusterRecord
 
 BUNDLE = Bundle(policies=(PythonPolicy(name="p", level=Level.HARD, digest="", class_="a:B"),))
 ORDERS = ConfigResource(type="topic", name="orders")
 BROKER = ConfigResource(type="broker", name="1")
+ASKING = "User:ANONYMOUS"  # as the others here: another principal is shown the cluster anew
 
 
 class Shown(Judge):
@@ -156,6 +163,41 @@ def too_large(cluster: EmbeddedCluster) -> None:
     assert [int(result.code) for result in results] == [44, 44]
 
 
+def ask(cluster: EmbeddedCluster, *requests: Request) -> None:
+    for request in requests:
+        (result,) = cluster.execute([request], validate_only=False, principal=ASKING)
+        assert result.ok, result
+
+
+def divided(cluster: EmbeddedCluster) -> None:
+    """Into virtual clusters, with a link, a move and a topic of their own."""
+    name = f"{NEW_UUID}.mine"
+    state = RequestedTopicState(name=name, topic_id=None, assignment=((1,),), configs={})
+    ask(
+        cluster,
+        create(A),
+        create(B),
+        create("gone"),
+        link("l", "orders"),
+        link("m", "orders"),
+        remove(EntityType.TOPIC, "m"),
+        add(EntityType.USER, "User:x"),
+        add(EntityType.USER, "User:x", B, moved_from=A),
+        CreateTopicRequest(topic=name, requested_state=state, local=LocalName(B, "mine")),
+        delete("gone"),
+    )
+
+
+def unasked(cluster: EmbeddedCluster) -> None:
+    """Something else became true together with what was judged."""
+
+    def decide(draft) -> None:
+        virtual_cluster_control.create(draft, create(A))
+        draft.write(VirtualClusterRecord(name=B))
+
+    cluster.controller.decide(decide, principal=ASKING)
+
+
 def broker_altered(cluster: EmbeddedCluster) -> None:
     changes = [(BROKER, [AlterConfig(key="leader.replication.throttled.rate", value="5")])]
     assert admin(cluster).incremental_alter_configs(changes)[BROKER].ok
@@ -170,11 +212,17 @@ def produced(cluster: EmbeddedCluster) -> None:
 
 
 EXPECTED: list[Callable[[EmbeddedCluster], None]] = [
-    altered, grown, moved, created, deleted, granted, quota_set, refused,
+    altered, grown, moved, created, deleted, granted, quota_set, refused, divided,
 ]  # fmt: skip
 UNEXPECTED: list[Callable[[EmbeddedCluster], None]] = [
-    held_move, held_deletion, dry, too_large, broker_altered, fenced, produced,
+    held_move, held_deletion, dry, too_large, broker_altered, fenced, produced, unasked,
 ]  # fmt: skip
+
+
+def without_ids(found) -> object:
+    """What is compared of a virtual cluster: links know their topic by name (VC-020)."""
+    links = {name: link.topic for name, link in found.links.items()}
+    return links, set(found.users), set(found.client_ids), dict(found.groups)
 
 
 @pytest.mark.parametrize("change", EXPECTED + UNEXPECTED, ids=lambda change: change.__name__)
@@ -191,6 +239,7 @@ def test_every_policy_call_sees_the_cluster_as_it_is(change):
 
     def look(_, shown) -> None:
         names = shown.topics(include_internal=True, include_marked_for_deletion=True)
+        clusters = shown.virtual_clusters()
         entity = (("user", "a"),)
         seen.append(
             (
@@ -199,13 +248,15 @@ def test_every_policy_call_sees_the_cluster_as_it_is(change):
                 dict(shown.quotas(entity)),
                 shown.brokers(),
                 dict(shown.default_configs()),
+                {name: without_ids(shown.virtual_cluster(name)) for name in sorted(clusters)},
             )
         )
 
     there = cluster.read_state()
     recorder.says = look
     assert admin(cluster).create_topics([a_new_topic("last")], validate_only=True)["last"].ok
-    ((topics, acls, quotas, brokers, _),) = seen
+    ((topics, acls, quotas, brokers, _, clusters),) = seen
+    assert clusters == {k: without_ids(v) for k, v in there.virtual_clusters.items()}
     assert (topics, acls, brokers) == (there.topics, there.acls, there.brokers)
     assert quotas == ({"request_percentage": 5.0} if change is quota_set else {})
     assert len(judging.states) == (1 if change in EXPECTED else 2)

@@ -12,8 +12,11 @@ from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterTopicRequest,
+    AlterVirtualClusterRequest,
     CreateTopicRequest,
+    CreateVirtualClusterRequest,
     DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
     Request,
 )
 from kgitops.model.results import ErrorCode
@@ -21,6 +24,7 @@ from kgitops.model.topics import TopicState
 from kgitops.policy.judgement import Judgement
 from kgitops.policy.judging import Judging
 from kgitops.policy.world import as_current
+from kgitops.virtual_clusters.image import VirtualClustersImage
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +115,7 @@ def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
     """Whether ``after`` is what a judging that knew ``before`` expects after ``accepted``."""
     if (before.brokers, before.configs) != (after.brokers, after.configs):
         return False
-    if before.virtual_clusters is not after.virtual_clusters:
+    if not _are_in_step(before.virtual_clusters, accepted, after.virtual_clusters):
         return False
     expected: dict[str, TopicState | None] = {}
     for request in accepted:
@@ -127,6 +131,27 @@ def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
         (topic_state(topics[name]) if name in topics else None) == topic
         for name, topic in expected.items()
     )
+
+
+def _are_in_step(
+    before: VirtualClustersImage, accepted: list[Request], after: VirtualClustersImage
+) -> bool:
+    """Whether only those virtual clusters have changed that accepted requests are about."""
+    if before is after:
+        return True
+    about: set[str | None] = set()
+    for request in accepted:
+        match request:
+            case CreateTopicRequest(local=local) if local is not None:
+                about.add(local.virtual_cluster)
+            case CreateVirtualClusterRequest() | DeleteVirtualClusterRequest():
+                about.add(request.virtual_cluster)
+            case AlterVirtualClusterRequest():
+                about |= {request.virtual_cluster, request.moved_from}
+            case _:
+                pass
+    names = (before.by_name.keys() | after.by_name.keys()) - about
+    return all(before.by_name.get(name) is after.by_name.get(name) for name in names)
 
 
 def _refuse(judgement: Judgement) -> None:
