@@ -1,5 +1,8 @@
 """The image of all virtual clusters: its indexes say what its parts say, however it came to be."""
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from virtual_clusters.vc_requests import TOPICS, VirtualClusterRequest, any_request
@@ -9,14 +12,20 @@ from kgitops.model.requests import (
     CreateVirtualClusterRequest,
     DeleteVirtualClusterRequest,
 )
-from kgitops.model.virtual_clusters import LocalName
+from kgitops.model.virtual_clusters import EntityType, LocalName, TopicLink, VirtualCluster
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.image import (
     VirtualClustersDelta,
     VirtualClustersImage,
     build_image,
 )
-from kgitops.virtual_clusters.records import VirtualClusterMetadataRecord
+from kgitops.virtual_clusters.records import (
+    RemoveVirtualClusterRecord,
+    VirtualClusterEntityRecord,
+    VirtualClusterMetadataRecord,
+    VirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+)
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 
 LAW = settings(max_examples=200, deadline=None)
@@ -115,6 +124,54 @@ def test_a_delta_is_what_replaying_from_scratch_gives(data, requests):
     for begin, end in zip([0, *cuts], [*cuts, len(records)], strict=True):
         image = replayed(image, records[begin:end])
     assert image == whole == build_image(whole.by_name.values())
+
+
+FULL = VirtualCluster(
+    name="a",
+    links={"l": TopicLink(name="l", topic="t"), "m": TopicLink(name="m", topic="t")},
+    users=frozenset({"User:x"}),
+    client_ids=frozenset({"c"}),
+    groups={"g": "old", "h": None},
+    transactional_ids=frozenset({"tx"}),
+)
+
+
+def test_what_is_gone_or_replaced_is_in_no_index():
+    """VC-315: also of one that was not empty, or that is taken in anew."""
+    there = build_image([FULL])
+    assert replayed(there, [RemoveVirtualClusterRecord(name="a")]) == EMPTY
+    delta = VirtualClustersDelta(there)
+    other = VirtualCluster(name="a", users=frozenset({"User:y"}))
+    delta.put(other)
+    assert delta.apply() == build_image([other])
+
+
+def test_a_group_that_leaves_gives_up_what_it_took_over():
+    """VC-315, VC-115: and one that takes over another gives the first up."""
+    leaves = VirtualClusterEntityRecord(
+        virtual_cluster="a", entity_type=EntityType.GROUP, entity_name="g", remove=True
+    )
+    assert replayed(build_image([FULL]), [leaves]).adopted == {}
+    another = replace(leaves, remove=False, adopts="other")
+    assert replayed(build_image([FULL]), [another]).adopted == {"other": LocalName("a", "g")}
+
+
+def test_one_batch_can_change_what_it_made():
+    """VC-317: a delta is read as if it were an image already."""
+    delta = VirtualClustersDelta(EMPTY)
+    for record in (
+        VirtualClusterRecord(name="a"),
+        VirtualClusterTopicLinkRecord(virtual_cluster="a", link_name="l", topic="t"),
+        VirtualClusterTopicLinkRecord(virtual_cluster="a", link_name="l", topic="u"),
+    ):
+        delta.replay(record)
+    assert (delta.links_to("t"), delta.links_to("u")) == (set(), {LocalName("a", "l")})
+    delta.replay(VirtualClusterTopicLinkRecord(virtual_cluster="a", link_name="l", topic=None))
+    assert delta.apply() == build_image([VirtualCluster(name="a")])
+    with pytest.raises(ValueError, match="'none'"):
+        delta.replay(
+            VirtualClusterTopicLinkRecord(virtual_cluster="none", link_name="l", topic="t")
+        )
 
 
 @LAW
