@@ -358,3 +358,37 @@ def test_a_binding_left_over_goes_with_the_next_change_of_its_virtual_cluster() 
 
     brokers.ask(remove(ANALYTICS, EntityType.TOPIC, "sales.orders"))
     assert left.binding not in brokers.state.acls
+
+
+def test_a_member_that_was_begun_and_is_not_wanted_any_more_leaves_nothing() -> None:
+    """VC-089, VC-329: what was done for it makes bindings and quotas of the virtual cluster show as
+    missing, and asking for these again takes it back, also what a quota hides."""
+    brokers = scenario.before()
+    for batch in COMMIT_1[:-1]:
+        brokers.ask(*batch)
+    wanted = brokers.state
+    brokers.crash_at = brokers.events + 1 + 7
+    with pytest.raises(CrashError):
+        brokers.ask(add(SALES, EntityType.USER, APP))
+    brokers.crash_at = None
+    assert brokers.state.acls != wanted.acls
+    assert brokers.state.quotas != wanted.quotas
+
+    logical = brokers.logical
+    assert logical.lowered is not None
+    assert not logical.virtual_clusters[SALES].users
+    assert logical.quotas[CLIENT].quotas == {KEY: 5242880.0}
+    assert set(logical.lowered.missing_quotas) == {
+        (make_entity({"virtual-cluster": SALES, "user": "sales-app"}), KEY),
+        (make_entity({"virtual-cluster": None}), "consumer_byte_rate"),
+    }
+    for binding in sorted(logical.lowered.missing_acls):
+        brokers.ask(CreateAclRequest(binding=binding))
+    for (entity, key), value in logical.lowered.missing_quotas.items():
+        brokers.ask(AlterClientQuotaRequest(entity=entity, quotas={key: value}))
+    assert brokers.state.acls == wanted.acls
+    assert brokers.state.quotas == wanted.quotas
+    repaired = brokers.logical.lowered
+    assert repaired is not None
+    assert not repaired.missing_acls
+    assert not repaired.missing_quotas
