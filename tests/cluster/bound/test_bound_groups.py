@@ -268,6 +268,7 @@ def test_a_group_inside_is_not_one_that_was_outside_before():
     assert codes(z.offset_delete("g", [key])) == {key: NO_GROUP}
     assert codes(z.delete_groups(["g"])) == {"g": NO_GROUP}
     assert z.list_groups() == ()
+    assert codes(z.describe_groups(["g"])) == {"g": NO_GROUP}
     assert committed(cluster, "apac:g") == {(SHARED, 0): 9}
 
 

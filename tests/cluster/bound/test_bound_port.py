@@ -5,12 +5,11 @@ from cluster.bound.tenancies import (
     HR,
     PHYSICAL,
     SALES,
-    connect,
     on_cluster,
     scoped,
     two_tenants,
 )
-from cluster.clusters import BOTH, a_new_topic, topic_grant
+from cluster.clusters import BOTH, topic_grant
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.options import Compat
@@ -101,4 +100,16 @@ def test_a_members_right_is_one_on_the_name():
         ErrorCode.NONE
     )
     assert answer(cluster, "User:a", request(cluster, AlterStep.CONFIGS, ORDERS, topic)) in DENIED
-    assert not connect(cluster).create_topics([a_new_topic("x")])["x"].ok
+    assert answer(cluster, "User:a", request(cluster, None, ORDERS, topic)) in DENIED
+
+
+def test_a_right_is_one_for_its_request_alone():
+    """VC-145: not for those that come after it in a batch."""
+    cluster = two_tenants()
+    allowed = request(cluster, AlterStep.CONFIGS, ORDERS, PHYSICAL[SALES])
+    foreign = request(cluster, AlterStep.CONFIGS, None, PHYSICAL[HR])
+    results = cluster.execute([allowed, foreign], validate_only=False, principal="User:a")
+    assert [result.code for result in results] == [
+        ErrorCode.NONE,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ]
