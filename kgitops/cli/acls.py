@@ -169,9 +169,7 @@ def acls(
         idempotent=idempotent,
         pattern=pattern.value,
         virtual_cluster=virtual_cluster,
-        virtual_cluster_pattern=PatternType(
-            (virtual_cluster_pattern or ScopePattern.LITERAL).value
-        ),
+        virtual_cluster_pattern=PatternType(scope_pattern or PatternType.LITERAL),
     )
     reach = Reach(
         cluster=cluster,
