@@ -35,6 +35,10 @@ class LinksAfter:
         links = self._links.get(virtual_cluster, _NONE)
         return {name: self._topic(topic) for name, topic in links.items()}
 
+    def of_one(self, virtual_cluster: str, name: str) -> str | None:
+        """Where one link leads; None: nowhere, or to what is yet to be made."""
+        return self._topic(self._links.get(virtual_cluster, _NONE).get(name))
+
     def to(self, topic: str) -> tuple[LocalName, ...]:
         """The links that lead to the physical topic, in order."""
         return self._by_topic.get(topic, ())

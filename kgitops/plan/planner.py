@@ -28,6 +28,7 @@ from kgitops.plan.safety import deletion_limits, empty_desired, managed_counts
 from kgitops.plan.throttles import add_throttles
 from kgitops.plan.topics import plan_topics
 from kgitops.plan.usage import not_checked
+from kgitops.plan.virtual_cluster_lints import lints
 from kgitops.plan.virtual_cluster_notes import cut_overs, without_virtual_clusters
 from kgitops.plan.virtual_clusters import plan_virtual_clusters
 
@@ -124,6 +125,7 @@ def _outcome(
     )
     guard_virtual_clusters(outcome, desired, current, links)
     outcome.warnings += cut_overs(outcome.changes)
+    outcome.warnings += lints(outcome, desired, current, links)
     outcome.findings += refused
     return outcome
 

@@ -240,6 +240,41 @@ def test_without_virtual_clusters_a_plan_is_what_it_was() -> None:
     assert plan_of(desired, a_cluster(), none) == plan_of(desired, a_cluster())
 
 
+def warnings(found: Plan) -> str:
+    return " ".join(warning.problem for warning in found.warnings)
+
+
+def test_a_second_name_for_a_topic_is_told() -> None:
+    """VC-039: subscribers by pattern would read it twice; said when the name is added."""
+    one, two = a_link("one", "x"), a_link("two", "x")
+    state = having(HOME, one)
+    assert "more than one name for the topic x: two, one" in warnings(
+        plan(HOME, one, two, state=state)
+    )
+    assert "more than one" not in warnings(plan(HOME, one, state=state))
+    assert "more than one" not in warnings(plan(HOME, one, two, state=having(HOME, one, two)))
+
+
+def test_a_name_that_hides_a_topic_is_told() -> None:
+    """VC-030: legal, for the two are separate namespaces."""
+    y = a_topic("y")
+    found = plan(y, HOME, a_link("y", "x"), state=having(y))
+    assert not found.findings
+    assert "emea.sales/y has the name of a topic of the cluster, and leads to x" in warnings(found)
+    assert "has the name" not in warnings(plan(y, HOME, a_link("y", "y"), state=having(y)))
+
+
+@pytest.mark.parametrize(("at", "said"), [(SALES, True), (None, True), (ANALYTICS, False)])
+def test_a_quota_above_its_cap_is_told(at: str | None, said: bool) -> None:
+    """VC-202, VC-203: its own cap, else the default one, key by key."""
+    both = [HOME, a_virtual_cluster(ANALYTICS)]
+    quota = a_quota_in(SALES, user="x", producer_byte_rate=2, consumer_byte_rate=9)
+    cap = a_quota_in(at, producer_byte_rate=1)
+    found = plan(*both, quota, cap, state=having())
+    assert ("producer_byte_rate to 2, above the cap" in warnings(found)) is said
+    assert "consumer" not in warnings(found)
+
+
 def test_a_tenant_that_fails_stops_nobody_else() -> None:
     """VC-402: no request of one virtual cluster waits for one of another."""
     tenants = [
