@@ -86,7 +86,7 @@ class LoweredCluster:
         self, requests: Sequence[Request], *, validate_only: bool, principal: str
     ) -> Sequence[RequestResult]:
         """Carry out one batch; what concerns no virtual cluster goes to brokers as it is."""
-        if not any(concerns(request, lowered=self._is_lowered()) for request in requests):
+        if not any(map(self._concerned, requests)):
             return self.physical.execute(requests, validate_only=validate_only, principal=principal)
         refused = [refusal(request) for request in requests]
         sound = [request for request, why in zip(requests, refused, strict=True) if why is None]
@@ -137,6 +137,11 @@ class LoweredCluster:
             for place, answer in zip(batch, judged, strict=True):
                 answers[place] = replace(answer, topic_id=None)
         return taken.finish(answers).results
+
+    def _concerned(self, request: Request) -> bool:
+        if concerns(request, lowered=False):
+            return True
+        return concerns(request, lowered=True) and self._is_lowered()
 
     def _is_lowered(self) -> bool:
         """Whether the registry knew anything of virtual clusters when it was last read."""

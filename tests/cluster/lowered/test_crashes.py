@@ -29,7 +29,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.acls import Operation, PatternType, ResourceType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
-from kgitops.model.virtual_clusters import LocalName, LoweringOptions, generated_parts
+from kgitops.model.virtual_clusters import LocalName, generated_parts
 
 APP = "User:sales-app"
 EVERYTHING = acl_in("a", ResourceType.TOPIC, "", Operation.READ, pattern=PatternType.PREFIXED)
@@ -185,6 +185,39 @@ def test_a_name_that_was_written_down_is_the_one_that_is_used() -> None:
     link = LoweredCluster(brokers).read_state().virtual_clusters["a"].links["Orders"]
     (there,) = brokers.read_state().topics.values()
     assert (link.topic, link.topic_id) == (topic, there.topic_id) == (there.name, link.topic_id)
-    options = LoweringOptions()
-    assert LoweredCluster(brokers).read_state().virtual_clusters["a"].options == options
+    brokers.close()
+
+
+class Behind(DyingCluster):
+    """A fake that does not die, but whose brokers have not heard of new topics until it asks one.
+
+    ``hidden`` counts the readings that showed too little.
+    """
+
+    hidden = 0
+
+    def read_state(self, *words: Any) -> ClusterState:  # noqa: ANN401
+        state = self.real.read_state(*words)
+        if self.left < _ALIVE or not state.topics:
+            return state
+        self.hidden += 1
+        return replace(state, topics={})
+
+
+_ALIVE = 1_000
+
+
+def test_a_topic_that_does_not_show_yet_is_taken_for_the_one_that_was_made() -> None:
+    """VC-063: brokers say that it is there, and nobody else was given that name."""
+    brokers = physical()
+    ask(LoweredCluster(brokers), make("a"))
+    with pytest.raises(DiedError):
+        ask(LoweredCluster(DyingCluster(brokers, 3)), creation_in("a", "Orders"))  # type: ignore[arg-type]
+    behind = Behind(brokers, _ALIVE)
+    result = send(LoweredCluster(behind, minting(7)), creation_in("a", "Orders"))  # type: ignore[arg-type]
+    assert behind.hidden
+    (there,) = brokers.read_state().topics.values()
+    assert (result.ok, result.topic_id) == (True, there.topic_id)
+    link = LoweredCluster(brokers).read_state().virtual_clusters["a"].links["Orders"]
+    assert (link.topic, link.topic_id) == (there.name, there.topic_id)
     brokers.close()
