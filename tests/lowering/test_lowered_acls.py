@@ -284,3 +284,24 @@ def test_a_link_or_a_member_can_bring_a_contradiction_about() -> None:
     (user,) = brokers.ask(add("v", EntityType.USER, "User:u"))
     assert (user.message or "").startswith("L-ACL-CONFLICT")
     assert brokers.state == before
+
+
+@pytest.mark.parametrize("last", ["two", "one"])
+def test_a_pattern_that_names_two_links_of_a_topic_keeps_it_until_both_are_gone(last: str) -> None:
+    """VC-168: one source stands for the physical binding by two links; whichever goes first."""
+    brokers = founded("v")
+    ask(
+        brokers,
+        add("v", EntityType.TOPIC, "one", topic="p1"),
+        add("v", EntityType.TOPIC, "two", topic="p1"),
+        add("v", EntityType.USER, "User:u"),
+    )
+    ask(brokers, CreateAclRequest(binding=acl("v", "User:u", READ, T, "*")))
+    (first,) = {"one", "two"} - {last}
+    ask(brokers, remove("v", EntityType.TOPIC, first))
+    assert brokers.state.acls == {on("p1")}
+    logical = brokers.logical
+    assert logical.lowered is not None
+    assert not logical.lowered.missing_acls
+    ask(brokers, add("v", EntityType.TOPIC, last, topic="p2", replaces="p1"))
+    assert brokers.state.acls == {on("p2")}
