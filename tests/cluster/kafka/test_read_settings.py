@@ -28,7 +28,7 @@ DEFAULTS = {
 
 
 def test_a_broker_without_an_authorizer_that_was_set_up_by_hand(own_kafka):
-    """A4-95, P201-18; kafka-configs shows the same of a topic that sets nothing itself."""
+    """A4-95, P201-18, VC-391; kafka-configs shows the same of a topic that sets nothing itself."""
     sandbox = own_kafka(properties=STATIC)
     cluster = connect(f"kafka://{sandbox.servers}", configs=sandbox.configs, base=Path())
     before = cluster.read_state()
@@ -46,6 +46,8 @@ def test_a_broker_without_an_authorizer_that_was_set_up_by_hand(own_kafka):
     assert state.topics["orders"].configs == {"cleanup.policy": "compact"}
     assert state.brokers == (Broker(id=1, rack="a"),)
     assert (state.has_authorizer, state.acls) == (False, frozenset())
+    assert state.settings["authorizer.class.name"] == ""
+    assert "allow.everyone.if.no.acl.found" not in state.settings
     answer = send(cluster, CreateAclRequest(binding=binding()))
     assert answer.code is ErrorCode.SECURITY_DISABLED
     cluster.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cluster.lowered.interrupted import DiedError, DyingCluster
-from cluster_contract.contract import creation, send
+from cluster_contract.contract import creation, send, wait
 from cluster_contract.virtual_clusters import (
     GROUP,
     TOPIC,
@@ -221,3 +221,22 @@ def test_a_topic_that_does_not_show_yet_is_taken_for_the_one_that_was_made() -> 
     link = LoweredCluster(brokers).read_state().virtual_clusters["a"].links["Orders"]
     assert (link.topic, link.topic_id) == (there.name, there.topic_id)
     brokers.close()
+
+
+@pytest.mark.kafka
+def test_death_on_real_brokers(kafka_cluster: Cluster) -> None:
+    """VC-063, VC-329: at each boundary of making a topic, and another process goes on."""
+    ask(LoweredCluster(kafka_cluster), make("a"))
+    for boundary in range(6):  # two appends and one wire batch
+        name = f"Orders-{boundary}"
+        dying = LoweredCluster(DyingCluster(kafka_cluster, boundary))  # type: ignore[arg-type]
+        with pytest.raises(DiedError):
+            ask(dying, creation_in("a", name))
+        state = LoweredCluster(kafka_cluster).read_state()
+        if name not in state.virtual_clusters["a"].links:
+            ask(LoweredCluster(kafka_cluster), creation_in("a", name))
+        link = LoweredCluster(kafka_cluster).read_state().virtual_clusters["a"].links[name]
+        there = wait(kafka_cluster, lambda state, topic=link.topic: topic in state.topics)
+        found = [topic for topic in there.topics if (generated_parts(topic) or ("", ""))[1] == name]
+        assert found == [link.topic]
+        assert there.topics[link.topic].topic_id == link.topic_id
