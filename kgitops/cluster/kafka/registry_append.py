@@ -60,10 +60,12 @@ def append_batch(wire: Wire, topic: RegistryTopic, entries: Entries, sent_at: fl
     Raises:
         MovedAwayError: nothing was appended; ask again who leads, then try once more.
         UnreachableError: no answer, so what happened is unknown; or the cluster refuses.
+        ValueError: they don't fit into one batch; only who has fenced the log appends so much.
     """
     builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=_BATCH_BYTES)
     for key, value in entries:
-        builder.append(int(time.time() * 1000), *message(key, value))
+        if builder.append(int(time.time() * 1000), *message(key, value)) is None:
+            raise ValueError(f"{len(entries)} records are more than a contender may append at once")
     builder.close()
     partition = ProduceRequest.TopicProduceData.PartitionProduceData(
         index=0, records=builder.buffer()

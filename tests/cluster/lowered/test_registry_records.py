@@ -1,11 +1,18 @@
 """What the registry keeps of virtual clusters, as it was written."""
 
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
+from kgitops.cluster.kafka.registry_append import append_batch
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import build_registry_state, meta_record
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import Json, RegistryState
+
+if TYPE_CHECKING:
+    from kgitops.cluster.kafka.registry_topic import RegistryTopic
+    from kgitops.cluster.kafka.wire import Wire
 
 
 def state(
@@ -38,3 +45,11 @@ def test_a_newer_kgitops_is_not_guessed_at() -> None:
     """VC-326."""
     with pytest.raises(SafetyError, match=r"vcs/vc/emea has schema version 2"):
         state(meta_record(), ("vcs/vc/emea", {"schema_version": 2}))
+
+
+def test_a_contender_never_loses_what_is_too_much_for_one_batch() -> None:
+    """VC-329: kafka-python would leave out what does not fit, and say nothing; nothing is sent."""
+    large = [(f"vcs/link/a/{n}", {"schema_version": 1, "x": "x" * 100_000}) for n in range(12)]
+    nobody = cast("Wire", None)
+    with pytest.raises(ValueError, match="12 records are more than"):
+        append_batch(nobody, cast("RegistryTopic", None), large, 0.0)
