@@ -17,6 +17,10 @@ from kgitops.cli.main import COMMANDS
 
 CLIENTS = {"confluent_kafka", "kafka", "pyspark"}
 HEAVY = {"sqlite3", "yaml", "jsonschema", "rich", "cel", "jinja2", "deepdiff", *CLIENTS}
+SHOWN = (
+    *("create", "alter", "list", "describe", "bindings"),
+    *("graph", "orphans", "export-acls", "plan-migration", "delete"),
+)
 IN_ORDER = (
     "init",
     "validate",
@@ -93,11 +97,30 @@ def test_every_example_of_policy_commands_runs(command: str, here: Path, kgitops
     assert (ran.code, ran.err) == (0, ""), ran.said
 
 
+def test_every_example_of_vc_commands_runs(here: Path, kgitops: Kgitops) -> None:
+    """One after the other; the topics are made before, and the last one deletes."""
+    (here / "topics.json").write_text(json.dumps(topic("emea.sales.orders")))
+    assert kgitops("apply", "topics.json", "--auto-approve").code == 0
+    removed = ("alter", "--virtual-cluster", "emea.sales", "--remove", "--user", "jane-doe")
+    for command in [*((verb,) for verb in SHOWN[:-1]), ("quota", "explain"), ("delete",)]:
+        if command == ("delete",):
+            assert kgitops("vc", *removed).code == 0
+        shown = kgitops("vc", *command, "--help").out
+        (example,) = [line for line in shown.splitlines() if "Example: " in line]
+        words = shlex.split(example.partition("Example: ")[2])
+        assert words[: 2 + len(command)] == ["kgitops", "vc", *command]
+        ran = kgitops(*words[1:])
+        assert ran.code == 0, (example, ran.said)
+
+
 POLICY = [("policy",), ("policy", "list"), ("policy", "explain"), ("policy", "test")]
+VC = [("vc",), ("vc", "quota"), ("vc", "quota", "explain"), *(("vc", verb) for verb in SHOWN)]
 SANDBOX = [("sandbox",), ("sandbox", "start"), ("sandbox", "status"), ("sandbox", "stop")]
 
 
-@pytest.mark.parametrize("command", [(), *((command,) for command in COMMANDS), *POLICY, *SANDBOX])
+@pytest.mark.parametrize(
+    "command", [(), *((command,) for command in COMMANDS), *POLICY, *SANDBOX, *VC]
+)
 def test_help_fits_into_80_columns(command: tuple[str, ...], kgitops: Kgitops) -> None:
     assert max(map(len, kgitops(*command, "--help").out.splitlines())) <= 80
 

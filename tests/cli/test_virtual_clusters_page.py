@@ -9,7 +9,8 @@ from cli.conftest import Kgitops
 
 PAGE = Path(__file__).parents[2] / "docs" / "virtual-clusters.md"
 STEP = re.compile(
-    r"^`(?P<file>[\w/.-]+\.yaml)`:\n\n```yaml\n(?P<text>.*?)^```$|^ *\$ (?P<command>kgitops [^\n]*)$",
+    r"^`(?P<file>[\w/.-]+\.yaml)`:\n\n```yaml\n(?P<text>.*?)^```$"
+    r"|^ *\$ (?P<command>kgitops [^\n]*)$",
     re.MULTILINE | re.DOTALL,
 )
 CODES = re.compile(r"\bL-[A-Z]+(?:-[A-Z]+)*\b")
