@@ -192,6 +192,13 @@ def test_a_link_tells_both_names_and_who_else_sees_the_topic() -> None:
     assert removed.request.links == {LOCAL}
 
 
+def test_a_link_that_is_there_already_is_none_of_the_others() -> None:
+    """VC-046, VC-408: asking again for one's own name affects those that it affected before."""
+    again = asked(link(name="sales.orders", topic=ORDERS)).request
+    assert isinstance(again, CreateTopicLinkRequest)
+    assert again.links == {LOCAL}
+
+
 def test_a_link_to_a_topic_of_the_same_plan_finds_it() -> None:
     """VC-065: the target is the topic that was made before, which has no name of its own yet."""
     new = replace(creation(f"{NEW_UUID}.New"), local=LocalName("emea.sales", "New"))

@@ -152,7 +152,7 @@ def test_nothing_is_said_to_be_left_out_where_all_is_there() -> None:
 
 
 def test_the_same_graph_gives_the_same_text() -> None:
-    """VC-381: whatever the order in which virtual clusters were read."""
+    """Whatever the order in which virtual clusters were read."""
     other = dict(reversed(KNOWN.items()))
     assert render_svg(graph_of_clusters(other)) == render_svg(graph_of_clusters(KNOWN))
     assert render_mermaid(graph_of_clusters(other)) == render_mermaid(graph_of_clusters(KNOWN))
