@@ -101,9 +101,11 @@ class AclChanges:
                 effects.after.append(FinalRecord(record=record, askers=askers))
             return
         if not acl.present:
+            # One that others had made, and have deleted since, is kgitops' own from now on.
+            acl = replace(acl, adopted=binding in self.physical)
             effects.creations.append(_create(binding, askers))
         record = lowered_acl_record(acl)
-        if before is None:
+        if before is None or (record != lowered_acl_record(before) and not acl.present):
             effects.before.append(record)
         elif record != lowered_acl_record(before):
             effects.after.append(FinalRecord(record=record, askers=askers))

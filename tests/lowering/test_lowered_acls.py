@@ -305,3 +305,21 @@ def test_a_pattern_that_names_two_links_of_a_topic_keeps_it_until_both_are_gone(
     assert not logical.lowered.missing_acls
     ask(brokers, add("v", EntityType.TOPIC, last, topic="p2", replaces="p1"))
     assert brokers.state.acls == {on("p2")}
+
+
+def test_a_binding_that_others_had_made_and_deleted_is_made_anew_and_not_left_behind() -> None:
+    """VC-175, VC-327: what kgitops makes in its place is no longer theirs."""
+    brokers = founded("v")
+    brokers.do(CreateAclRequest(binding=on("p1")))
+    ask(brokers, add("v", EntityType.TOPIC, "one", topic="p1"))
+    ask(brokers, add("v", EntityType.USER, "User:u"))
+    scoped = acl("v", "User:u", READ, T, "one")
+    ask(brokers, CreateAclRequest(binding=scoped))
+    brokers.do(DeleteAclRequest(binding=on("p1")))
+    assert scoped not in brokers.logical.acls
+
+    ask(brokers, CreateAclRequest(binding=scoped))
+    assert brokers.state.acls == {on("p1")}
+    assert brokers.logical.acls == {scoped}
+    ask(brokers, DeleteAclRequest(binding=scoped))
+    assert brokers.state.acls == set()
