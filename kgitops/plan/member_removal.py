@@ -25,8 +25,14 @@ def remove_member(
     last = removal.owner.last_applied
     at, entity_type, name = last["virtualCluster"], EntityType(last["type"]), last["name"]
     there = membership.belongs(at, entity_type, name)
-    delete = there and not moved and removal.fate is Fate.DELETE
+    # Orphan is said of a group's offsets; one that was found there is only forgotten (VC-119).
+    leaves = removal.fate is Fate.DELETE or (
+        entity_type is EntityType.GROUP and not removal.owner.adopted
+    )
+    delete = there and not moved and leaves
     because = removal.because
+    if delete and removal.fate is Fate.FORGET:
+        because = "its document was removed; what it has committed stays"
     if moved:
         because = "it moves to another virtual cluster"
     elif not there:
@@ -69,7 +75,7 @@ def _requests(removal: Removal, at: str, entity_type: EntityType, name: str) -> 
         entity_name=name,
     )
     written = removal.owner.last_applied["deletionPolicyWritten"] or removal.tombstone
-    if entity_type is EntityType.GROUP and written:
+    if entity_type is EntityType.GROUP and removal.fate is Fate.DELETE and written:
         # While a consumer is in the group this fails, and the group keeps its name (VC-119).
         return [DeleteGroupRequest(virtual_cluster=at, group=name), remove]
     return [remove]
