@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
+from kgitops.apply.objects import find_object
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.apply.run_reading import Latest, is_spent
 from kgitops.apply.steps import Step
@@ -13,13 +14,16 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.requests import (
+    AlterTopicRequest,
     AlterVirtualClusterRequest,
     DeleteAclRequest,
     DeleteGroupRequest,
+    DeleteRecordsRequest,
     DeleteTopicRequest,
     DeleteVirtualClusterRequest,
     Request,
 )
+from kgitops.model.topics import TopicState
 from kgitops.model.verdict import Reason, decide
 from kgitops.model.virtual_clusters import ChangeType
 from kgitops.plan.plan import Change, Plan
@@ -141,6 +145,27 @@ def check_plan(
     if mismatches:
         others = f" (and {len(mismatches) - 1} more differ)" if len(mismatches) > 1 else ""
         raise StaleError(f"{mismatches[0]}{others}; make a new plan")
+    _check_names(changes, state)
     verdict = decide(recheck(plan, pending, state) if recheck else (), changes=True)
     if verdict.stops:
         raise refusal(verdict)
+
+
+def _check_names(changes: Sequence[Change], state: ClusterState) -> None:
+    """A topic of a virtual cluster is reviewed by its local name, and changed by its own.
+
+    Raises:
+        UntrustedPlanError: these are two topics.
+    """
+    for change in changes:
+        for request in (planned.request for planned in change.requests):
+            if not isinstance(
+                request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest
+            ):
+                continue
+            found = find_object(change.address, state) if request.local else None
+            if isinstance(found, TopicState) and found.name != request.topic:
+                raise UntrustedPlanError(
+                    f"{change.address} is the topic {found.name}, and the plan would change "
+                    f"{request.topic}; make a new plan"
+                )

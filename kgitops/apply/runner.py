@@ -80,15 +80,17 @@ class Runner:
                 self._carry_out(chunk)
 
     def _carry_out_all(self, ready: Sequence[Step]) -> None:
-        for chunk in self._chunks([step for step in ready if step.planned]):
-            if self._stops():
-                return
-            self._carry_out(chunk)
+        # What the registry alone records comes first: of an object that goes on under another
+        # address it expects that it is still under its old one.
         recorded = [step for step in ready if not step.planned]
         for batch in batches(recorded, self._around.settings):
             if self._stops():
                 return
             self._record(batch)
+        for chunk in self._chunks([step for step in ready if step.planned]):
+            if self._stops():
+                return
+            self._carry_out(chunk)
 
     def _chunks(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
         """As many batches as may be on their way together."""

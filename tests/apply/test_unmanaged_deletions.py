@@ -79,6 +79,27 @@ def test_a_link_goes_with_its_topic_only_where_that_is_ours(tmp_path: Path) -> N
     physical.close()
 
 
+@pytest.mark.parametrize("field", ["topic", "topic_id"])
+def test_a_topic_is_changed_only_where_it_is_the_one_that_was_reviewed(
+    tmp_path: Path, field: str
+) -> None:
+    """A local name says nothing of the physical topic: a plan that means another is refused."""
+    physical, cluster, plan = _at(tmp_path, 4)
+    (change,) = [it for it in plan.changes if it.address == "vc/analytics/topic/Reports"]
+    other = cluster.read_state().topics["emea.eu.sales.SalesStream"]
+    (planned,) = change.requests
+    value = other.name if field == "topic" else other.topic_id
+    forged = replace(planned, request=replace(planned.request, **{field: value}))
+    with pytest.raises(KgitopsError) as raised:
+        Apply(cluster=cluster).plan(
+            sealed_now(_with(plan, replace(change, requests=(forged,))), FakeClock(), "forged")
+        )
+    assert raised.value.exit is ExitCode.UNTRUSTED
+    assert "vc/analytics/topic/Reports" in str(raised.value)
+    assert "analytics" in cluster.read_state().virtual_clusters
+    physical.close()
+
+
 @pytest.mark.parametrize("commit", [2, 4])
 def test_a_persons_command_may_delete_what_nobody_manages(tmp_path: Path, commit: int) -> None:
     """It names each object itself; what a project manages is refused before."""
