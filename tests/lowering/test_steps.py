@@ -392,3 +392,38 @@ def test_a_member_that_was_begun_and_is_not_wanted_any_more_leaves_nothing() -> 
     assert repaired is not None
     assert not repaired.missing_acls
     assert not repaired.missing_quotas
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind", "status"),
+    [
+        (remove(SALES, EntityType.TOPIC, "Orders"), "link", "DELETING"),
+        (DeleteAclRequest(binding=scenario.ORDERS_READ), "vcacl", "DELETING"),
+        (CreateAclRequest(binding=acl(SALES, APP, READ, T, "*")), "vcacl", None),
+        (CreateAclRequest(binding=acl(ANALYTICS, APP, READ, T, "*")), "vcacl", None),
+        (CreateAclRequest(binding=acl(SALES, "User:*", scenario.WRITE, scenario.G, "g")), None, ""),
+        (CreateAclRequest(binding=acl(SALES, APP, READ, scenario.G, "new")), "vcacl", "PENDING"),
+        (quota(5, KEY, vc=SALES, user="sales-app"), "vcquota", "DELETING"),
+        (quota(5, "request_percentage", vc=SALES, user="sales-app"), "vcquota", "PENDING"),
+    ],
+)
+def test_what_is_done_physically_is_marked_before_and_nothing_else(
+    request_: object, kind: str | None, status: str | None
+) -> None:
+    """VC-329: what brokers are not asked for needs no mark."""
+    brokers = after_commit_1()
+    taken = step(brokers.logical, [request_], brokers.mint)
+    marks = {key.split("/")[1]: value["status"] for key, value in taken.before if "status" in value}
+    assert marks == ({kind: status} if kind and status else {})
+    assert bool(marks) == bool(taken.physical)
+
+
+def test_what_is_repaired_is_there_in_the_state_after() -> None:
+    """VC-327: also what was put right by the way, for what is decided next."""
+    brokers = after_commit_1()
+    brokers.do(DeleteAclRequest(binding=acl("kafka-cluster", APP, READ, T, STREAM)))
+    request = CreateAclRequest(binding=scenario.STREAM_READ)
+    after = step(brokers.logical, [request], brokers.mint).state
+    assert after.lowered is not None
+    assert not after.lowered.missing_acls
+    assert {scenario.STREAM_READ, scenario.LONG_READ} <= after.acls
