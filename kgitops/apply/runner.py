@@ -14,7 +14,9 @@ from kgitops.apply.settled import look_up, stale, still_moving
 from kgitops.apply.steps import Step, batches
 from kgitops.apply.surroundings import Surroundings
 from kgitops.apply.undoing import moves_before, still_moving_in
+from kgitops.model.addresses import inside
 from kgitops.model.errors import KgitopsError
+from kgitops.plan.plan import Action
 
 
 class Runner:
@@ -80,17 +82,21 @@ class Runner:
                 self._carry_out(chunk)
 
     def _carry_out_all(self, ready: Sequence[Step]) -> None:
-        # What the registry alone records comes first: of an object that goes on under another
-        # address it expects that it is still under its old one.
         recorded = [step for step in ready if not step.planned]
-        for batch in batches(recorded, self._around.settings):
-            if self._stops():
-                return
-            self._record(batch)
+        # What goes on under another address must still be under its old one when that is forgotten.
+        leaving = [step for step in recorded if _leaves_its_address(step)]
+        self._record_all(leaving)
         for chunk in self._chunks([step for step in ready if step.planned]):
             if self._stops():
                 return
             self._carry_out(chunk)
+        self._record_all([step for step in recorded if not _leaves_its_address(step)])
+
+    def _record_all(self, steps: Sequence[Step]) -> None:
+        for batch in batches(steps, self._around.settings):
+            if self._stops():
+                return
+            self._record(batch)
 
     def _chunks(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
         """As many batches as may be on their way together."""
@@ -148,3 +154,8 @@ class Runner:
 
     def _stops(self) -> bool:
         return self._ledger.stuck or self._around.interrupted() is not None
+
+
+def _leaves_its_address(step: Step) -> bool:
+    """Whether it is forgotten in a virtual cluster, where a link or a member may move on."""
+    return Action.FORGET in step.change.actions and inside(step.address) is not None
