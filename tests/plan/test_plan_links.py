@@ -36,6 +36,7 @@ from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode
 from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.plan.plan import Action, Drift, Plan
+from kgitops.plan.waves import in_waves
 
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN
 X, Y = a_topic("x", deletion_policy=DELETE), a_topic("y", deletion_policy=DELETE)
@@ -377,3 +378,12 @@ def test_a_topic_that_was_there_before_keeps_its_name() -> None:
     """VC-069: it is brought in by a link alone."""
     state = Model(before()).apply(plan_of(wanted(*of_sales()), before())).state
     assert state.virtual_clusters[SALES].links["SalesStream"].topic == STREAM
+
+
+def test_in_one_wave_names_are_added_before_others_go() -> None:
+    """VC-403: also where nothing waits for them."""
+    state = having(HOME, X, a_link("old", "x"))
+    found = plan(HOME, X, a_link("new", "x"), state=state)
+    free = [replace(planned, depends_on=()) for planned in reversed(found.requests)]
+    changes = [p.request.change for p in in_waves(free)]  # type: ignore[union-attr]
+    assert changes == [ChangeType.ADD, ChangeType.REMOVE]
