@@ -212,8 +212,13 @@ class _Page:
                 yield [f"  and {len(found) - len(shown):,} more   all: --full"]
         if plan.lowering:
             yield []
-            yield [(Style.YELLOW_BOLD, f"LOWERING ({len(plan.lowering):,})"), f"  {_lowered(plan)}"]
-            yield from self.lowering(plan)
+            # Where nothing changes, who reads it has read the lines with the plan that made it so.
+            folded = not plan.changes and not self.full
+            head = f"LOWERING ({len(plan.lowering):,})"
+            hint = "   all: --full" if folded else ""
+            yield [(Style.YELLOW_BOLD, head), f"  {_lowered(plan)}{hint}"]
+            if not folded:
+                yield from self.lowering(plan)
 
     def lowering(self, plan: Plan) -> Iterator[Line]:
         for row in lowering_rows(plan, full=self.full):

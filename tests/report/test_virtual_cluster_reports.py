@@ -184,3 +184,12 @@ def test_topics_of_virtual_clusters_are_folded_like_others() -> None:
     plan = make_plan(*(made_topic(SALES, f"t{n}") for n in range(30)))
     text = render_text(plan)
     assert "30 topics, " in text or "30 topics " in text
+
+
+def test_lowering_is_one_line_where_nothing_changes() -> None:
+    """VC-412: whoever reads a plan of nothing has read the lines with the plan that made it so."""
+    plan = make_plan(lowering=golden_plan().lowering)
+    head = "LOWERING (6)  what this Kafka does not keep exactly: 1 NONE, 4 CLIENT"
+    assert f"{head}   all: --full" in render_text(plan, width=160)
+    assert "L-GROUP" not in render_text(plan)
+    assert "L-GROUP" in render_text(plan, full=True)
