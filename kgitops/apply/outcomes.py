@@ -57,11 +57,14 @@ def is_visible(
         case CreateAclRequest():
             return request.binding in state.acls
         case DeleteAclRequest():
-            return request.binding not in state.acls
+            return request.binding not in state.acls and request.binding not in state.missing_acls
         case AlterClientQuotaRequest():
             found = state.quotas.get(request.entity)
             quotas = found.quotas if found else {}
-            return all(quotas.get(key) == value for key, value in request.quotas.items())
+            return all(
+                quotas.get(key) == value and (request.entity, key) not in state.missing_quotas
+                for key, value in request.quotas.items()
+            )
         case AlterBrokerRequest():
             return _has_throttles(request, state)
         case CreateVirtualClusterRequest():

@@ -91,6 +91,16 @@ class ClusterState:
     not_checked: tuple[NotChecked, ...] = ()
     captured_at: str = ""
 
+    @property
+    def missing_acls(self) -> frozenset[AclBinding]:
+        """Bindings that are not all there, and still count for their virtual clusters (VC-327)."""
+        return self.lowered.missing_acls if self.lowered else frozenset()
+
+    @property
+    def missing_quotas(self) -> Mapping[tuple[ClientQuotaEntity, str], float]:
+        """Quotas, by entity and key, likewise."""
+        return self.lowered.missing_quotas if self.lowered else {}
+
     def with_usage(self, usage: Usage) -> "ClusterState":
         """The same cluster, and what is known of how these topics are used."""
         return replace(

@@ -59,8 +59,9 @@ def plan_acls(
             _plan(planning, copy.acl, in_use, copy)
     declared = frozenset((*(a.address for a in desired.acls), *(c.acl.address for c in copies)))
     found = {acl_address(binding): binding for binding in sorted(current.acls)}
+    missing = {acl_address(binding): binding for binding in sorted(current.missing_acls)}
     for removal in find_removals(("acl",), declared, planning):
-        _remove(planning, removal, found.get(removal.address))
+        _remove(planning, removal, found.get(removal.address), missing.get(removal.address))
     planning.keep_others(dict.fromkeys(found), declared)
     plan_migrated(planning, translation, _Afterwards(planning))
     if not current.has_authorizer:
@@ -209,15 +210,20 @@ def _keep_or_adopt(planning: Planning, acl: DesiredAcl, copy: Copy | None) -> No
     )
 
 
-def _remove(planning: Planning, removal: Removal, binding: AclBinding | None) -> None:
-    delete = removal.fate is Fate.DELETE and binding is not None
+def _remove(
+    planning: Planning, removal: Removal, binding: AclBinding | None, missing: AclBinding | None
+) -> None:
+    """One that is ``missing`` still counts for its virtual cluster, and part of it may be there."""
+    deleted = (binding or missing) if removal.fate is Fate.DELETE else None
     gone = "" if binding else "; it is already gone from the cluster"
+    if missing and deleted:
+        gone = "; not all that stands for it is as it should be, and what is left goes as well"
     expects = Precondition(
         object=removal.address, exists=binding is not None, owner=removal.owner.project
     )
     risk = risks.ACL_FORGET
-    if delete and binding:
-        denies = binding.permission_type is PermissionType.DENY
+    if deleted:
+        denies = deleted.permission_type is PermissionType.DENY
         risk = risks.ACL_DENY_LIFTED if denies else risks.ACL_REVOKE
     view = acl_view(binding) if binding else None
     origin = removal.owner.last_applied.get("origin")
@@ -228,16 +234,14 @@ def _remove(planning: Planning, removal: Removal, binding: AclBinding | None) ->
         Change(
             address=removal.address,
             kind=Kind.ACL,
-            actions=(Action.DELETE if delete else Action.FORGET,),
+            actions=(Action.DELETE if deleted else Action.FORGET,),
             risks=(risk,),
             because=f"{because}{gone}",
             source=removal.source,
             before=view,
-            after=None if delete else view,
+            after=None if deleted else view,
             preconditions=(expects,),
-            requests=_step(DeleteAclRequest(binding=binding), expects)
-            if delete and binding
-            else (),
+            requests=_step(DeleteAclRequest(binding=deleted), expects) if deleted else (),
             owner_before=removal.owner,
             owner_after=removal.owner_after,
             derived_from=(origin["member"],) if origin else (),

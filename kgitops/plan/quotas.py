@@ -48,7 +48,7 @@ def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownersh
     declared = frozenset(quota.address for quota in desired.quotas)
     for removal in find_removals(("quota",), declared, planning):
         entity = make_entity(removal.owner.last_applied["entity"])
-        _remove(planning, removal, entity, _found(current, entity))
+        _remove(planning, removal, entity, current)
     planning.keep_others(dict.fromkeys(map(quota_address, current.quotas)), declared)
     return planning.outcome
 
@@ -134,10 +134,18 @@ def _because(managed: bool, requested: Mapping[str, float | None], *, creates: b
 
 
 def _remove(
-    planning: Planning, removal: Removal, entity: ClientQuotaEntity, found: _Quotas
+    planning: Planning, removal: Removal, entity: ClientQuotaEntity, current: ClusterState
 ) -> None:
-    """Remove the keys that were last applied; others' keys on the entity stay."""
-    owned = [key for key in _numbers(removal.owner.last_applied) if key in found]
+    """Remove the keys that were last applied; others' keys on the entity stay.
+
+    What is missing still counts for its virtual cluster, and part of it may be there.
+    """
+    found = _found(current, entity)
+    owned = [
+        key
+        for key in _numbers(removal.owner.last_applied)
+        if key in found or (entity, key) in current.missing_quotas
+    ]
     requested: dict[str, float | None] = {}
     if removal.fate is Fate.DELETE:
         requested = dict.fromkeys(sorted(owned))
