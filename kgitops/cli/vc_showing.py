@@ -108,8 +108,8 @@ def plan_migration(
 ) -> None:
     """Write the manifests that take the topics of a prefix into a virtual cluster.
 
-    Each topic gets two links, its full name and its short one; docs/virtual-clusters.md
-    says what comes after.
+    Each topic gets two links, its full name and its short one;
+    docs/migrating-to-virtual-clusters.md says what comes after.
 
     Example: kgitops vc plan-migration --prefix emea.sales.
     """

@@ -51,7 +51,8 @@ def migration_files(
     ]
     adopted = [_group(name, group) for group in sorted(set(groups))]
     return {
-        "virtual-cluster.yaml": [as_document("VirtualCluster", name, {})],
+        # Until all is done it may go again, as soon as nothing is in it (VC-349).
+        "virtual-cluster.yaml": [as_document("VirtualCluster", name, {"deletionPolicy": "Delete"})],
         "links.yaml": links,
         **({"groups.yaml": adopted} if adopted else {}),
     }

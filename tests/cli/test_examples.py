@@ -37,11 +37,11 @@ def examples(here: Path) -> Path:
     return copy
 
 
-def test_there_are_five_projects_and_workflows_to_copy() -> None:
-    """The workflows are run by tests/actions."""
+def test_there_are_projects_and_workflows_to_copy() -> None:
+    """The workflows are run by tests/actions, the migration as a whole by test_migration_stages."""
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     projects = {"quickstart", "environments", "shared-cluster", "policies", "virtual-clusters"}
-    assert folders == projects | {"github"}
+    assert folders == projects | {"migration", "github"}
 
 
 @pytest.mark.parametrize(("folder", "cluster"), PROJECTS)
