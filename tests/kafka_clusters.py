@@ -35,7 +35,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def kafka_cluster(kafka: Sandbox) -> Iterator[Cluster]:
-    """A connection to ``kafka`` as brokers know it: all run, and what earlier tests left is gone."""
+    """A connection to ``kafka`` as brokers know it: all run, and earlier tests left nothing."""
     for broker_id in set(kafka.broker_ids) - set(kafka.running):
         kafka.start_broker(broker_id)
     # A Kafka client: not for tests that need none.

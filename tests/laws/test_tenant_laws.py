@@ -5,10 +5,8 @@ virtual clusters (`kgitops.virtual_clusters.deciding`) and the preconditions of 
 """
 
 import random
-from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
 from builders import a_cluster, a_desired, a_topic, plan_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -30,7 +28,6 @@ from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.plan import order, planner, virtual_cluster_edges
 from kgitops.plan.plan import Action, Change, Plan
 from kgitops.plan.plan_from_json import plan_from_json
 from kgitops.plan.plan_json import plan_to_json
