@@ -73,13 +73,13 @@ def tenants(draw: st.DrawFn) -> DesiredState:
         if draw(st.booleans()):
             objects.append(a_quota_in(name, producer_byte_rate=draw(st.integers(1, 2))))
             objects.append(a_quota_in(name, user="jane", producer_byte_rate=1))
-        for group in draw(st.lists(st.sampled_from(("g", "h")), unique=True)):
-            objects.append(a_group(group, at=name))
+        groups = draw(st.lists(st.sampled_from(("g", "h")), unique=True))
+        objects += [a_group(group, at=name) for group in groups]
         if draw(st.booleans()):
             objects.append(a_member("t", at=name, entity_type=EntityType.TRANSACTIONAL_ID))
     if names:
-        for user in draw(st.lists(st.sampled_from(USERS), unique=True)):
-            objects.append(a_member(user, at=draw(st.sampled_from(names)), move=True))
+        users = draw(st.lists(st.sampled_from(USERS), unique=True))
+        objects += [a_member(user, at=draw(st.sampled_from(names)), move=True) for user in users]
         if draw(st.booleans()):
             objects.append(
                 a_member(
