@@ -7,6 +7,7 @@ from kgitops.apply.objects import find_object
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.apply.run_reading import Latest, is_spent
 from kgitops.apply.steps import Step
+from kgitops.apply.strangers import check_strangers
 from kgitops.apply.virtual_clusters import topic_behind
 from kgitops.approval.approve import refusal
 from kgitops.cluster.port import Cluster
@@ -146,6 +147,7 @@ def check_plan(
         others = f" (and {len(mismatches) - 1} more differ)" if len(mismatches) > 1 else ""
         raise StaleError(f"{mismatches[0]}{others}; make a new plan")
     _check_names(changes, state)
+    check_strangers(plan, changes, state)
     verdict = decide(recheck(plan, pending, state) if recheck else (), changes=True)
     if verdict.stops:
         raise refusal(verdict)

@@ -12,7 +12,13 @@ from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.quotas import make_entity
-from kgitops.model.requests import AlterClientQuotaRequest, DeleteAclRequest, Request
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterVirtualClusterRequest,
+    DeleteAclRequest,
+    Request,
+)
+from kgitops.model.virtual_clusters import EntityType
 
 EVERYONE = """\
 apiVersion: kgitops/v1
@@ -51,6 +57,12 @@ def _scenario(folder: Path, kgitops: Kgitops, *, lowered: bool) -> Golden:
 def lowered(here: Path, kgitops: Kgitops) -> Golden:
     """Where brokers know no virtual clusters."""
     return _scenario(here / "golden", kgitops, lowered=True)
+
+
+@pytest.fixture(params=[False, True], ids=["native", "lowered"])
+def golden(request: pytest.FixtureRequest, here: Path, kgitops: Kgitops) -> Golden:
+    """Of both kinds."""
+    return _scenario(here / "golden", kgitops, lowered=bool(request.param))
 
 
 def _brokers(golden: Golden) -> ClusterState:
@@ -101,3 +113,66 @@ def test_of_a_right_that_is_only_partly_there_nothing_stays_when_it_is_removed(
     )
     assert kgitops("apply", lowered.folder, "--auto-approve").code == 0
     assert _described(lowered) == []
+
+
+def _linked_elsewhere(golden: Golden) -> Request:
+    reports = golden.state().virtual_clusters["analytics"].links["Reports"].topic
+    return AlterVirtualClusterRequest(
+        virtual_cluster="emea.sales",
+        entity_type=EntityType.TOPIC,
+        entity_name="reports",
+        topic=reports,
+    )
+
+
+def _bound(virtual_cluster: str) -> Request:
+    return AlterVirtualClusterRequest(
+        virtual_cluster=virtual_cluster,
+        entity_type=EntityType.USER,
+        entity_name="User:late",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("link", "vc/analytics/topic/Reports: its links were no others and are "
+         "vc/emea.sales/link/reports as well"),
+        ("member", "vc/analytics: what is in it was nothing else and is "
+         "vc/analytics/user/User:late as well"),
+    ],
+)  # fmt: skip
+def test_what_others_put_where_a_plan_deletes_makes_it_stale(
+    golden: Golden, kgitops: Kgitops, kind: str, named: str
+) -> None:
+    """VC-413: object and field are named, and nothing that could be removed is removed."""
+    for commit in (2, 3):
+        golden.check_out(commit)
+        assert kgitops("apply", golden.folder, "--auto-approve").code == 0
+    golden.check_out(4)
+    saved = golden.folder / "plan.json"
+    assert kgitops("plan", golden.folder, "-o", saved).code == 0
+    golden.change_behind(_linked_elsewhere(golden) if kind == "link" else _bound("analytics"))
+    before = golden.state().virtual_clusters
+    ran = kgitops("apply", saved)
+    assert (ran.code, named in ran.said) == (4, True), ran.said
+    assert golden.state().virtual_clusters == before
+
+
+def test_a_user_whom_others_bound_elsewhere_makes_the_plan_stale(
+    golden: Golden, kgitops: Kgitops
+) -> None:
+    """VC-413, VC-080: the rights that would go before it are not made either."""
+    golden.add(
+        "apiVersion: kgitops/v1\nkind: VirtualClusterBinding\n"
+        "metadata: {name: late, virtualCluster: emea.sales}\nspec: {user: User:late}\n---\n"
+        f"{EVERYONE}"
+    )
+    saved = golden.folder / "plan.json"
+    assert kgitops("plan", golden.folder, "-o", saved).code == 0
+    golden.change_behind(_bound("analytics"))
+    acls = golden.state().acls
+    ran = kgitops("apply", saved)
+    assert ran.code == 4, ran.said
+    assert "vc/emea.sales/user/User:late: the virtual cluster that it is in was none" in ran.said
+    assert golden.state().acls == acls
