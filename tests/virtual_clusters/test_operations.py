@@ -129,7 +129,7 @@ def test_a_right_of_its_own_allows_its_request_alone(operation: Operation):
         (DESCRIBE_CONFIGS, {ALTER_CONFIGS}),
         (ALTER, set()),
     ],
-    ids=str,
+    ids=lambda value: "" if isinstance(value, set) else str(value),
 )
 def test_what_is_enough_for_an_operation(operation: Operation, enough: set[Operation]):
     """VC-141, VC-142."""
