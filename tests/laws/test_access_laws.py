@@ -12,7 +12,7 @@ from strategies import HOSTS, TOPICS, bindings
 
 from kgitops.model.acls import AclBinding, Operation
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
-from kgitops.plan import access, order
+from kgitops.plan import access, edges
 from kgitops.plan.plan import AccessLoss, Plan, PlannedRequest
 
 Acls = frozenset[AclBinding]
@@ -164,7 +164,7 @@ def overlook_what_stays(patch: pytest.MonkeyPatch) -> None:
 
 
 def wait_for_nothing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(order._Before, "bind", lambda _, planned: planned)
+    patch.setattr(edges.GlobalEdges, "first", lambda *_: iter(()))
 
 
 @pytest.mark.parametrize(
