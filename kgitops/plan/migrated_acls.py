@@ -44,9 +44,11 @@ def plan_migrated(
             elif not translated or not all(acl in after for acl in translated):
                 left.append(address)
             elif _may_delete(planning, member, address):
+                stands = _stands(planning, translated, changed)
                 removed.append(binding)
                 changed.add(address)
-                planning.outcome.changes.append(_deletion(planning, member, address, binding))
+                change = _deletion(planning, member, address, binding, stands)
+                planning.outcome.changes.append(change)
         planning.outcome.warnings += _warnings(planning, member, translation, removed, left)
 
 
@@ -61,8 +63,23 @@ def _may_delete(planning: Planning, member: DesiredMember, address: str) -> bool
     return False
 
 
+def _stands(
+    planning: Planning, translated: Sequence[AclBinding], changed: Container[str]
+) -> tuple[Precondition, ...]:
+    """That each counterpart is still there; what this plan makes of one is in its own change."""
+    return tuple(
+        Precondition(object=address, exists=True, owner=planning.owner_label(address))
+        for address in map(acl_address, translated)
+        if address not in changed
+    )
+
+
 def _deletion(
-    planning: Planning, member: DesiredMember, address: str, binding: AclBinding
+    planning: Planning,
+    member: DesiredMember,
+    address: str,
+    binding: AclBinding,
+    stands: tuple[Precondition, ...],
 ) -> Change:
     expects = Precondition(object=address, exists=True, owner=planning.owner_label(address))
     request = DeleteAclRequest(binding=binding, migrated_to=member.address)
@@ -77,7 +94,7 @@ def _deletion(
         source=member.located.source,
         before=acl_view(binding),
         after=None,
-        preconditions=(expects, *_who_asks(planning, member)),
+        preconditions=(expects, *_who_asks(planning, member), *stands),
         requests=chain([request], expects),
         owner_before=owner,
         owner_after=owner,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
-from cli.golden import STREAM, Golden
+from cli.golden import G1, G2, G3, STREAM, Golden
 
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.model.acls import AclBinding
@@ -176,3 +176,23 @@ def test_a_user_whom_others_bound_elsewhere_makes_the_plan_stale(
     assert ran.code == 4, ran.said
     assert "vc/emea.sales/user/User:late: the virtual cluster that it is in was none" in ran.said
     assert golden.state().acls == acls
+
+
+def test_an_old_right_stays_where_its_counterpart_went_meanwhile(
+    golden: Golden, kgitops: Kgitops
+) -> None:
+    """VC-191, VC-413: nobody manages the old one, so the plan that would delete it is stale."""
+    golden.check_out(2)
+    saved = golden.folder / "plan.json"
+    assert kgitops("plan", golden.folder, "-o", saved).code == 0
+    (counterpart,) = (
+        acl for acl in golden.state().acls if acl.scoped and acl.resource_name == G3.resource_name
+    )
+    golden.change_behind(DeleteAclRequest(binding=counterpart))
+    ran = kgitops("apply", saved)
+    assert ran.code == 4, ran.said
+    assert (
+        "vc/emea.sales/acl/User:sales-app/Allow/Read/group/literal/sales-etl@*: the object was "
+        "present and is absent" in ran.said
+    )
+    assert {G1, G2, G3} <= golden.state().acls
