@@ -120,6 +120,14 @@ def generated_topic_name(uuid: str, name: str) -> str:
     return f"{uuid}.{name}"
 
 
+def name_until_made(local: LocalName) -> str:
+    """Stands for the physical name of a topic of a virtual cluster until it is made.
+
+    Unlike the name in a plan it is one topic's alone: two virtual clusters may each get an Orders.
+    """
+    return generated_topic_name(f"<uuid:new of {local.virtual_cluster}>", local.name)
+
+
 def generated_parts(topic: str) -> tuple[str, str] | None:
     """The uuid and the user's part of a name that looks generated; None for another name."""
     match = _GENERATED.fullmatch(topic)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 
 from kgitops.model.requests import (
-    NEW_UUID,
     AlterVirtualClusterRequest,
     CreateVirtualClusterRequest,
     DeleteVirtualClusterRequest,
@@ -13,7 +12,7 @@ from kgitops.model.virtual_clusters import (
     EntityType,
     LocalName,
     VirtualCluster,
-    generated_topic_name,
+    name_until_made,
 )
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.records import (
@@ -49,10 +48,10 @@ class VirtualClusters:
         return self._delta.links_to(topic)
 
     def topic_of(self, local: LocalName) -> str:
-        """The physical topic behind a link; of one that is still to come, as plans write it."""
+        """The physical topic behind a link; for one still to come, what stands for its name."""
         found = self.get(local.virtual_cluster)
         link = found.links.get(local.name) if found is not None else None
-        return generated_topic_name(NEW_UUID, local.name) if link is None else link.topic
+        return name_until_made(local) if link is None else link.topic
 
     def leads_to(self, request: AlterVirtualClusterRequest) -> str:
         """The physical topic of the link that a request is about."""

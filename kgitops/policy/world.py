@@ -26,6 +26,7 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.model.virtual_clusters import name_until_made
 from kgitops.policy.virtual_clusters import VirtualClusters
 
 V = TypeVar("V", str, float)
@@ -65,7 +66,9 @@ class World:
         self.version += 1
         match request:
             case CreateTopicRequest(local=local) if local is not None:
-                topic = self._made(as_current(request.requested_state))
+                topic = as_current(request.requested_state)
+                if topic.name.startswith(NEW_UUID):
+                    topic = replace(topic, name=name_until_made(local))
                 self._put(topic)
                 self.virtual_clusters.linked(local, topic.name)
             case CreateTopicRequest() | AlterTopicRequest():
@@ -96,16 +99,6 @@ class World:
                 | DeleteGroupRequest()
             ):
                 pass  # none is part of what policies see of a cluster
-
-    def _made(self, topic: TopicState) -> TopicState:
-        """The topic by a name of its own: two virtual clusters may each get an Orders."""
-        name, number = topic.name, 1
-        while name in self.topics:
-            number += 1
-            name = topic.name.replace(NEW_UUID, f"<uuid:new {number}>", 1)
-            if name == topic.name:
-                break
-        return replace(topic, name=name)
 
     def _put(self, topic: TopicState) -> None:
         self._remove(topic.name)

@@ -24,7 +24,12 @@ from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.requests import NEW_UUID, DeleteTopicRequest
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.topics import Assignment
-from kgitops.model.virtual_clusters import MAX_LOCAL_NAME, LocalName, generated_topic_name
+from kgitops.model.virtual_clusters import (
+    MAX_LOCAL_NAME,
+    LocalName,
+    generated_topic_name,
+    name_until_made,
+)
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.records import VirtualClusterTopicLinkRecord
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
@@ -148,7 +153,7 @@ def _create_in(
     draft.judge(planned)
     if draft.validate_only:
         # Nothing is minted for what never becomes true (VC-064); what is asked next sees the topic.
-        name, topic_id = _not_minted(draft, local), f"{NEW_UUID} {local}"
+        name, topic_id = name_until_made(local), f"{NEW_UUID} {local}"
     else:
         minted = draft.new_uuid()
         name, topic_id = generated_topic_name(str(minted), topic.name), kafka_text(minted)
@@ -161,14 +166,6 @@ def _create_in(
     made = replace(planned.requested_state, name=name, topic_id=topic_id)
     draft.accept(replace(planned, topic=name, requested_state=made))
     return RequestResult(topic_id=None if draft.validate_only else topic_id)
-
-
-def _not_minted(draft: Draft, local: LocalName) -> str:
-    """A name that differs from others' of the same request, should they all be called Orders."""
-    name = generated_topic_name(NEW_UUID, local.name)
-    if draft.delta.topics.get(name) is None:
-        return name
-    return generated_topic_name(f"<uuid:new of {local.virtual_cluster}>", local.name)
 
 
 def _partitions(topic: NewTopic) -> int:

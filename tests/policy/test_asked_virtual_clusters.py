@@ -14,6 +14,7 @@ from kgitops.model.requests import (
     AlterVirtualClusterRequest,
     CopyGroupOffsetsRequest,
     CreateAclRequest,
+    CreateTopicRequest,
     CreateVirtualClusterRequest,
     DeleteGroupRequest,
     DeleteRecordsRequest,
@@ -27,6 +28,7 @@ from kgitops.model.virtual_clusters import (
     EntityType,
     LocalName,
     LoweringOptions,
+    name_until_made,
 )
 from kgitops.policy import (
     AlterTopicRequest,
@@ -97,6 +99,12 @@ def asked(request: Request, *before: Request) -> Asked:
     for earlier in before:
         world.accept(earlier)
     return ask(request, Principal("User", "boss"), world, None)
+
+
+def a_new_topic(local: LocalName, partitions: int = 1) -> CreateTopicRequest:
+    """A topic to be made in a virtual cluster, as plans ask for it."""
+    new = creation(f"{NEW_UUID}.{local.name}", assignment=((1, 2),) * partitions)
+    return replace(new, local=local)
 
 
 class Watching(VirtualClusterManagementPolicy):
@@ -201,31 +209,41 @@ def test_a_link_that_is_there_already_is_none_of_the_others() -> None:
 
 def test_a_link_to_a_topic_of_the_same_plan_finds_it() -> None:
     """VC-065: the target is the topic that was made before, which has no name of its own yet."""
-    new = replace(creation(f"{NEW_UUID}.New"), local=LocalName("emea.sales", "New"))
     target = LocalName("emea.sales", "New")
-    request = asked(link(topic=None, target=target), new).request
+    request = asked(link(topic=None, target=target), a_new_topic(target)).request
     assert isinstance(request, CreateTopicLinkRequest)
-    assert request.topic == f"{NEW_UUID}.New"
+    assert request.topic == name_until_made(target)
     assert request.affected == {"emea.sales"}
     alone = asked(link(topic=None, target=target)).request
     assert isinstance(alone, CreateTopicLinkRequest)
-    assert alone.topic == f"{NEW_UUID}.New"
+    assert alone.topic == name_until_made(target)
+    assert alone.affected == frozenset()
+
+
+def test_a_link_to_a_topic_to_come_finds_no_other_virtual_clusters() -> None:
+    """VC-024, VC-408: who agreed to a link of analytics' New did not agree to one of sales'."""
+    target = LocalName("emea.sales", "New")
+    other = a_new_topic(LocalName("analytics", "New"))
+    request = asked(link(topic=None, target=target), other).request
+    assert isinstance(request, CreateTopicLinkRequest)
+    assert request.links == frozenset()
 
 
 def test_two_new_topics_of_one_name_are_two() -> None:
-    """VC-024: Orders of one virtual cluster is not Orders of another."""
+    """VC-024: Orders of one virtual cluster is not Orders of another, nor overlays it."""
     world = World(state())
-    for name in ("a", "b"):
-        world.accept(CreateVirtualClusterRequest(virtual_cluster=name))
-        new = replace(creation(f"{NEW_UUID}.Same"), local=LocalName(name, "Same"))
-        world.accept(new)
-    assert world.topic_count == 4
     seen = ClusterState(world)
-    first, second = seen.virtual_cluster("a"), seen.virtual_cluster("b")
-    assert first is not None
-    assert second is not None
-    assert first.links["Same"].topic != second.links["Same"].topic
-    assert seen.topic_state(second.links["Same"].topic) is not None
+    topics = []
+    for partitions, name in enumerate(("a", "b"), start=1):
+        world.accept(CreateVirtualClusterRequest(virtual_cluster=name))
+        new = a_new_topic(LocalName(name, "Same"), partitions)
+        assert seen.topic_state(new.topic) is None  # The other one's must not be taken for it.
+        world.accept(new)
+        found = seen.virtual_cluster(name)
+        assert found is not None
+        topics.append(seen.topic_state(found.links["Same"].topic))
+    assert [topic and topic.num_partitions for topic in topics] == [1, 2]
+    assert world.topic_count == 4
 
 
 @pytest.mark.parametrize(
