@@ -1,13 +1,22 @@
 """What an administrator of virtual clusters may ask of kgitops (VC-146, VC-147, VC-214).
 
-Brokers that know no virtual clusters can't check it, so kgitops does, for whoever has rights on
-virtual clusters and none on kafka-cluster. Of everybody else brokers decide (L-ACL-CLUSTER).
+Brokers that know no virtual clusters can't check it, so kgitops does, for whoever has rights of its
+own on virtual clusters (L-ACL-CLUSTER). Nobody else is held to any, but by a Deny.
 """
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 
-from kgitops.lowering.acls import EVERYONE, is_logical
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PermissionType, ResourceType
+from kgitops.lowering.acls import EVERYONE, WILDCARD, is_logical
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    IMPLIED,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.requests import (
@@ -19,6 +28,7 @@ from kgitops.model.requests import (
     CreateVirtualClusterRequest,
     DeleteAclRequest,
     DeleteGroupRequest,
+    DeleteTopicRequest,
     DeleteVirtualClusterRequest,
     Request,
 )
@@ -29,33 +39,36 @@ from kgitops.virtual_clusters.scopes import Scope
 _PHYSICAL = Scope(CLUSTER_NAME)
 
 
+Need = tuple[Operation, Scope | str]
+"""A right on virtual clusters or on kafka-cluster; one on a physical topic, by its name."""
+
+
 class Administrator:
-    """One acting principal; ``bound_to_rights`` tells whether there is anything to check."""
+    """One acting principal, by the ACLs of a logical state.
+
+    From which host it acts is not known, so a right that is for one host only does not count.
+    """
 
     def __init__(
         self, state: ClusterState, principal: str, super_users: Collection[str] = ()
     ) -> None:
         self._state = state
         self._principal = principal
-        self._rights = [
-            (binding, Scope.of(binding))
-            for binding in state.acls
-            if binding.resource_type is ResourceType.CLUSTER
-            and binding.principal in (principal, EVERYONE)
-        ]
-        self.bound_to_rights = principal not in super_users and self._only_virtual()
+        self._is_super_user = principal in super_users
 
     def refusal(self, request: Request) -> str | None:
-        """Why the principal may not ask for it; None: it may, or brokers decide."""
-        if not self.bound_to_rights:
+        """Why the principal may not ask for it; None: it may, or nobody is to check it."""
+        if self._is_super_user:
             return None
-        for operation, scope in self._needs(request):
-            if not self._may(operation, scope):
-                where = "kafka-cluster" if scope.physical else f"the virtual cluster {scope.name}"
-                return f"{self._principal} has no {operation} on {where}"
+        for operation, where in self._needs(request):
+            if not self._may(operation, where):
+                return (
+                    f"{self._principal} has no {operation} on {_said(where)}; let somebody grant "
+                    "it, or act --as a principal that has it"
+                )
         return None
 
-    def _needs(self, request: Request) -> Iterator[tuple[Operation, Scope]]:
+    def _needs(self, request: Request) -> Iterator[Need]:
         match request:
             case CreateVirtualClusterRequest(virtual_cluster=name):
                 yield Operation.CREATE_VIRTUAL_CLUSTER, Scope(name)
@@ -65,6 +78,8 @@ class Administrator:
                 yield from self._alteration(request)
             case CreateTopicRequest(local=local) if local is not None:
                 yield Operation.CREATE, Scope(local.virtual_cluster)
+            case DeleteTopicRequest(local=local, topic=topic) if local is not None:
+                yield Operation.DELETE, topic
             case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
                 if is_logical(binding):
                     yield Operation.ALTER, Scope.of(binding)
@@ -78,7 +93,7 @@ class Administrator:
             case _:
                 pass
 
-    def _alteration(self, request: AlterVirtualClusterRequest) -> Iterator[tuple[Operation, Scope]]:
+    def _alteration(self, request: AlterVirtualClusterRequest) -> Iterator[Need]:
         yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(request.virtual_cluster)
         if request.moved_from is not None:
             yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(request.moved_from)
@@ -86,35 +101,78 @@ class Administrator:
         if added and request.entity_type is EntityType.TOPIC:
             yield from self._source(request)
 
-    def _source(self, request: AlterVirtualClusterRequest) -> Iterator[tuple[Operation, Scope]]:
-        """A topic is linked to by who administers a virtual cluster that has it (VC-040)."""
+    def _source(self, request: AlterVirtualClusterRequest) -> Iterator[Need]:
+        """A topic is linked to by who may alter it, or administers one that has it (VC-040)."""
+        topic = request.topic
         if request.target is not None:
-            yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(request.target.virtual_cluster)
-            return
+            there = self._state.virtual_clusters.get(request.target.virtual_cluster)
+            link = there.links.get(request.target.name) if there else None
+            if link is None:  # its topic is made before this, in the same virtual cluster
+                yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(request.target.virtual_cluster)
+                return
+            topic = link.topic
         sharing = [
             found.name
             for found in self._state.virtual_clusters.values()
-            if any(link.topic == request.topic for link in found.links.values())
+            if any(link.topic == topic for link in found.links.values())
         ]
-        if not any(self._may(Operation.ALTER_VIRTUAL_CLUSTER, Scope(name)) for name in sharing):
-            yield Operation.ALTER, _PHYSICAL
+        may_share = any(self._may(Operation.ALTER_VIRTUAL_CLUSTER, Scope(name)) for name in sharing)
+        if topic is not None and not may_share:
+            yield Operation.ALTER, topic
+            yield Operation.DESCRIBE, topic
 
-    def _only_virtual(self) -> bool:
-        """Whether there are rights on virtual clusters, and none on the physical one."""
-        granted = [
-            (binding, scope)
+    @cached_property
+    def _own(self) -> tuple[AclBinding, ...]:
+        """What is said of the principal, by name or as one of everybody."""
+        principals = (self._principal, EVERYONE)
+        return tuple(b for b in self._state.acls if b.principal in principals)
+
+    @cached_property
+    def _rights(self) -> tuple[tuple[AclBinding, Scope], ...]:
+        return tuple(
+            (binding, Scope.of(binding))
+            for binding in self._own
+            if binding.resource_type is ResourceType.CLUSTER
+        )
+
+    @cached_property
+    def _is_held_to_rights(self) -> bool:
+        """Whether the principal itself was given rights on virtual clusters."""
+        return any(
+            binding.principal == self._principal
+            and binding.permission_type is PermissionType.ALLOW
+            and not scope.physical
             for binding, scope in self._rights
-            if binding.permission_type is PermissionType.ALLOW
-        ]
-        own = any(binding.principal == self._principal for binding, _ in granted)
-        return own and not any(scope.physical for _, scope in granted)
+        )
 
-    def _may(self, operation: Operation, scope: Scope) -> bool:
-        allowed = False
+    def _may(self, operation: Operation, where: Scope | str) -> bool:
+        if isinstance(where, str):
+            found = self._topic(operation, where)
+        else:
+            found = self._scope(operation, where)
+        return not self._is_held_to_rights if found is None else found
+
+    def _scope(self, operation: Operation, scope: Scope) -> bool | None:
+        """Denied, allowed, or nothing is said of it; kafka-cluster is all of them (VC-101)."""
+        allowed = None
         for binding, pattern in self._rights:
             if _denies(binding, operation) and (pattern.physical or pattern.meets(scope)):
                 return False
-            allowed = allowed or (_allows(binding, operation) and pattern.covers(scope))
+            if _allows(binding, operation) and (pattern.physical or pattern.covers(scope)):
+                allowed = True
+        return allowed
+
+    def _topic(self, operation: Operation, topic: str) -> bool | None:
+        allowed = None
+        for binding in self._own:
+            if not _is_about(binding, topic):
+                continue
+            named = binding.operation in (operation, Operation.ALL)
+            if named and binding.permission_type is PermissionType.DENY:
+                return False
+            implied = operation in IMPLIED.get(binding.operation, ())
+            if (named or implied) and _counts(binding):
+                allowed = True
         return allowed
 
 
@@ -124,8 +182,25 @@ def _denies(binding: AclBinding, operation: Operation) -> bool:
 
 
 def _allows(binding: AclBinding, operation: Operation) -> bool:
-    allow = binding.permission_type is PermissionType.ALLOW
-    return allow and binding.operation in allowing(operation)
+    return _counts(binding) and binding.operation in allowing(operation)
+
+
+def _counts(binding: AclBinding) -> bool:
+    return binding.permission_type is PermissionType.ALLOW and binding.host == WILDCARD
+
+
+def _is_about(binding: AclBinding, topic: str) -> bool:
+    if binding.resource_type is not ResourceType.TOPIC or binding.scoped:
+        return False
+    if binding.pattern_type is PatternType.PREFIXED:
+        return topic.startswith(binding.resource_name)
+    return binding.resource_name in (topic, WILDCARD)
+
+
+def _said(where: Scope | str) -> str:
+    if isinstance(where, str):
+        return f"the topic {where}"
+    return CLUSTER_NAME if where.physical else f"the virtual cluster {where.name}"
 
 
 def _scope_of_quota(entity: ClientQuotaEntity) -> Scope:

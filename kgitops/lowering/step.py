@@ -6,6 +6,7 @@ from typing import assert_never
 
 from kgitops.lowering.acl_changes import AclChanges
 from kgitops.lowering.acls import INEXPRESSIBLE, is_logical
+from kgitops.lowering.admins import Administrator
 from kgitops.lowering.alterations import Alterations
 from kgitops.lowering.effects import Effects, FinalRecord, NotLowerable, PhysicalRequest, Step
 from kgitops.lowering.namespaces import Namespaces
@@ -54,21 +55,27 @@ def step(
     requests: Sequence[Request],
     mint: Callable[[], str],
     super_users: Collection[str] = (),
+    principal: str | None = None,
 ) -> Step:
     """One batch on a lifted state; for several in a row :class:`Lowering` keeps its indexes."""
-    return Lowering(state, mint, super_users).step(requests)
+    return Lowering(state, mint, super_users, principal).step(requests)
 
 
 class Lowering:
     """A logical state, to which batches of logical requests are applied one after the other.
 
     ``state`` is a lifted one (:func:`kgitops.lowering.lifting.lift`). ``mint`` gives the uuids of
-    new topics, ``NEW_UUID`` where only a plan is made. Nothing is carried out here: each step
-    assumes that the one before was, wholly.
+    new topics, ``NEW_UUID`` where only a plan is made. ``principal`` asks for everything, and is
+    refused what it has no right to (VC-146); None: no rights are looked at. Nothing is carried out
+    here: each step assumes that the one before was, wholly.
     """
 
     def __init__(
-        self, state: ClusterState, mint: Callable[[], str], super_users: Collection[str] = ()
+        self,
+        state: ClusterState,
+        mint: Callable[[], str],
+        super_users: Collection[str] = (),
+        principal: str | None = None,
     ) -> None:
         lowered = state.lowered or Lowered()
         self._state = state
@@ -89,6 +96,8 @@ class Lowering:
         )
         self._topics = Topics(state.topics, lowered.pending, self._namespaces, mint)
         self._alterations = Alterations(self._namespaces, self._topics.topic_id, super_users)
+        self._super_users = super_users
+        self._principal = principal
 
     def concerns(self, request: Request) -> bool:
         """Whether the request is any different from what it is on brokers alone."""
@@ -110,7 +119,11 @@ class Lowering:
     def step(self, requests: Sequence[Request]) -> Step:
         """Apply one batch of requests of one api."""
         effects = Effects()
-        results = [self._decide(request, i, effects) for i, request in enumerate(requests)]
+        refused = self._unauthorized(requests)
+        results = [
+            refused.get(asker) or self._decide(request, asker, effects)
+            for asker, request in enumerate(requests)
+        ]
         self._bindings.finish(effects)
         self._quotas.finish(effects, self._whereabouts)
         self._look_again()
@@ -122,6 +135,15 @@ class Lowering:
             physical=effects.physical,
             after=tuple(effects.after),
         )
+
+    def _unauthorized(self, requests: Sequence[Request]) -> Mapping[int, RequestResult]:
+        """Those for which the principal has not the right, by the ACLs before the batch."""
+        if self._principal is None:
+            return {}
+        administrator = Administrator(self._state, self._principal, self._super_users)
+        refusals = enumerate(map(administrator.refusal, requests))
+        code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return {i: RequestResult(code=code, message=why) for i, why in refusals if why}
 
     def _decide(self, request: Request, asker: int, effects: Effects) -> RequestResult:
         try:

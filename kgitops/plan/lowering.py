@@ -11,7 +11,7 @@ from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.requests import NEW_UUID, CreateVirtualClusterRequest
-from kgitops.model.results import RequestResult
+from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.source import Finding
 from kgitops.model.virtual_clusters import VirtualCluster
 from kgitops.plan.plan import Change, Plan, PlannedRequest
@@ -50,7 +50,9 @@ def _lower(plan: Plan, current: ClusterState) -> Plan:
         return replace(plan, lowering=report(current))
     numbers = count()
     # Topics of one local name in two virtual clusters must not become one while this is worked out.
-    lowering = Lowering(current, lambda: f"{NEW_UUID}#{next(numbers)}", super_users(current))
+    lowering = Lowering(
+        current, lambda: f"{NEW_UUID}#{next(numbers)}", super_users(current), plan.principal
+    )
     if not current.virtual_clusters and not any(
         lowering.concerns(planned.request) for planned in plan.requests
     ):
@@ -105,9 +107,11 @@ def _with_line(planned: PlannedRequest, lines: Mapping[str, tuple[str, ...]]) ->
 
 def _finding(change: Change, result: RequestResult) -> Finding:
     problem, _, advice = (result.message or result.code.name).partition("; ")
+    unauthorized = result.code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    refused = "is denied" if unauthorized else "can't be had on a Kafka without virtual clusters"
     return Finding(
         source=change.source,
-        problem=f"{change.address} can't be had on a Kafka without virtual clusters: {problem}",
+        problem=f"{change.address} {refused}: {problem}",
         advice=advice or "change the document, or leave it out for this cluster",
     )
 

@@ -1,5 +1,7 @@
 """Administrators of virtual clusters, of whom brokers know nothing."""
 
+from dataclasses import replace
+
 import pytest
 from lowering import scenario
 from lowering.scenario import (
@@ -25,6 +27,7 @@ from kgitops.model.requests import (
     CreateAclRequest,
     CreateVirtualClusterRequest,
     DeleteGroupRequest,
+    DeleteTopicRequest,
     DeleteVirtualClusterRequest,
     Request,
 )
@@ -106,15 +109,42 @@ def test_nobody_raises_the_cap_of_an_own_virtual_cluster() -> None:
 
 
 def test_topics_of_others_are_not_linked_to() -> None:
-    """VC-040: only of a virtual cluster that has the topic and that one administers."""
+    """VC-040: only of a virtual cluster that has the topic and that one administers, or by rights
+    on the topic itself; a topic that is only just being made belongs to where it is made."""
     own = add(SALES, EntityType.TOPIC, "n", topic=STREAM)
-    to_others = LocalName(ANALYTICS, "Reports")
-    foreign = add(SALES, EntityType.TOPIC, "n", target=to_others)
+    foreign = add(SALES, EntityType.TOPIC, "n", target=LocalName(ANALYTICS, "Reports"))
+    to_be = add(SALES, EntityType.TOPIC, "n", target=LocalName(ANALYTICS, "new"))
     unlinked = add(SALES, EntityType.TOPIC, "n", topic="global")
     assert refusal(own) is None
-    assert "on the virtual cluster analytics" in (refusal(foreign) or "")
-    assert refusal(foreign, right(Operation.ALTER, ANALYTICS)) is None
-    assert "has no Alter on kafka-cluster" in (refusal(unlinked) or "")
+    assert "has no Alter on the topic 0000" in (refusal(foreign) or "")
+    assert "on the virtual cluster analytics" in (refusal(to_be) or "")
+    for request in (foreign, to_be):
+        assert refusal(request, right(Operation.ALTER, ANALYTICS)) is None
+    assert "has no Alter on the topic global" in (refusal(unlinked) or "")
+    alter = acl("kafka-cluster", ADMIN, Operation.ALTER, T, "glo", pattern=PREFIXED)
+    assert refusal(unlinked, alter) is None
+    for more in (
+        replace(alter, resource_name="glob", permission_type=PermissionType.DENY),
+        replace(alter, operation=Operation.DESCRIBE, permission_type=PermissionType.DENY),
+    ):
+        assert "the topic global" in (refusal(unlinked, alter, more) or "")
+    for lacks in (
+        replace(alter, resource_name="x"),
+        replace(alter, principal="User:x"),
+        replace(alter, operation=Operation.DESCRIBE),
+        replace(alter, host="10.0.0.1"),
+        replace(alter, virtual_cluster=ANALYTICS),
+    ):
+        assert "has no Alter on the topic global" in (refusal(unlinked, lacks) or "")
+
+
+def test_the_topic_of_an_own_virtual_cluster_is_not_deleted_without_a_right_on_it() -> None:
+    """VC-146, VC-172: others may have links to it; without a link it is nobody's."""
+    request = DeleteTopicRequest(topic="u.t", topic_id="i", local=LocalName(SALES, "t"))
+    delete = acl("kafka-cluster", ADMIN, Operation.DELETE, T, "u.t")
+    assert "has no Delete on the topic u.t" in (refusal(request) or "")
+    assert refusal(request, delete) is None
+    assert refusal(replace(request, local=None)) is None
 
 
 def test_a_member_is_not_taken_from_another_virtual_cluster() -> None:
@@ -123,14 +153,31 @@ def test_a_member_is_not_taken_from_another_virtual_cluster() -> None:
     assert "on the virtual cluster analytics" in (refusal(moved) or "")
 
 
-def test_of_everybody_else_brokers_decide() -> None:
-    """VC-101, VC-146: who has no right on a virtual cluster, or one on kafka-cluster, and a super
-    user; and what is in no virtual cluster."""
+def test_kafka_cluster_is_all_virtual_clusters() -> None:
+    """VC-101: the same operation, and no other; from a host that nobody knows it is none."""
     request = into(ANALYTICS, "member")
-    assert refusal(request, principal="User:root") is None
-    assert refusal(request, right(Operation.ALTER, "kafka-cluster")) is None
-    everybody = acl("kafka-cluster", "User:*", Operation.ALTER, C, "kafka-cluster")
-    assert refusal(request, everybody) is None
+    here = right(Operation.ALTER, "kafka-cluster")
+    assert refusal(request, here) is None
+    assert refusal(request, replace(here, principal="User:*")) is None
+    assert refusal(request, replace(here, operation=Operation.DESCRIBE_CONFIGS)) is not None
+    assert refusal(request, replace(here, host="10.0.0.1")) is not None
+    caps = replace(here, operation=Operation.ALTER_CONFIGS)
+    assert refusal(quota(1, KEY, vc=SALES), caps) is None
+
+
+def test_nobody_else_is_held_to_rights_but_by_a_deny() -> None:
+    """VC-146: who has none of its own on a virtual cluster, a super user, and what is in none."""
+    request = into(ANALYTICS, "member")
+    root = "User:root"
+    assert refusal(request, principal=root) is None
+    monitors = replace(right(Operation.DESCRIBE, "kafka-cluster"), principal=root)
+    assert refusal(request, monitors, principal=root) is None
+    everybody = replace(right(Operation.DESCRIBE, ANALYTICS), principal="User:*")
+    assert refusal(request, everybody, principal=root) is None
+    denied = replace(everybody, permission_type=PermissionType.DENY)
+    assert refusal(request, denied, principal=root) is None
+    for operation in (Operation.ALTER, Operation.ALTER_VIRTUAL_CLUSTER, Operation.ALL):
+        assert refusal(request, replace(denied, operation=operation), principal=root) is not None
     assert refusal(CreateAclRequest(binding=acl("kafka-cluster", "User:x", READ, T, "t"))) is None
     brokers = scenario.before()
     scenario.apply(brokers, COMMIT_1)

@@ -12,6 +12,7 @@ from kgitops.cluster.lowered.concerns import concerns, links_of, topics_of
 from kgitops.cluster.lowered.lifted import Lifted
 from kgitops.cluster.port import Cluster, RegistryLog
 from kgitops.lowering.effects import Step
+from kgitops.lowering.report import super_users
 from kgitops.lowering.step import step
 from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
@@ -107,7 +108,7 @@ class LoweredCluster:
     ) -> Sequence[RequestResult]:
         """What is asked is written down before it is begun and once more when it is done."""
         state = self.read_state(topics_of(requests), links_of(requests))
-        taken = step(state, requests, self._mint, _super_users(state))
+        taken = step(state, requests, self._mint, super_users(state), principal)
         if validate_only:
             return self._judge(taken, principal)
         if taken.before:
@@ -147,10 +148,6 @@ class LoweredCluster:
         """Whether the registry knew anything of virtual clusters when it was last read."""
         known = self._lifted.newest or self.read_state(frozenset())
         return known.registry is not None and bool(known.registry.virtual_clusters)
-
-
-def _super_users(state: ClusterState) -> frozenset[str]:
-    return frozenset(filter(None, state.settings.get("super.users", "").split(";")))
 
 
 def _targets(state: ClusterState | None, links: frozenset[LocalName]) -> frozenset[str]:
