@@ -1,7 +1,7 @@
 """``kgitops acls``: the flags of kafka-acls, and those that KIP-1134 adds to them."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from kgitops.cli.commanding import (
 )
 from kgitops.cli.options import ClusterName, NoColor, Principal
 from kgitops.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from kgitops.model.cluster_state import ClusterState
 
 
 class Pattern(StrEnum):
@@ -136,10 +139,12 @@ def acls(
     from kgitops.cli.commanding import Manner, Reach, read_cluster, run_command
     from kgitops.cli.console import print_result
     from kgitops.model.acls import PatternType
+    from kgitops.model.names import is_principal
     from kgitops.workflow.acl_commands import (
         AclWords,
         as_desired,
         asked_bindings,
+        check_scope,
         listed_bindings,
         matching_bindings,
     )
@@ -152,6 +157,25 @@ def acls(
         raise UsageError("--virtual-cluster-pattern-type needs --virtual-cluster; give both")
     if principal and not list_:
         raise UsageError("--principal belongs to --list; write --allow-principal here")
+    if format_ is not AclFormat.TEXT and not list_:
+        raise UsageError("--format belongs to --list; drop it")
+    ignored = {
+        "--allow-principal": allow_principal,
+        "--deny-principal": deny_principal,
+        "--allow-host": allow_host,
+        "--deny-host": deny_host,
+        "--operation": operation,
+        "--producer": producer,
+        "--consumer": consumer,
+        "--idempotent": idempotent,
+        "--dry-run": dry_run,
+    }
+    for flag in (name for name, given in ignored.items() if list_ and given):
+        advice = "write --principal" if flag.endswith("-principal") else "drop it"
+        raise UsageError(f"{flag} belongs to --add and --remove; {advice}")
+    for name in principal or ():
+        if not is_principal(name):
+            raise UsageError(f"{name!r} is no principal; write Type:name, as in User:alice")
     words = AclWords(
         allow_principals=allow_principal or (),
         deny_principals=deny_principal or (),
@@ -184,7 +208,12 @@ def acls(
         return 0
     if add:
         made = Wanted(objects=tuple(map(as_desired, asked_bindings(words))))
-        return run_command(reach, manner, lambda _: made, "These ACLs are there already.")
+
+        def ask(state: "ClusterState") -> Wanted:
+            check_scope(words, state)
+            return made
+
+        return run_command(reach, manner, ask, "These ACLs are there already.")
     return run_command(
         reach,
         manner,

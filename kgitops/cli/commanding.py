@@ -1,12 +1,14 @@
 """One change that a person asks for by a command, from its words to its exit code."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from kgitops.cli.options import EventFormat, Format
 from kgitops.model.errors import UsageError
@@ -47,6 +49,31 @@ VirtualClusterName = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan, and change nothing.")]
 DEFAULT_TIMEOUT_MS = 30_000
+_HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]+")
+
+
+class OnceEach(TyperCommand):
+    """A command that takes each value once: of two, Kafka's own tools don't drop the first."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 (click's own)
+        """Refuse an option that is given twice, and kafka-acls' flag ``--cluster``.
+
+        Raises:
+            UsageError: there is one.
+        """
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        for option in given:
+            takes_one = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
+            if takes_one and given.count(option) > 1:
+                raise UsageError(f"{max(option.opts, key=len)} is given twice; drop one of them")
+        left = list(super().parse_args(ctx, args))
+        cluster = ctx.params.get("cluster")
+        if cluster and cluster.startswith("--"):
+            raise UsageError(
+                f"--cluster names the cluster to connect to, and {cluster} is none; the resource "
+                "of an ACL is --cluster-resource"
+            )
+        return left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +170,8 @@ def opened_workspace(reach: Reach) -> "Workspace":
         raise UsageError("--cluster and --bootstrap-server both name the cluster; drop one of them")
     server = reach.bootstrap_server
     if server is not None and not server.startswith(("embedded:", "kafka:")):
+        if not all(_HOST_AND_PORT.fullmatch(one.strip()) for one in server.split(",")):
+            raise UsageError(f"--bootstrap-server {server} names no broker; write HOST:PORT")
         server = f"kafka://{server}"
     workspace = open_workspace(
         make_selection(None, reach.cluster or server, principal=reach.principal)

@@ -30,6 +30,7 @@ from kgitops.cli import (
     validate,
     vc,
 )
+from kgitops.cli.commanding import OnceEach
 from kgitops.cli.console import print_notice
 from kgitops.cli.logs import LogLevel, show_logs
 from kgitops.cli.parsing import usage_error
@@ -61,7 +62,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "acls": acls.acls,
 }
 for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name, cls=OnceEach if _name == "acls" else None)(_command)
 app.add_typer(policy.policy, name="policy")
 app.add_typer(sandbox.sandbox, name="sandbox")
 app.add_typer(vc.vc, name="vc")

@@ -11,6 +11,7 @@ from kgitops.cli.commanding import (
     CommandConfig,
     DryRun,
     Manner,
+    OnceEach,
     Reach,
     Timeout,
     VirtualClusterName,
@@ -26,12 +27,12 @@ vc = typer.Typer(
     rich_markup_mode=None,
 )
 
-vc.command()(alter)
-vc.command()(orphans)
-vc.command()(graph)
-vc.command()(bindings)
-vc.command("export-acls")(export_acls)
-vc.command("plan-migration")(plan_migration)
+vc.command(cls=OnceEach)(alter)
+vc.command(cls=OnceEach)(orphans)
+vc.command(cls=OnceEach)(graph)
+vc.command(cls=OnceEach)(bindings)
+vc.command("export-acls", cls=OnceEach)(export_acls)
+vc.command("plan-migration", cls=OnceEach)(plan_migration)
 vc.add_typer(quota, name="quota")
 
 
@@ -42,7 +43,7 @@ class VcFormat(StrEnum):
     JSON = "json"
 
 
-@vc.command()
+@vc.command(cls=OnceEach)
 def create(
     virtual_cluster: VirtualClusterName,
     if_not_exists: Annotated[
@@ -76,7 +77,7 @@ def create(
     )
 
 
-@vc.command()
+@vc.command(cls=OnceEach)
 def delete(
     virtual_cluster: VirtualClusterName,
     cluster: ClusterName = None,
@@ -107,7 +108,7 @@ def delete(
     )
 
 
-@vc.command("list")
+@vc.command("list", cls=OnceEach)
 def list_virtual_clusters(
     cluster: ClusterName = None,
     bootstrap_server: BootstrapServer = None,
@@ -128,7 +129,7 @@ def list_virtual_clusters(
         print_notice("There are no virtual clusters.")
 
 
-@vc.command()
+@vc.command(cls=OnceEach)
 def describe(
     virtual_cluster: Annotated[
         list[str] | None,

@@ -18,7 +18,7 @@ from kgitops.cli.options import ClusterName, NoColor, Principal
 from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from kgitops.workflow.virtual_cluster_commands import MemberWords
+    from kgitops.workflow.virtual_cluster_words import MemberWords
 
 _WHAT = "--user, --client, --topic and --link, --group, --transactional-id"
 
@@ -143,7 +143,7 @@ def _member(
         UsageError: none is named, or more than one.
     """
     from kgitops.model.virtual_clusters import EntityType
-    from kgitops.workflow.virtual_cluster_commands import MemberWords
+    from kgitops.workflow.virtual_cluster_words import MemberWords
 
     named = {
         EntityType.USER: user,
@@ -158,6 +158,8 @@ def _member(
     (entity_type,) = given
     if (copy_acls_from or remove_old_acls_from) and entity_type is not EntityType.USER:
         raise UsageError("only a user has ACLs; give --user, or leave out the flags about ACLs")
+    if move and entity_type not in (EntityType.USER, EntityType.CLIENT_ID):
+        raise UsageError("only a user or a client id can be moved; drop --move")
     if adopt and entity_type is not EntityType.GROUP:
         raise UsageError("--adopt belongs to --group; give both")
     return MemberWords(

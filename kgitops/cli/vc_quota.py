@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.commanding import BootstrapServer, CommandConfig, Reach
+from kgitops.cli.commanding import BootstrapServer, CommandConfig, OnceEach, Reach
 from kgitops.cli.options import ClusterName
 from kgitops.model.errors import UsageError
 
@@ -16,7 +16,7 @@ def _group() -> None:
     """Say which quota a caller has."""
 
 
-@quota.command()
+@quota.command(cls=OnceEach)
 def explain(
     user: Annotated[
         str | None,
@@ -46,20 +46,23 @@ def explain(
     from kgitops.cli.commanding import read_cluster
     from kgitops.cli.console import print_result
     from kgitops.cli.quota_text import render_quotas
+    from kgitops.model.names import is_principal
     from kgitops.model.virtual_clusters import as_principal
     from kgitops.virtual_clusters.image import build_image
     from kgitops.virtual_clusters.resolving import bind
-    from kgitops.workflow.virtual_cluster_commands import known
+    from kgitops.workflow.virtual_cluster_words import known
 
     if user is None and client_id is None:
         raise UsageError("say whose quota: give --user, --client-id, or both")
+    principal = as_principal(user) if user else "User:ANONYMOUS"
+    if not is_principal(principal) or principal == "User:*":
+        raise UsageError(f"--user {user!r} is no user; name one, as in jane or User:jane")
     reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
     state = read_cluster(reach)
     if virtual_cluster is not None:
         where: str | None = known(virtual_cluster, state).name
     else:
         image = build_image(state.virtual_clusters.values())
-        principal = as_principal(user) if user else "User:ANONYMOUS"
         bound = bind(image, principal, client_id)
         where = bound.virtual_cluster.name if bound else None
     print_result(render_quotas(state.quotas, virtual_cluster=where, user=user, client_id=client_id))

@@ -9,6 +9,7 @@ import typer
 
 from kgitops.cli.commanding import BootstrapServer, CommandConfig, Reach, VirtualClusterName
 from kgitops.cli.options import ClusterName
+from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kgitops.workflow.export_layout import Document
@@ -69,13 +70,21 @@ def export_acls(
     from kgitops.cli.commanding import read_cluster
     from kgitops.cli.console import print_notice
     from kgitops.workflow.copied_acls import copied_acl_documents
+    from kgitops.workflow.manifest_files import check_folder
 
+    if out:
+        check_folder(out)
     reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
     documents = copied_acl_documents(read_cluster(reach), virtual_cluster, all_=all_)
-    if not documents:
-        print_notice(f"The virtual cluster {virtual_cluster} has no such ACLs.")
-        return
-    _give({"acls.yaml": documents}, out)
+    if documents:
+        _give({"acls.yaml": documents}, out)
+    elif all_:
+        print_notice(f"The virtual cluster {virtual_cluster} has no ACLs.")
+    else:
+        print_notice(
+            f"No project copied ACLs into the virtual cluster {virtual_cluster}; --all writes "
+            "every ACL that it has."
+        )
 
 
 def plan_migration(
@@ -158,13 +167,20 @@ def bindings(
     from kgitops.cli.commanding import read_cluster
     from kgitops.cli.console import print_notice, print_result
     from kgitops.lowering.binding_sheets import binding_sheets, to_json, to_yaml
+    from kgitops.model.names import is_principal
     from kgitops.model.virtual_clusters import as_principal
 
     reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
     wanted = as_principal(user) if user else None
-    sheets = [
-        sheet for sheet in binding_sheets(read_cluster(reach)) if wanted in (None, sheet.principal)
-    ]
+    if wanted and not is_principal(wanted):
+        raise UsageError(f"--user {user!r} is no principal; write Type:name, as in User:jane")
+    state = read_cluster(reach)
+    sheets = [sheet for sheet in binding_sheets(state) if wanted in (None, sheet.principal)]
+    if sheets and state.lowered is None:
+        print_notice(
+            "The brokers of this cluster know virtual clusters: clients use the names on the left, "
+            "and need no binding sheet."
+        )
     if not sheets:
         print_notice(
             f"{wanted} is in no virtual cluster." if wanted else "No user is in a virtual cluster."
@@ -206,7 +222,7 @@ def graph(
     Example: kgitops vc graph --format svg -o clusters.svg
     """
     from kgitops.cli.commanding import read_cluster
-    from kgitops.cli.console import print_result
+    from kgitops.cli.console import print_notice, print_result
     from kgitops.cli.files import check_place, write_file
     from kgitops.report.virtual_cluster_graph import graph_of_clusters
     from kgitops.report.virtual_cluster_mermaid import render_mermaid
@@ -214,7 +230,10 @@ def graph(
 
     check_place(out)
     reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
-    drawn = graph_of_clusters(read_cluster(reach).virtual_clusters)
+    found = read_cluster(reach).virtual_clusters
+    if not found:
+        print_notice("There are no virtual clusters: the picture is empty.")
+    drawn = graph_of_clusters(found)
     match format_:
         case GraphFormat.MERMAID:
             text = render_mermaid(drawn)

@@ -16,10 +16,13 @@ from kgitops.model.acls import (
     ResourceType,
 )
 from kgitops.model.addresses import acl_address
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
 from kgitops.model.names import is_principal
+from kgitops.model.virtual_clusters import virtual_cluster_name_problem
 from kgitops.virtual_clusters.scopes import Scope
 from kgitops.workflow.commands import OnCommandLine
+from kgitops.workflow.virtual_cluster_words import known
 
 _PRODUCER = (Operation.WRITE, Operation.DESCRIBE, Operation.CREATE)
 _CONSUMER = (Operation.READ, Operation.DESCRIBE)
@@ -86,10 +89,41 @@ def asked_bindings(words: AclWords) -> tuple[AclBinding, ...]:
         raise UsageError("--add needs --allow-principal or --deny-principal; say whose ACL it is")
     if not _resources(words):
         raise UsageError(
-            "--add needs a resource; give --topic, --group, --cluster, --transactional-id, "
-            "--delegation-token or --user-principal"
+            "--add needs a resource; give --topic, --group, --cluster-resource, "
+            "--transactional-id, --delegation-token or --user-principal"
         )
     return _bindings(words)
+
+
+def check_scope(words: AclWords, state: ClusterState) -> None:
+    """ACLs are made in a virtual cluster that there is, or for a prefix or ``*``.
+
+    Raises:
+        UsageError: no virtual cluster can be called so.
+        KgitopsError: there is no such virtual cluster.
+    """
+    scope, prefixed = words.scope, words.virtual_cluster_pattern is PatternType.PREFIXED
+    if scope == CLUSTER_NAME:
+        if prefixed:
+            raise UsageError(
+                f"{CLUSTER_NAME} is no prefix: it is the physical cluster itself; drop "
+                "--virtual-cluster-pattern-type"
+            )
+        return
+    if scope == _ANY and not prefixed:
+        return
+    # A prefix may end anywhere in a name.
+    problem = virtual_cluster_name_problem(f"{scope[:248]}x" if prefixed else scope)
+    if prefixed and problem:
+        raise UsageError(
+            f"--virtual-cluster {scope} is no prefix of a name; write letters, digits, dot, _ and "
+            "-, or * without --virtual-cluster-pattern-type for every one"
+        )
+    # A right on a virtual cluster as a whole may be there before it, such as the one to make it.
+    if not prefixed and any(kind is not ResourceType.CLUSTER for kind, _ in _resources(words)):
+        known(scope, state)
+    elif problem:
+        raise UsageError(f"{problem}; correct --virtual-cluster")
 
 
 def matching_bindings(words: AclWords, found: Iterable[AclBinding]) -> tuple[AclBinding, ...]:
@@ -101,6 +135,18 @@ def matching_bindings(words: AclWords, found: Iterable[AclBinding]) -> tuple[Acl
         UsageError: the words can't be meant.
     """
     resources = _resources(words)
+    if not resources:
+        raise UsageError(
+            "--remove needs a resource; give --topic, --group, --cluster-resource, "
+            "--transactional-id, --delegation-token or --user-principal"
+        )
+    only_some = words.operations or words.allow_hosts or words.deny_hosts
+    if only_some and not words.names_principals:
+        # kafka-acls would remove all there is on the resource, whatever else is said.
+        raise UsageError(
+            "--remove needs --allow-principal or --deny-principal beside --operation, --allow-host "
+            "and --deny-host; say whose ACLs, or drop these to remove all of the resource"
+        )
     wanted = (
         set(_bindings(words)) if words.names_principals and words.pattern not in MATCH else None
     )
@@ -166,6 +212,10 @@ def _bindings(words: AclWords) -> tuple[AclBinding, ...]:
         raise UsageError("--consumer needs --group; say which consumer group")
     if words.idempotent and not words.producer:
         raise UsageError("--idempotent belongs to --producer; give both")
+    if words.idempotent and not words.where.physical:
+        raise UsageError(
+            "--idempotent is a right on the physical cluster; drop it, Write on a topic is enough"
+        )
     made: dict[AclBinding, None] = {}
     for (resource_type, name), role in _resources(words).items():
         operations = role or said or (Operation.ALL,)
@@ -181,6 +231,9 @@ def _whose(words: AclWords) -> Iterator[tuple[str, str, PermissionType]]:
         (words.allow_principals, words.allow_hosts, PermissionType.ALLOW),
         (words.deny_principals, words.deny_hosts, PermissionType.DENY),
     ):
+        if hosts and not principals:
+            flag = permission.lower()
+            raise UsageError(f"--{flag}-host needs --{flag}-principal; say whose host it is")
         for principal, host in product(principals, hosts or (_ANY,)):
             if not is_principal(principal):
                 raise UsageError(
@@ -202,7 +255,9 @@ def _binding(
     legal = OPERATIONS[resource_type] | {Operation.ALL}
     if on_cluster:
         legal |= VIRTUAL_CLUSTER_OPERATIONS
-        legal |= frozenset() if words.where.physical else {Operation.DELETE}
+        if not words.where.physical:
+            # Idempotent writes are the physical cluster's alone (VC-160b).
+            legal = (legal | {Operation.DELETE}) - {Operation.IDEMPOTENT_WRITE}
     if operation not in legal:
         raise UsageError(
             f"{operation} is no operation on a {resource_type}; these are: "

@@ -25,6 +25,7 @@ from kgitops.desired.state import (
 )
 from kgitops.model.addresses import inside, local_topic_address
 from kgitops.model.canonical_json import canonical_json, sha256
+from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, SafetyError
 from kgitops.model.registry import COMMAND_PROJECT, Owner, RegistryState
@@ -94,8 +95,15 @@ def plan_command(
 
     Raises:
         SafetyError: a project manages one of the objects.
-        KgitopsError: brokers that know virtual clusters would refuse it.
+        KgitopsError: brokers that know virtual clusters would refuse it, or it is about one on a
+            cluster that has none.
     """
+    if cluster.capabilities.virtual_clusters is VirtualClusterSupport.NONE and any(
+        address.startswith("vc/") for address in wanted.addresses
+    ):
+        raise KgitopsError(
+            "this cluster has no virtual clusters; name another one with -c or --bootstrap-server"
+        )
     refuse_managed(wanted.addresses, current.registry)
     desired = _desired(wanted, workspace.principal)
     made = make_plan(

@@ -11,7 +11,7 @@ from kgitops.plan.ownership import build_ownership
 from kgitops.workflow.export_acls import acl_documents
 from kgitops.workflow.export_layout import Document
 from kgitops.workflow.export_scope import ExportScope
-from kgitops.workflow.virtual_cluster_commands import known
+from kgitops.workflow.virtual_cluster_words import known
 
 
 def copied_acl_documents(

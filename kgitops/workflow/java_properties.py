@@ -24,7 +24,7 @@ def read_client_properties(file: Path) -> dict[str, str]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or "it is no text"
         raise UsageError(
             f"--command-config {file} can't be read: {reason.lower()}; name a file of properties"
         ) from error
@@ -36,16 +36,21 @@ def read_client_properties(file: Path) -> dict[str, str]:
 
 def _properties(file: Path, text: str) -> Iterator[tuple[str, str]]:
     """Key and value of each line; a backslash at its end joins the next one to it."""
-    joined = re.sub(r"\\\n\s*", "", text)
-    for line in joined.splitlines():
+    # The blank lines at the end of what was joined keep the numbers of the lines after it.
+    joined = re.sub(r"(?:[^\n]*\\\n)+[^\n]*", _one_line, text)
+    for number, line in enumerate(joined.split("\n"), start=1):
         stripped = line.strip()
         if not stripped or stripped[0] in "#!":
             continue
         found = re.fullmatch(r"([^\s=:]+)\s*[=:]\s*(.*)", stripped)
         if found is None:
             # The line may hold a password: it is not shown.
-            raise UsageError(f"{file}: a line is no property; write NAME=VALUE on each line")
+            raise UsageError(f"{file}:{number}: the line is no property; write NAME=VALUE")
         yield found[1], found[2]
+
+
+def _one_line(lines: re.Match[str]) -> str:
+    return re.sub(r"\\\n\s*", "", lines[0]) + "\n" * lines[0].count("\n")
 
 
 def _translated(given: dict[str, str]) -> dict[str, str]:

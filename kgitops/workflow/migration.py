@@ -87,6 +87,14 @@ def _check(topics: Mapping[str, str], name: str) -> None:
                     advice="choose a prefix that leaves a name",
                 )
             )
+        elif short[0] in _SEPARATORS:
+            findings.append(
+                Finding(
+                    source=None,
+                    problem=f"{topic} would be {short!r} in {name}",
+                    advice=f"end --prefix with {short[0]!r} as well",
+                )
+            )
         elif other != topic:
             findings.append(
                 Finding(

@@ -1,67 +1,19 @@
 """What virtual-clusters.sh's flags ask for, as objects that are to be there or to go (KIP-1134)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kgitops.desired.state import DesiredLink, DesiredMember, DesiredVirtualCluster
-from kgitops.model.acls import CLUSTER_NAME
-from kgitops.model.addresses import member_address, virtual_cluster_address
+from kgitops.model.addresses import virtual_cluster_address
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import KgitopsError, UsageError
+from kgitops.model.errors import KgitopsError
 from kgitops.model.virtual_clusters import (
     EntityType,
     LocalName,
     VirtualCluster,
-    as_principal,
-    default_link_name,
     virtual_cluster_name_problem,
 )
 from kgitops.workflow.commands import OnCommandLine, Wanted, refuse_managed
-
-_FLAGS = {
-    EntityType.USER: "user",
-    EntityType.CLIENT_ID: "client id",
-    EntityType.GROUP: "group",
-    EntityType.TRANSACTIONAL_ID: "transactional id",
-    EntityType.TOPIC: "link",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberWords:
-    """One member of a virtual cluster, as ``alter``'s flags name it.
-
-    Of a link ``topic`` is the physical topic and ``name`` the link's; one may be left out.
-    """
-
-    virtual_cluster: str
-    entity_type: EntityType
-    name: str | None = None
-    topic: str | None = None
-    copy_acls_from: str | None = None
-    remove_old_acls_from: str | None = None
-    move: bool = False
-    adopt: str | None = None
-
-    @property
-    def shown(self) -> str:
-        """The member for a sentence."""
-        return f"{_FLAGS[self.entity_type]} {self.local_name}"
-
-    @property
-    def local_name(self) -> str:
-        """Its name in the virtual cluster.
-
-        A user's is the principal (VC-083), a link's is what its topic is called (VC-025).
-        """
-        if self.entity_type is EntityType.USER:
-            return as_principal(self.name or "")
-        return self.name or default_link_name(self.topic or "")
-
-    @property
-    def address(self) -> str:
-        """The member's address."""
-        return member_address(self.virtual_cluster, self.entity_type, self.local_name)
+from kgitops.workflow.virtual_cluster_words import NOUNS, MemberWords, check_addition, known
 
 
 def to_create(name: str, state: ClusterState, *, if_not_exists: bool) -> Wanted:
@@ -93,7 +45,7 @@ def to_delete(name: str, state: ClusterState) -> Wanted:
     refuse_managed([virtual_cluster_address(name)], state.registry)
     if not found.empty:
         left = ", ".join(
-            f"{_FLAGS[kind]} {member}"
+            f"{NOUNS[kind]} {member}"
             for kind in EntityType
             for member in sorted(found.members(kind))
         )
@@ -108,18 +60,17 @@ def to_add(words: MemberWords, state: ClusterState) -> Wanted:
     """A member that is to be there (VC-272, VC-274).
 
     Raises:
-        KgitopsError: there is no such virtual cluster, or old ACLs are to go of a user who is not
-            in it (VC-192).
+        KgitopsError: there is no such virtual cluster, it can't have the member, or old ACLs are to
+            go of a user who is not in it (VC-192).
     """
     found = known(words.virtual_cluster, state)
+    check_addition(words, found, state)
     there = words.local_name in found.members(words.entity_type)
     if words.remove_old_acls_from and not words.copy_acls_from and not there:
         raise KgitopsError(
             f"{words.local_name} is not in the virtual cluster {found.name}, so its old ACLs stay; "
             "add it first, with --copy-acls-from where it needs its ACLs there"
         )
-    if words.entity_type is EntityType.TOPIC and words.topic is None:
-        raise UsageError("--add --link needs --topic; say which topic the link leads to")
     return Wanted(objects=(_member(words),))
 
 
@@ -149,25 +100,6 @@ def to_remove(words: MemberWords, state: ClusterState) -> Wanted:
             topic=leads_to,
         )
     return Wanted(removed=(_member(words),))
-
-
-def known(name: str, state: ClusterState) -> VirtualCluster:
-    """The virtual cluster of that name.
-
-    Raises:
-        KgitopsError: there is none.
-    """
-    if name == CLUSTER_NAME:
-        raise KgitopsError(
-            f"{CLUSTER_NAME} is the physical cluster itself, not a virtual one; name one of those "
-            "that kgitops vc list shows"
-        )
-    found = state.virtual_clusters.get(name)
-    if found is None:
-        raise KgitopsError(
-            f"there is no virtual cluster {name}; kgitops vc list shows those that there are"
-        )
-    return found
 
 
 def selected(names: Sequence[str], state: ClusterState, *, all_: bool) -> list[VirtualCluster]:

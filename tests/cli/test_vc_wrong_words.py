@@ -1,0 +1,215 @@
+"""What a clumsy user types of virtual clusters: one sentence, the right code, nothing changed.
+
+Each line runs on a cluster with the topics ``my-topic``, ``emea.sales.orders`` and
+``apac.sales.orders``. The virtual cluster ``v`` has the user jane, the client id app, the link t to
+my-topic and the group g, which took over g; ``w`` is empty.
+"""
+
+import shlex
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cli.conftest import Kgitops
+from cli.projects import as_yaml, metadata_log, topic
+
+from kgitops.cluster.connect import connect
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CreateVirtualClusterRequest,
+)
+from kgitops.model.virtual_clusters import EntityType
+
+STORE = "embedded:vc.db?brokers=3"
+TOPICS = ("my-topic", "emea.sales.orders", "apac.sales.orders")
+LONG = "a" * 250
+
+MISTAKES = {
+    # Names of virtual clusters.
+    f"vc create --virtual-cluster {LONG}": (1, "the name has 250 characters, 249 are allowed"),
+    "vc create --virtual-cluster '<default>'": (1, "contains '<', '>'; choose a name"),
+    "vc create --virtual-cluster vërt": (1, "contains 'ë'; choose a name"),
+    "vc create --virtual-cluster ..": (1, "can't be named '..'"),
+    "vc create --virtual-cluster ''": (64, "an argument is empty"),
+    "vc create --virtual-cluster v": (1, "pass --if-not-exists"),
+    "vc create v": (64, "missing option '--virtual-cluster'"),
+    "vc create --virtual-cluster x --timeout 0": (64, "it must be at least 1"),
+    "vc create --virtual-cluster x --as nobody": (64, "write Type:name"),
+    "vc delete --virtual-cluster v": (1, "is not empty: it still has link t, group g, user"),
+    "vc altr": (64, "did you mean alter?"),
+    # What is said twice, or of two.
+    "vc alter --virtual-cluster w --add --user a --user b": (64, "--user is given twice"),
+    "vc alter --virtual-cluster v --virtual-cluster w --add --user a": (64, "is given twice"),
+    "acls --add --allow-principal User:a --topic t --virtual-cluster v --virtual-cluster w": (
+        64,
+        "--virtual-cluster is given twice; drop one",
+    ),
+    "vc quota explain --user a --user b": (64, "--user is given twice"),
+    # Links.
+    "vc alter --virtual-cluster v --add --topic emea.sales.orders --link t": (
+        1,
+        "the link t of v leads to my-topic already; choose another name, or remove it first",
+    ),
+    "vc alter --virtual-cluster v --add --topic my-topic --link 'a b'": (1, "--link: the topic"),
+    "vc alter --virtual-cluster v --add --topic my-topic --link ..": (1, "can't be named '..'"),
+    f"vc alter --virtual-cluster v --add --topic my-topic --link {LONG}": (1, "has 250 characters"),
+    "vc alter --virtual-cluster v --add --topic nope": (1, "there is no topic nope; --topic takes"),
+    "vc alter --virtual-cluster v --add --topic __consumer_offsets": (1, "is internal and can't"),
+    "vc alter --virtual-cluster v --add --topic my-topic --link x --move": (64, "drop --move"),
+    "vc alter --virtual-cluster v --remove --topic emea.sales.orders --link t": (
+        1,
+        "leads to my-topic, not to emea.sales.orders; correct --topic",
+    ),
+    # Groups and transactional ids.
+    "vc alter --virtual-cluster v --add --group g --adopt h": (1, "did not take over h; remove it"),
+    "vc alter --virtual-cluster w --add --group h --adopt g": (1, "taken over by v/g already"),
+    "vc alter --virtual-cluster w --add --group h --adopt w:h": (1, "is the group h of w itself"),
+    "vc alter --virtual-cluster w --add --transactional-id t --move": (64, "drop --move"),
+    # Users and client ids.
+    "vc alter --virtual-cluster w --add --user User:": (64, "--user 'User:' is no principal"),
+    "vc alter --virtual-cluster w --add --user :x": (64, "--user ':x' is no principal"),
+    "vc alter --virtual-cluster w --add --user ANONYMOUS": (1, "is nobody in particular"),
+    "vc alter --virtual-cluster w --add --user jane": (
+        1,
+        "is in the virtual cluster v; add --m",
+    ),
+    "vc alter --virtual-cluster w --add --client app": (
+        1,
+        "is in the virtual cluster v; add --m",
+    ),
+    "vc alter --virtual-cluster w --add --client ''": (64, "an argument is empty"),
+    "vc alter --virtual-cluster w --add --user bob --copy-acls-from nope": (
+        1,
+        "there is no virtual cluster nope; kgitops vc list shows",
+    ),
+    "vc alter --virtual-cluster v --add --user jane --remove-old-acls-from nope": (
+        1,
+        "there is no virtual cluster nope",
+    ),
+    "vc alter --virtual-cluster w --add --user bob --copy-acls-from w": (64, "name where the ACLs"),
+    "vc alter --virtual-cluster w --add --user bob --remove-old-acls-from kafka-cluster": (
+        1,
+        "is not in the virtual cluster w, so its old ACLs stay",
+    ),
+    # What only looks.
+    "vc quota explain --user 'User:*'": (64, "is no user; name one"),
+    "vc quota explain --user :x": (64, "is no user; name one"),
+    "vc quota explain --user a --virtual-cluster nope": (1, "there is no virtual cluster nope"),
+    "vc quota explan": (64, "did you mean explain?"),
+    "vc bindings --user :x": (64, "is no principal; write Type:name"),
+    "vc graph --format png": (64, "is not one of 'mermaid', 'svg', 'html'"),
+    "vc graph -o nowhere/x.svg": (64, "there is no folder nowhere"),
+    "vc export-acls --virtual-cluster nope": (1, "there is no virtual cluster nope"),
+    "vc export-acls --virtual-cluster v -o topics.yaml": (64, "not a directory; name a new folder"),
+    "vc list extra": (64, "unexpected extra argument"),
+    "vc plan-migration --prefix ...": (64, "give another name with --virtual-cluster"),
+    "vc plan-migration --prefix emea. --prefix apac.": (64, "several prefixes need --virtual-clus"),
+    "vc plan-migration --prefix emea.sales. --virtual-cluster a:b": (64, "contains ':'; give anot"),
+    # ACLs.
+    "acls --add --allow-principal User:a": (64, "give --topic, --group, --cluster-resource, "),
+    "acls --add --allow-principal a --topic t": (64, "'a' is no principal; write Type:name"),
+    "acls --add --allow-principal User:a --topic t --virtual-cluster nope": (
+        1,
+        "there is no virtual cluster nope; kgitops vc list",
+    ),
+    "acls --add --allow-principal User:a --topic t --virtual-cluster '*'"
+    " --virtual-cluster-pattern-type prefixed": (64, "is no prefix of a name; write"),
+    "acls --add --allow-principal User:a --topic t --virtual-cluster kafka-cluster"
+    " --virtual-cluster-pattern-type prefixed": (64, "kafka-cluster is no prefix"),
+    "acls --add --allow-principal User:a --cluster-resource --operation Alter"
+    " --virtual-cluster a:b": (64, "contains ':'; correct --virtual-cluster"),
+    "acls --add --allow-principal User:a --cluster-resource --operation IdempotentWrite"
+    " --virtual-cluster v": (64, "IdempotentWrite is no operation on a cluster"),
+    "acls --add --allow-principal User:a --producer --idempotent --topic t --virtual-cluster v": (
+        64,
+        "--idempotent is a right on the physical cluster; drop it",
+    ),
+    "acls --add --allow-principal User:a --topic t --deny-host h": (64, "needs --deny-principal"),
+    "acls --add --deny-principal User:a --topic t --allow-host h": (64, "needs --allow-principal"),
+    "acls --list --operation Read": (64, "--operation belongs to --add and --remove; drop it"),
+    "acls --list --allow-principal User:a": (64, "; write --principal"),
+    "acls --list --principal a": (64, "'a' is no principal"),
+    "acls --list --dry-run": (64, "--dry-run belongs to --add and --remove"),
+    "acls --remove": (64, "--remove needs a resource; give --topic"),
+    "acls --remove --topic t --operation Read": (64, "--remove needs --allow-principal or"),
+    "acls --remove --topic t --deny-host h": (64, "--remove needs --allow-principal or"),
+    "acls --cluster --add --allow-principal User:a": (64, "an ACL is --cluster-resource"),
+    # Where the cluster is.
+    "vc list --bootstrap-server localhost": (64, "names no broker; write HOST:PORT"),
+    "vc list --bootstrap-server SASL_SSL://b:9092": (64, "names no broker; write HOST:PORT"),
+    "vc list --bootstrap-server localhost:99999": (64, "99999 is no port"),
+    "vc list --bootstrap-server localhost:1": (8, "localhost:1 can't be reached"),
+    "vc create --virtual-cluster x --bootstrap-server localhost:1": (8, "can't be reached"),
+    "acls --list --bootstrap-server [::1]:1": (8, "can't be reached"),
+    "vc list --command-config nowhere.properties": (64, "can't be read: no such file"),
+    "vc list --command-config garbled.properties": (64, "garbled.properties:3: the line is no pro"),
+    "vc list --command-config binary.properties": (64, "can't be read: it is no text; name a file"),
+    "vc create --virtual-cluster x -c embedded:none.db?virtual.clusters=0": (
+        1,
+        "this cluster has no virtual clusters; name another one with -c",
+    ),
+}
+
+
+@pytest.fixture
+def world(here: Path, kgitops: Kgitops) -> Path:
+    (here / "topics.yaml").write_text(as_yaml(map(topic, TOPICS)))
+    assert kgitops("apply", "topics.yaml", "-c", STORE, "--auto-approve").code == 0
+    (here / "garbled.properties").write_text("client.id=\\\n  x\nnothing to see\n")
+    (here / "binary.properties").write_bytes(b"\xff\xfe\x00")
+
+    def member(entity_type: EntityType, name: str, **given: str) -> AlterVirtualClusterRequest:
+        return AlterVirtualClusterRequest(
+            virtual_cluster="v", entity_type=entity_type, entity_name=name, **given
+        )
+
+    requests = [
+        CreateVirtualClusterRequest(virtual_cluster="v"),
+        CreateVirtualClusterRequest(virtual_cluster="w"),
+        member(EntityType.USER, "User:jane"),
+        member(EntityType.CLIENT_ID, "app"),
+        member(EntityType.TOPIC, "t", topic="my-topic"),
+        member(EntityType.GROUP, "g", adopts="g"),
+    ]
+    with closing(connect(STORE, base=here)) as cluster:
+        for request in requests:
+            (result,) = cluster.execute([request], validate_only=False, principal="User:other")
+            assert result.ok, result
+    return here / "vc.db"
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_is_said_in_one_sentence_and_nothing_happens(
+    line: str, world: Path, kgitops: Kgitops
+) -> None:
+    """VC-007, VC-046, VC-080, VC-083, VC-115, VC-272: 64 usage, 1 what can't be, 8 unreachable."""
+    before = metadata_log(world)
+    words = shlex.split(line)
+    code, said = MISTAKES[line]
+    reached = {"-c", "--cluster", "--bootstrap-server", "altr", "explan"} & set(words)
+    ran = kgitops(*words, *([] if reached else ["-c", STORE]))
+    assert (ran.code, said in ran.err) == (code, True), ran.said
+    assert ran.err.startswith("kgitops: ")
+    assert ran.err.count("\n") == 1
+    assert "; " in ran.err or " must be " in ran.err, "what to do next"
+    assert metadata_log(world) == before
+
+
+def test_a_prefix_that_ends_before_its_separator_makes_no_names(
+    world: Path, kgitops: Kgitops
+) -> None:
+    """VC-348: nobody wants a topic called .orders."""
+    ran = kgitops("vc", "plan-migration", "--prefix", "emea.sales", "-c", STORE)
+    assert ran.code == 1
+    assert "would be '.orders' in emea.sales; end --prefix with '.' as well" in ran.err
+
+
+def test_what_only_looks_says_what_it_did_not_find(world: Path, kgitops: Kgitops) -> None:
+    """VC-048: no binding sheet is needed where brokers resolve names."""
+    assert "need no binding sheet" in kgitops("vc", "bindings", "-c", STORE).err
+    lowered = "embedded:low.db?virtual.clusters=lowered"
+    assert "is in no virtual cluster" in kgitops("vc", "bindings", "--user", "x", "-c", STORE).err
+    empty = kgitops("vc", "graph", "-c", lowered)
+    assert (empty.code, "There are no virtual clusters" in empty.err) == (0, True)
+    none = kgitops("vc", "export-acls", "--virtual-cluster", "v", "-c", STORE)
+    assert (none.code, "--all writes every ACL" in none.err) == (0, True)
