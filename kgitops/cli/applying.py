@@ -14,7 +14,8 @@ from kgitops.cli.progress import stages
 from kgitops.cli.refusing import print_verdict, tell_refusal
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
-from kgitops.workflow.pipeline import loaded, plan_against
+from kgitops.workflow.loading import loaded
+from kgitops.workflow.pipeline import plan_against
 from kgitops.workflow.policies import Policies, load_policies, opened
 from kgitops.workflow.saved_plan import check_digest, is_plan, load_plan
 from kgitops.workflow.selection import Selection, Workspace, open_workspace, open_workspace_of

@@ -56,8 +56,9 @@ def plan(
     from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
     from kgitops.plan.plan_file import to_text
+    from kgitops.workflow.loading import loaded
     from kgitops.workflow.offline import far_side
-    from kgitops.workflow.pipeline import loaded, plan_against
+    from kgitops.workflow.pipeline import plan_against
     from kgitops.workflow.selection import open_workspace
 
     selection = make_selection(

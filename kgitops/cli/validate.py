@@ -14,7 +14,7 @@ def validate(paths: Paths = None, cluster: ClusterName = None, no_color: NoColor
     from kgitops.cli.console import print_notice, print_result
     from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
-    from kgitops.workflow.pipeline import loaded
+    from kgitops.workflow.loading import loaded
     from kgitops.workflow.selection import open_workspace
 
     workspace = open_workspace(make_selection(paths, cluster))

@@ -1,108 +1,33 @@
-"""The whole pipeline on one page: load, read, plan, let policies and brokers judge, seal.
+"""The whole pipeline on one page: read, plan, let policies and brokers judge, seal.
 
-What is declared (``loaded``) and what is there (``read_state``) meet in ``make_plan``; a sealed
-plan is what ``workflow.execution`` approves and applies, exactly it or nothing.
+What is declared (``workflow.loading``) and what is there (``read_state``) meet in ``make_plan``; a
+sealed plan is what ``workflow.execution`` approves and applies, exactly it or nothing.
 """
 
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import TypeVar
 
 from kgitops.apply.settings import SystemClock
 from kgitops.approval.judging import denying, judge_plan
 from kgitops.cluster.port import Cluster
-from kgitops.desired.build import build_desired
 from kgitops.desired.state import DesiredState
-from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import FindingsError, UsageError
-from kgitops.model.source import Finding
+from kgitops.model.errors import UsageError
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, seal
 from kgitops.plan.planner import make_plan
-from kgitops.policy.rules import Bundle
 from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.fail_on import with_grades_refused
 from kgitops.workflow.git import read_git
-from kgitops.workflow.homes import PROJECT_FILE
 from kgitops.workflow.leftovers import find_undoing
-from kgitops.workflow.policies import Policies, load_policies, opened
+from kgitops.workflow.loading import Loaded
 from kgitops.workflow.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
 from kgitops.workflow.usage import with_impact, with_offsets
 
-T = TypeVar("T")
-
 PLAN_HOLDS = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """What the selected documents ask for, and the policies that judge it."""
-
-    desired: DesiredState
-    policies: Policies
-
-
-@contextmanager
-def loaded(workspace: Workspace, on_stage: OnStage = in_silence) -> Iterator[Loaded]:
-    """What is declared, within a ``with`` block: at its end the policies are closed.
-
-    Raises:
-        FindingsError: with every finding of every document; a policy can't be loaded.
-        UsageError: there is nothing to load.
-    """
-    if not workspace.manifests:
-        raise UsageError(
-            f"there is no {PROJECT_FILE} here and no PATH was given; run kgitops init, or name "
-            "the files or folders to load"
-        )
-    selection = workspace.selection
-    on_stage("loading the manifests")
-    manifests = load_manifests(
-        workspace.manifests,
-        cluster=workspace.target_name,
-        variables=workspace.variables,
-        env=selection.environ,
-        known_clusters=workspace.known_clusters,
-        env_values=workspace.cluster.env_values,
-    )
-    findings: list[Finding] = []
-    bundle = _collecting(findings, lambda: load_policies(workspace, manifests))
-    with opened(bundle or Bundle()) as policies:
-        on_stage("checking the manifests")
-        desired = _collecting(findings, lambda: _build(workspace, manifests))
-        _collecting(findings, policies.wait)
-        if desired is None or findings:
-            raise FindingsError(findings)
-        yield Loaded(desired, policies)
-
-
-def _collecting(findings: list[Finding], load: Callable[[], T]) -> T | None:
-    """What ``load`` gives; None, and the findings, where it can't."""
-    try:
-        return load()
-    except FindingsError as error:
-        findings += error.findings
-        return None
-
-
-def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
-    return build_desired(
-        manifests,
-        project=workspace.project,
-        whole=workspace.whole,
-        targets=workspace.selection.targets,
-        excludes=workspace.selection.excludes,
-        safety=workspace.safety,
-        principal=workspace.principal,
-        allow_configs=workspace.allow_configs,
-    )
 
 
 def plan_against(

@@ -46,7 +46,7 @@ from kgitops.model.registry import Owner
 from kgitops.model.topic_configs import is_throttle
 from kgitops.model.topics import Assignment, TopicState
 from kgitops.plan.plan import Action, Plan
-from kgitops.workflow import export_notes, pipeline
+from kgitops.workflow import export_notes, loading
 from kgitops.workflow.clusters import ChosenCluster
 from kgitops.workflow.export import Export, export_manifests
 from kgitops.workflow.export_check import write_checked
@@ -81,7 +81,7 @@ def exported(state: ClusterState, folder: Path, project: Project = PAYMENTS) -> 
 
 def loaded(folder: Path, project: Project = PAYMENTS) -> DesiredState:
     """The manifests in the folder, as the whole project."""
-    with pipeline.loaded(a_workspace(folder, project)) as declared:
+    with loading.loaded(a_workspace(folder, project)) as declared:
         return declared.desired
 
 

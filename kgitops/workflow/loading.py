@@ -1,0 +1,83 @@
+"""What the selected documents declare: manifests and policies, loaded and checked; no cluster."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kgitops.desired.build import build_desired
+from kgitops.desired.state import DesiredState
+from kgitops.manifests.load import ManifestSet, load_manifests
+from kgitops.model.errors import FindingsError, UsageError
+from kgitops.model.source import Finding
+from kgitops.policy.rules import Bundle
+from kgitops.workflow.homes import PROJECT_FILE
+from kgitops.workflow.policies import Policies, load_policies, opened
+from kgitops.workflow.selection import Workspace
+from kgitops.workflow.stages import OnStage, in_silence
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the selected documents ask for, and the policies that judge it."""
+
+    desired: DesiredState
+    policies: Policies
+
+
+@contextmanager
+def loaded(workspace: Workspace, on_stage: OnStage = in_silence) -> Iterator[Loaded]:
+    """What is declared, within a ``with`` block: at its end the policies are closed.
+
+    Raises:
+        FindingsError: with every finding of every document; a policy can't be loaded.
+        UsageError: there is nothing to load.
+    """
+    if not workspace.manifests:
+        raise UsageError(
+            f"there is no {PROJECT_FILE} here and no PATH was given; run kgitops init, or name "
+            "the files or folders to load"
+        )
+    selection = workspace.selection
+    on_stage("loading the manifests")
+    manifests = load_manifests(
+        workspace.manifests,
+        cluster=workspace.target_name,
+        variables=workspace.variables,
+        env=selection.environ,
+        known_clusters=workspace.known_clusters,
+        env_values=workspace.cluster.env_values,
+    )
+    findings: list[Finding] = []
+    bundle = _collecting(findings, lambda: load_policies(workspace, manifests))
+    with opened(bundle or Bundle()) as policies:
+        on_stage("checking the manifests")
+        desired = _collecting(findings, lambda: _build(workspace, manifests))
+        _collecting(findings, policies.wait)
+        if desired is None or findings:
+            raise FindingsError(findings)
+        yield Loaded(desired, policies)
+
+
+def _collecting(findings: list[Finding], load: Callable[[], T]) -> T | None:
+    """What ``load`` gives; None, and the findings, where it can't."""
+    try:
+        return load()
+    except FindingsError as error:
+        findings += error.findings
+        return None
+
+
+def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
+    return build_desired(
+        manifests,
+        project=workspace.project,
+        whole=workspace.whole,
+        targets=workspace.selection.targets,
+        excludes=workspace.selection.excludes,
+        safety=workspace.safety,
+        principal=workspace.principal,
+        allow_configs=workspace.allow_configs,
+    )
