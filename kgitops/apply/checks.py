@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
+from kgitops.apply.migrated import check_migrated
 from kgitops.apply.objects import find_object
 from kgitops.apply.preconditions import check_preconditions
 from kgitops.apply.run_reading import Latest, is_spent
@@ -148,6 +149,7 @@ def check_plan(
         raise StaleError(f"{mismatches[0]}{others}; make a new plan")
     _check_names(changes, state)
     check_strangers(plan, changes, state)
+    check_migrated(plan, changes, state)
     verdict = decide(recheck(plan, pending, state) if recheck else (), changes=True)
     if verdict.stops:
         raise refusal(verdict)

@@ -105,6 +105,10 @@ def topics_of(steps: Iterable[Step]) -> frozenset[str]:
     for request in (step.request for step in steps):
         if isinstance(request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest):
             names.add(request.topic)
+    # One that has lost its link is found by its topic id, if it is read at all.
+    for change in (step.change for step in steps):
+        if change.before is not None and local_name(change.address):
+            names.add(change.before["name"])
     return frozenset(name for name in names if name is not None)
 
 

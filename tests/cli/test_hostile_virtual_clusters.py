@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,19 @@ from cli.golden import G1, G2, G3, STREAM, Golden
 
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.model.acls import AclBinding
+from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterVirtualClusterRequest,
+    CreateAclRequest,
     DeleteAclRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import EntityType
+from kgitops.model.virtual_clusters import ChangeType, EntityType
+from kgitops.plan.plan import Change, Precondition
+from kgitops.plan.plan_file import read_plan, seal, to_text
 
 EVERYONE = """\
 apiVersion: kgitops/v1
@@ -196,3 +201,79 @@ def test_an_old_right_stays_where_its_counterpart_went_meanwhile(
         "present and is absent" in ran.said
     )
     assert {G1, G2, G3} <= golden.state().acls
+
+
+def _forged(saved: Path, binding: AclBinding) -> None:
+    """Let the plan delete another binding for the same member, and seal it again."""
+    sealed = read_plan(saved.read_text(), saved.name)
+    expects = Precondition(object=acl_address(binding), exists=True, owner=None)
+
+    def other(change: Change) -> Change:
+        (planned,) = change.requests
+        assert isinstance(planned.request, DeleteAclRequest)
+        request = replace(planned.request, binding=binding)
+        asking = tuple(it for it in change.preconditions if "/user/" in it.object)
+        return replace(
+            change,
+            address=expects.object,
+            preconditions=(expects, *asking),
+            requests=(
+                replace(planned, id=f"{expects.object}#1", request=request, expects=expects),
+            ),
+        )
+
+    plan = replace(sealed.plan, changes=(other(sealed.plan.changes[0]),))
+    forged = seal(
+        plan,
+        captured_at=sealed.captured_at,
+        created=sealed.created,
+        expires=sealed.expires,
+        nonce="f" * 32,
+    )
+    saved.write_text(to_text(forged))
+
+
+@pytest.mark.parametrize("principal", ["User:sales-app", "User:other"])
+def test_a_forged_plan_deletes_no_right_that_the_member_has_not_as_well(
+    golden: Golden, kgitops: Kgitops, principal: str
+) -> None:
+    """VC-191: neither another user's, nor one of its own without a counterpart."""
+    binding = replace(G3, principal=principal, resource_name="untold")
+    golden.change_behind(CreateAclRequest(binding=binding))
+    golden.check_out(2)
+    saved = golden.folder / "plan.json"
+    assert kgitops("plan", golden.folder, "-o", saved).code == 0
+    _forged(saved, binding)
+    ran = kgitops("apply", saved)
+    assert (ran.code, "has the same right, which is not so" in ran.said) == (5, True), ran.said
+    assert binding in golden.state().acls
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_topic_whose_link_others_removed_is_found_again(
+    golden: Golden, kgitops: Kgitops, *, declared: bool
+) -> None:
+    """VC-031, VC-032: it gets its link back, or is forgotten, and keeps its records."""
+    golden.add(
+        "apiVersion: kgitops/v1\nkind: Topic\n"
+        "metadata: {name: Mine, virtualCluster: emea.sales}\n"
+        "spec: {partitions: 1, replicationFactor: 1, deletionPolicy: Orphan}\n"
+    )
+    assert kgitops("apply", golden.folder, "--auto-approve").code == 0
+    topic = golden.state().virtual_clusters["emea.sales"].links["Mine"].topic
+    golden.change_behind(
+        AlterVirtualClusterRequest(
+            virtual_cluster="emea.sales",
+            change=ChangeType.REMOVE,
+            entity_type=EntityType.TOPIC,
+            entity_name="Mine",
+        )
+    )
+    if not declared:
+        (golden.folder / "manifests" / "more.yaml").unlink()
+    ran = kgitops("apply", golden.folder, "--auto-approve")
+    assert ran.code == 0, ran.said
+    state = golden.state()
+    assert topic in state.topics
+    assert ("Mine" in state.virtual_clusters["emea.sales"].links) is declared
+    assert kgitops("plan", golden.folder, "--detailed-exitcode").code == 0
