@@ -1,6 +1,6 @@
 """What a right on a virtual cluster allows: KIP-1134's operation lists as data (VC-151…160b)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import IntEnum
 from functools import cache
 
@@ -8,20 +8,14 @@ from kgitops.model.acls import IMPLIED, Operation
 
 
 class ApiKey(IntEnum):
-    """The requests that the lists name, with the keys that the KIP gives them.
+    """The requests that a right on a virtual cluster allows, with the keys that the KIP gives them.
 
     Its own five, 91 to 95, are other requests on today's brokers: they are never sent (VC-230).
     """
 
-    FETCH = 1
     METADATA = 3
-    LEADER_AND_ISR = 4
-    STOP_REPLICA = 5
-    UPDATE_METADATA = 6
-    CONTROLLED_SHUTDOWN = 7
     LIST_GROUPS = 16
     CREATE_TOPICS = 19
-    OFFSET_FOR_LEADER_EPOCH = 23
     WRITE_TXN_MARKERS = 27
     DESCRIBE_ACLS = 29
     CREATE_ACLS = 30
@@ -30,30 +24,13 @@ class ApiKey(IntEnum):
     ALTER_CONFIGS = 33
     ALTER_REPLICA_LOG_DIRS = 34
     DESCRIBE_LOG_DIRS = 35
-    ELECT_LEADERS = 43
     INCREMENTAL_ALTER_CONFIGS = 44
-    ALTER_PARTITION_REASSIGNMENTS = 45
     LIST_PARTITION_REASSIGNMENTS = 46
     DESCRIBE_CLIENT_QUOTAS = 48
     ALTER_CLIENT_QUOTAS = 49
     DESCRIBE_USER_SCRAM_CREDENTIALS = 50
     ALTER_USER_SCRAM_CREDENTIALS = 51
-    VOTE = 52
-    BEGIN_QUORUM_EPOCH = 53
-    END_QUORUM_EPOCH = 54
-    DESCRIBE_QUORUM = 55
     ALTER_PARTITION = 56
-    UPDATE_FEATURES = 57
-    ENVELOPE = 58
-    FETCH_SNAPSHOT = 59
-    DESCRIBE_CLUSTER = 60
-    BROKER_REGISTRATION = 62
-    BROKER_HEARTBEAT = 63
-    UNREGISTER_BROKER = 64
-    ALLOCATE_PRODUCER_IDS = 67
-    CONTROLLER_REGISTRATION = 70
-    ASSIGN_REPLICAS_TO_DIRS = 73
-    INITIALIZE_SHARE_GROUP_STATE = 83
     READ_SHARE_GROUP_STATE = 84
     WRITE_SHARE_GROUP_STATE = 85
     DELETE_SHARE_GROUP_STATE = 86
@@ -123,46 +100,10 @@ ALLOWED: Mapping[Operation, frozenset[ApiKey]] = {
     Operation.DESCRIBE_VIRTUAL_CLUSTER: frozenset({ApiKey.DESCRIBE_VIRTUAL_CLUSTERS}),
     Operation.LIST_VIRTUAL_CLUSTERS: frozenset({ApiKey.LIST_VIRTUAL_CLUSTERS}),
 }
-"""Which requests a right on a virtual cluster allows; what no list names needs kafka-cluster."""
+"""Which requests a right on a virtual cluster allows.
 
-REFUSED: Mapping[Operation, frozenset[ApiKey]] = {
-    # VC-152, VC-153
-    Operation.ALTER: frozenset(
-        {
-            ApiKey.ALTER_PARTITION_REASSIGNMENTS,
-            ApiKey.UPDATE_FEATURES,
-            ApiKey.UNREGISTER_BROKER,
-        }
-    ),
-    # VC-156, and VC-157: the last one
-    Operation.CLUSTER_ACTION: frozenset(
-        {
-            ApiKey.FETCH,
-            ApiKey.LEADER_AND_ISR,
-            ApiKey.STOP_REPLICA,
-            ApiKey.UPDATE_METADATA,
-            ApiKey.CONTROLLED_SHUTDOWN,
-            ApiKey.OFFSET_FOR_LEADER_EPOCH,
-            ApiKey.ELECT_LEADERS,
-            ApiKey.VOTE,
-            ApiKey.BEGIN_QUORUM_EPOCH,
-            ApiKey.END_QUORUM_EPOCH,
-            ApiKey.ENVELOPE,
-            ApiKey.FETCH_SNAPSHOT,
-            ApiKey.BROKER_REGISTRATION,
-            ApiKey.BROKER_HEARTBEAT,
-            ApiKey.ALLOCATE_PRODUCER_IDS,
-            ApiKey.CONTROLLER_REGISTRATION,
-            ApiKey.INITIALIZE_SHARE_GROUP_STATE,
-            ApiKey.ASSIGN_REPLICAS_TO_DIRS,
-        }
-    ),
-    Operation.DESCRIBE: frozenset({ApiKey.DESCRIBE_QUORUM}),
-}
-"""What the lists say that such a right does not allow, so that a tool can tell why."""
-
-FOR_ANYONE = frozenset({ApiKey.DESCRIBE_CLUSTER})
-"""What needs no right, as today (VC-160b)."""
+All others need kafka-cluster (VC-152, VC-153, VC-156, VC-157, VC-160b); DescribeCluster needs none.
+"""
 
 _CLASSIC: Mapping[Operation, Operation] = {
     Operation.CREATE_VIRTUAL_CLUSTER: Operation.CREATE,
@@ -173,14 +114,6 @@ _CLASSIC: Mapping[Operation, Operation] = {
 }
 # On a virtual cluster they mean nothing, so that they imply nothing either (VC-160a).
 _MEANINGLESS = frozenset({Operation.READ, Operation.WRITE})
-
-
-def allowed(api_key: int, operations: Iterable[Operation]) -> bool:
-    """Whether one of these rights on a virtual cluster is enough for the request there."""
-    if api_key in FOR_ANYONE:
-        return True
-    held = set(operations)
-    return any(held & allowing(operation) for operation in rights(api_key))
 
 
 @cache

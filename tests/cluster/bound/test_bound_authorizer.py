@@ -276,4 +276,4 @@ def test_super_users_and_clusters_that_enforce_nothing():
         assert asked.allows_local(READ, ResourceType.TOPIC, "orders", None)
         assert asked.virtual_cluster(ALTER, "emea.sales")
         assert asked.request(ApiKey.CREATE_ACLS, Scope("*"))
-    assert not an_authorizer().request(ApiKey.UPDATE_FEATURES, Scope("emea.sales"))
+    assert not an_authorizer().request(ApiKey.CREATE_ACLS, Scope("emea.sales"))
