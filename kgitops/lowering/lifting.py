@@ -36,12 +36,12 @@ def lift(physical: ClusterState) -> ClusterState:
     missing_acls = frozenset(
         binding
         for binding, status in records.acls.items()
-        if status is Status.ACTIVE and acl_address(binding) in wrong.acls
+        if status is not Status.PENDING and acl_address(binding) in wrong.acls
     )
     missing_quotas = {
         (entity, key): value
         for (entity, key), (value, status) in records.quotas.items()
-        if status is Status.ACTIVE and (quota_address(entity), key) in wrong.quotas
+        if status is not Status.PENDING and (quota_address(entity), key) in wrong.quotas
     }
     for entity, key in missing_quotas:
         del meant[entity][key]
