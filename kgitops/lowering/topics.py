@@ -21,7 +21,7 @@ from kgitops.model.virtual_clusters import (
     TopicLink,
     generated_topic_name,
 )
-from kgitops.virtual_clusters import deciding
+from kgitops.virtual_clusters.links import check_link_free, refuse_linked
 from kgitops.virtual_clusters.records import VirtualClusterTopicLinkRecord
 from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 
@@ -59,7 +59,7 @@ class Topics:
             self._ask(request, asker, effects)
             self.by_name[request.topic] = _state(request.requested_state)
             return
-        deciding.check_link_free(self._namespaces.delta, local)
+        check_link_free(self._namespaces.delta, local)
         _check_name(local)
         topic = self.pending.pop(local, None)
         if topic is None:
@@ -104,7 +104,7 @@ class Topics:
         Raises:
             VirtualClusterRefusal: links lead to it.
         """
-        deciding.refuse_linked(self._namespaces.delta, request.topic)
+        refuse_linked(self._namespaces.delta, request.topic)
         physical = replace(request, local=None)
         effects.deletions.append(
             PhysicalRequest(request=physical, askers=(asker,), line=wording(physical))

@@ -1,8 +1,10 @@
 """How a request about virtual clusters is refused: a symbol, Kafka's nearest code, and words."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from kgitops.model.results import ErrorCode
+from kgitops.model.virtual_clusters import EntityType
 
 
 class Symbol(StrEnum):
@@ -48,6 +50,16 @@ _CODES = {
 }
 
 
+WORDS = {
+    EntityType.TOPIC: "link",
+    EntityType.GROUP: "group",
+    EntityType.TRANSACTIONAL_ID: "transactional id",
+    EntityType.USER: "user",
+    EntityType.CLIENT_ID: "client id",
+}
+_MANY = 10
+
+
 class VirtualClusterRefusal(Exception):  # noqa: N818 (an answer, not an error of this program)
     """One item is refused, and nothing of it was decided; the words begin with the symbol."""
 
@@ -55,3 +67,9 @@ class VirtualClusterRefusal(Exception):  # noqa: N818 (an answer, not an error o
         super().__init__(f"{symbol}: {words}")
         self.symbol = symbol
         self.code = _CODES[symbol]
+
+
+def some(items: Sequence[str]) -> str:
+    """The first of many, and how many more there are."""
+    more = f" and {len(items) - _MANY} more" if len(items) > _MANY else ""
+    return ", ".join(items[:_MANY]) + more

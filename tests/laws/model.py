@@ -39,8 +39,9 @@ from kgitops.model.virtual_clusters import (
     physical_id,
 )
 from kgitops.plan.plan import Change, Plan
-from kgitops.virtual_clusters.deciding import alter, create, delete, refuse_linked
+from kgitops.virtual_clusters.deciding import alter, create, delete
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
+from kgitops.virtual_clusters.links import refuse_linked
 from kgitops.virtual_clusters.records import VirtualClusterMetadataRecord
 
 

@@ -15,7 +15,7 @@ from kgitops.model.virtual_clusters import (
     TopicLink,
     VirtualCluster,
 )
-from kgitops.virtual_clusters import deciding
+from kgitops.virtual_clusters import deciding, links
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 
@@ -308,9 +308,9 @@ def test_a_topic_is_kept_by_its_links():
     """VC-033: and the answer names them."""
     delta = a_delta(*BOTH)
     with pytest.raises(VirtualClusterRefusal, match=f"linked to as {A}/Orders; remove") as caught:
-        deciding.refuse_linked(delta, "orders")
+        links.refuse_linked(delta, "orders")
     assert caught.value.code is ErrorCode.INVALID_REQUEST
-    deciding.refuse_linked(delta, "bills")
+    links.refuse_linked(delta, "bills")
 
 
 def test_every_symbol_is_told_with_a_code_of_kafka():

@@ -30,7 +30,7 @@ from kgitops.model.virtual_clusters import (
     generated_topic_name,
     name_until_made,
 )
-from kgitops.virtual_clusters import deciding
+from kgitops.virtual_clusters.links import check_link_free, refuse_linked
 from kgitops.virtual_clusters.records import VirtualClusterTopicLinkRecord
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 
@@ -212,7 +212,7 @@ def _check_local_name(draft: Draft, virtual_cluster: str, name: str) -> None:
             "allowed in a virtual cluster",
         )
     try:
-        deciding.check_link_free(draft.delta.virtual_clusters, LocalName(virtual_cluster, name))
+        check_link_free(draft.delta.virtual_clusters, LocalName(virtual_cluster, name))
     except VirtualClusterRefusal as refused:
         raise Refusal(refused.code, str(refused)) from None
 
@@ -310,7 +310,7 @@ def _delete(draft: Draft, topic: TopicImage) -> None:
     if topic.marked_for_deletion:
         return
     try:
-        deciding.refuse_linked(draft.delta.virtual_clusters, topic.name)
+        refuse_linked(draft.delta.virtual_clusters, topic.name)
     except VirtualClusterRefusal as refused:
         raise Refusal(refused.code, str(refused)) from None
     request = DeleteTopicRequest(topic=topic.name, topic_id=topic.topic_id)

@@ -14,7 +14,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.results import ErrorCode
 from kgitops.model.virtual_clusters import ChangeType, EntityType
-from kgitops.virtual_clusters import deciding
+from kgitops.virtual_clusters import deciding, links
 from kgitops.virtual_clusters.records import VirtualClusterMetadataRecord
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 
@@ -92,7 +92,7 @@ def _carry_out(
 
 def _check_may_link(draft: Draft, request: AlterVirtualClusterRequest) -> None:
     """Nobody links to what belongs to others: KIP-1134 asks for no right here (VC-040)."""
-    topic = deciding.target(draft.delta.virtual_clusters, request)
+    topic = links.target(draft.delta.virtual_clusters, request)
     if topic is None:
         return
     if draft.authorizer.topic(Operation.ALTER, topic) and draft.authorizer.topic(

@@ -1,0 +1,111 @@
+"""What becomes of requests about links: a name in a virtual cluster for a topic."""
+
+from collections.abc import Callable, Iterator
+
+from kgitops.model.names import is_internal, topic_name_problem
+from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.virtual_clusters import EntityType, LocalName, VirtualCluster
+from kgitops.virtual_clusters.existing import check_has, existing
+from kgitops.virtual_clusters.image import VirtualClustersDelta
+from kgitops.virtual_clusters.records import (
+    VirtualClusterMetadataRecord,
+    VirtualClusterTopicLinkRecord,
+)
+from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal, some
+
+TopicId = Callable[[str], str | None]
+"""The topic id of a physical topic, None where there is none of that name."""
+
+
+def link(
+    delta: VirtualClustersDelta,
+    found: VirtualCluster,
+    request: AlterVirtualClusterRequest,
+    name: str,
+    topic_id: TopicId,
+) -> Iterator[VirtualClusterMetadataRecord]:
+    """A link is made, or leads elsewhere (VC-028).
+
+    Raises:
+        VirtualClusterRefusal: it can't be.
+    """
+    problem = topic_name_problem(name)
+    if problem:
+        raise VirtualClusterRefusal(Symbol.INVALID_LINK_NAME, problem)
+    topic = target(delta, request)
+    if topic is None:
+        raise VirtualClusterRefusal(
+            Symbol.LINK_NOT_FOUND, f"there is no link {request.target} that could be followed"
+        )
+    if is_internal(topic):
+        raise VirtualClusterRefusal(
+            Symbol.INTERNAL_TOPIC, f"the topic {topic} is internal and can't be linked to"
+        )
+    known_id = topic_id(topic)
+    if known_id is None:
+        raise VirtualClusterRefusal(Symbol.TOPIC_NOT_FOUND, f"there is no topic {topic}")
+    before = found.links.get(name)
+    if before is not None:
+        if before.topic == topic and before.topic_id == known_id:
+            return
+        if before.topic != topic and before.topic != request.replaces:
+            raise VirtualClusterRefusal(
+                Symbol.LINK_ALREADY_EXISTS,
+                f"the link {name} of {found.name} leads to {before.topic}",
+            )
+        if before.topic == topic:
+            raise VirtualClusterRefusal(
+                Symbol.TOPIC_REPLACED,
+                f"the topic {topic} was deleted and made anew since {name} was linked to it",
+            )
+    yield VirtualClusterTopicLinkRecord(
+        virtual_cluster=found.name, link_name=name, topic=topic, topic_id=known_id
+    )
+
+
+def unlink(found: VirtualCluster, name: str) -> Iterator[VirtualClusterMetadataRecord]:
+    """A link is removed; its topic stays.
+
+    Raises:
+        VirtualClusterRefusal: there is none.
+    """
+    check_has(found, EntityType.TOPIC, name)
+    yield VirtualClusterTopicLinkRecord(virtual_cluster=found.name, link_name=name, topic=None)
+
+
+def target(delta: VirtualClustersDelta, request: AlterVirtualClusterRequest) -> str | None:
+    """The physical topic that a link is to lead to; None where that can't be told."""
+    if request.target is None:
+        return request.topic
+    owner = delta.get(request.target.virtual_cluster)
+    link = owner.links.get(request.target.name) if owner else None
+    return link.topic if link else None
+
+
+def check_link_free(delta: VirtualClustersDelta, local: LocalName) -> None:
+    """A topic can be made under this name (VC-061).
+
+    Raises:
+        VirtualClusterRefusal: there is no such virtual cluster, or it has such a link.
+    """
+    link = existing(delta, local.virtual_cluster).links.get(local.name)
+    if link is not None:
+        raise VirtualClusterRefusal(
+            Symbol.LINK_ALREADY_EXISTS,
+            f"the link {local.name} of {local.virtual_cluster} leads to {link.topic}",
+        )
+
+
+def refuse_linked(delta: VirtualClustersDelta, topic: str) -> None:
+    """A physical topic is not deleted while links lead to it (VC-033).
+
+    Raises:
+        VirtualClusterRefusal: one does.
+    """
+    links = delta.links_to(topic)
+    if links:
+        named = some([str(local) for local in sorted(links)])
+        raise VirtualClusterRefusal(
+            Symbol.TOPIC_HAS_LINKS,
+            f"the topic {topic} is linked to as {named}; remove the links first",
+        )

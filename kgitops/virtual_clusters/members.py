@@ -1,0 +1,129 @@
+"""What becomes of requests about users, client ids, groups and transactional ids."""
+
+from collections.abc import Callable, Collection, Iterator
+
+from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.virtual_clusters import EntityType, LocalName, VirtualCluster, physical_id
+from kgitops.virtual_clusters.existing import check_has, existing
+from kgitops.virtual_clusters.image import VirtualClustersDelta
+from kgitops.virtual_clusters.records import (
+    VirtualClusterEntityRecord,
+    VirtualClusterMetadataRecord,
+)
+from kgitops.virtual_clusters.refusals import WORDS, Symbol, VirtualClusterRefusal
+
+_ANONYMOUS = "User:ANONYMOUS"
+_EVERYONE = "User:*"
+
+
+def add(
+    delta: VirtualClustersDelta,
+    found: VirtualCluster,
+    request: AlterVirtualClusterRequest,
+    entity_type: EntityType,
+    name: str,
+    super_users: Collection[str],
+) -> Iterator[VirtualClusterMetadataRecord]:
+    """A member is added, taken out of another virtual cluster at the same moment where it moves.
+
+    Raises:
+        VirtualClusterRefusal: it can't be.
+    """
+    if not name:
+        raise VirtualClusterRefusal(Symbol.INVALID_NAME, f"the {WORDS[entity_type]} has no name")
+    there = name in found.members(entity_type)
+    if there and (entity_type is not EntityType.GROUP or found.groups[name] == request.adopts):
+        return
+    if entity_type is EntityType.USER:
+        _refuse_user(name, super_users)
+    if request.adopts is not None:
+        _refuse_second_adopter(delta, request, LocalName(found.name, name), request.adopts)
+    elsewhere = _elsewhere(delta, found, entity_type, name)
+    if elsewhere is not None and elsewhere != request.moved_from:
+        raise VirtualClusterRefusal(
+            Symbol.ENTITY_BOUND_ELSEWHERE,
+            f"the {WORDS[entity_type]} {name} belongs to the virtual cluster {elsewhere}",
+        )
+    if request.moved_from is not None:
+        # Together with the addition: nobody ever sees it in no virtual cluster (VC-086).
+        yield from remove(existing(delta, request.moved_from), entity_type, name)
+    yield VirtualClusterEntityRecord(
+        virtual_cluster=found.name,
+        entity_type=entity_type,
+        entity_name=name,
+        adopts=request.adopts,
+    )
+
+
+def remove(
+    found: VirtualCluster, entity_type: EntityType, name: str
+) -> Iterator[VirtualClusterMetadataRecord]:
+    """A member is removed.
+
+    Raises:
+        VirtualClusterRefusal: it is none.
+    """
+    check_has(found, entity_type, name)
+    yield VirtualClusterEntityRecord(
+        virtual_cluster=found.name, entity_type=entity_type, entity_name=name, remove=True
+    )
+
+
+def refuse_in_use(
+    found: VirtualCluster,
+    entity_type: EntityType,
+    name: str,
+    is_global_group: Callable[[str], bool],
+    open_transactions: Collection[str],
+) -> None:
+    """A member that is not there yet is not used by others (VC-117, VC-122).
+
+    Raises:
+        VirtualClusterRefusal: it is.
+    """
+    if entity_type is EntityType.GROUP and is_global_group(physical_id(found.name, name)):
+        raise VirtualClusterRefusal(
+            Symbol.GROUP_NAME_COLLISION,
+            f"a group outside virtual clusters is named {physical_id(found.name, name)} already",
+        )
+    if entity_type is EntityType.TRANSACTIONAL_ID and name in open_transactions:
+        raise VirtualClusterRefusal(
+            Symbol.TXN_IN_PROGRESS, f"a transaction of {name} is open; wait until it is done"
+        )
+
+
+def _refuse_user(principal: str, super_users: Collection[str]) -> None:
+    if principal in super_users:
+        raise VirtualClusterRefusal(
+            Symbol.RESERVED_NAME, f"{principal} is a super user and can't be bound"
+        )
+    if principal in (_ANONYMOUS, _EVERYONE):
+        raise VirtualClusterRefusal(Symbol.RESERVED_NAME, f"{principal} can't be bound")
+
+
+def _refuse_second_adopter(
+    delta: VirtualClustersDelta, request: AlterVirtualClusterRequest, local: LocalName, group: str
+) -> None:
+    """VC-115: also under another name in the same virtual cluster."""
+    adopter = delta.adopter(group)
+    given_up = request.moved_from and LocalName(request.moved_from, local.name)
+    if adopter is not None and adopter not in (local, given_up):
+        raise VirtualClusterRefusal(
+            Symbol.ENTITY_BOUND_ELSEWHERE,
+            f"the group {group} was taken over by {adopter}; a group is taken over once",
+        )
+
+
+def _elsewhere(
+    delta: VirtualClustersDelta, found: VirtualCluster, entity_type: EntityType, name: str
+) -> str | None:
+    """The other virtual cluster that the entity belongs to (VC-080, VC-081)."""
+    owner: str | None = None
+    match entity_type:
+        case EntityType.USER:
+            owner = delta.of_user(name)
+        case EntityType.CLIENT_ID:
+            owner = delta.of_client_id(name)
+        case _:
+            pass
+    return None if owner == found.name else owner
