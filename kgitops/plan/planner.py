@@ -124,7 +124,7 @@ def _outcome(
         )
     )
     guard_virtual_clusters(outcome, desired, current, links)
-    outcome.warnings += cut_overs(outcome.changes)
+    outcome.warnings += cut_overs(outcome.changes, capabilities.virtual_clusters)
     outcome.warnings += lints(outcome, desired, current, links)
     outcome.findings += refused
     return outcome

@@ -161,13 +161,13 @@ LINK_ADOPT = _risk("KG513", "link-adopt", Level.SAFE, "the project takes the lin
     "write deletionPolicy, so that it is plain what removing the document will do")
 LINK_FORGET = _risk("KG514", "link-forget", Level.SAFE, "the link stays, no longer managed",
     "use a Tombstone where the name should end as well")
-MEMBER_BIND = _risk("KG520", "member-bind", Level.DISRUPTIVE, "from their next request on, its clients see the names of the virtual cluster alone",
+MEMBER_BIND = _risk("KG520", "member-bind", Level.DISRUPTIVE, "from their next request on, its clients have the virtual cluster's rights and quotas, and see its names alone where brokers know it",
     "see that links, groups and ACLs cover all that the clients use, under the names they use now")
-MEMBER_UNBIND = _risk("KG521", "member-unbind", Level.DISRUPTIVE, "from their next request on, its clients see the names of the cluster itself",
+MEMBER_UNBIND = _risk("KG521", "member-unbind", Level.DISRUPTIVE, "from their next request on, its clients lose the virtual cluster's rights and quotas, and see the names of the cluster itself",
     "stop the clients first, or give them the physical names")
 MEMBER_EXPOSED = _risk("KG522", "member-exposed", Level.DISRUPTIVE, "ACLs outside of the virtual cluster let the user reach the cluster's own names",
     "remove those ACLs in the same plan, where the user should reach nothing any more")
-MEMBER_MOVE = _risk("KG523", "member-move", Level.DISRUPTIVE, "from their next request on, its clients see the names of another virtual cluster",
+MEMBER_MOVE = _risk("KG523", "member-move", Level.DISRUPTIVE, "from their next request on, its clients have the rights and quotas of another virtual cluster, and see its names alone where brokers know it",
     "see that links, groups and ACLs there cover all that the clients use")
 MEMBER_ADOPT = _risk("KG524", "member-adopt", Level.SAFE, "the project takes the membership over as it is",
     "write deletionPolicy, so that it is plain what removing the document will do")

@@ -31,6 +31,8 @@ def lints(
                 if at not in names:
                     names[at] = _by_topic(links.of(at))
                 found += _names(change, request, current, links, names[at])
+                # Once for all names of a topic.
+                names[at].pop(links.of_one(at, request.entity_name or "") or "", None)
     return [*found, *_capped(desired, current)]
 
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kgitops.desired.state import DesiredState
+from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.quotas import VIRTUAL_CLUSTER
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.source import Finding, Severity
-from kgitops.model.virtual_clusters import ChangeType, EntityType
+from kgitops.model.virtual_clusters import ChangeType, EntityType, physical_id
 from kgitops.plan.plan import Change
 
 _BOUND = (EntityType.USER, EntityType.CLIENT_ID)
@@ -15,8 +16,12 @@ _ADDRESSES = ("vc/", f"quota/{VIRTUAL_CLUSTER}=")
 _SHOWN = 5
 
 
-def cut_overs(changes: Iterable[Change]) -> list[Finding]:
-    """Whose clients change from one set of names to another, by virtual cluster (VC-412)."""
+def cut_overs(changes: Iterable[Change], support: VirtualClusterSupport) -> list[Finding]:
+    """Whose clients change from one set of names to another, by virtual cluster (VC-412).
+
+    Where brokers know no virtual clusters they change nothing by themselves: clients have to be
+    told their names (VC-048).
+    """
     bound: dict[str, list[str]] = {}
     for change in changes:
         for planned in change.requests:
@@ -27,16 +32,29 @@ def cut_overs(changes: Iterable[Change]) -> list[Finding]:
                 and request.entity_type in _BOUND
             ):
                 bound.setdefault(request.virtual_cluster, []).append(request.entity_name or "")
-    return [
-        Finding(
-            source=None,
-            problem=f"clients of {_list(sorted(names))} see the names of the virtual cluster "
-            f"{name} from their first request after this plan was applied, and no others",
-            advice="see that it has every topic, group and right that they use, by those names",
-            severity=Severity.WARNING,
-        )
-        for name, names in sorted(bound.items())
-    ]
+    told = _on_brokers if support is VirtualClusterSupport.NATIVE else _by_clients
+    return [told(name, _list(sorted(names))) for name, names in sorted(bound.items())]
+
+
+def _on_brokers(name: str, members: str) -> Finding:
+    return Finding(
+        source=None,
+        problem=f"clients of {members} see the names of the virtual cluster {name} from their "
+        "first request after this plan was applied, and no others",
+        advice="see that it has every topic, group and right that they use, by those names",
+        severity=Severity.WARNING,
+    )
+
+
+def _by_clients(name: str, members: str) -> Finding:
+    return Finding(
+        source=None,
+        problem=f"clients of {members} are in the virtual cluster {name} once this plan was "
+        "applied, and these brokers translate no names: topics keep their physical ones, and ids "
+        f"of groups and transactions begin with {physical_id(name, '')}",
+        advice="configure the clients by their binding sheet: kgitops vc bindings",
+        severity=Severity.WARNING,
+    )
 
 
 def without_virtual_clusters(

@@ -29,7 +29,11 @@ from kgitops.report.statements import (
     verdict_sentence,
 )
 from kgitops.report.units import counted
-from kgitops.report.virtual_clusters import summary_line, virtual_cluster_summaries
+from kgitops.report.virtual_clusters import (
+    count_named,
+    summary_line,
+    virtual_cluster_summaries,
+)
 
 _NARROWEST, _WIDEST = 80, 160
 _LABEL_WIDTH = 12
@@ -201,7 +205,7 @@ class _Page:
         found = virtual_cluster_summaries(plan)
         if found:
             yield []
-            yield [(Style.BOLD, f"VIRTUAL CLUSTERS ({len(found):,})")]
+            yield [(Style.BOLD, f"VIRTUAL CLUSTERS ({count_named(found):,})")]
             shown = found if self.full else found[:FOLD_ABOVE]
             width = min(max(len(each.name) for each in shown), self.width // 3)
             for each in shown:

@@ -34,18 +34,24 @@ from kgitops.report.units import counted
 
 _CUTS_OVER = (EntityType.USER, EntityType.CLIENT_ID)
 _NAMES_SHOWN = 5
+_DEFAULT = "<default>"
+ALL_OTHERS = "all others"
+"""The virtual clusters without a cap of their own, in the place of a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClusterSummary:
     """What a plan does to one virtual cluster, in words (VC-412).
 
-    ``cut_over`` says whose clients get to see other names; ``lost`` what can't be had back.
+    ``name`` may also be a prefix, ``*`` or :data:`ALL_OTHERS`. ``cut_over`` says whose clients get
+    to see other names, or on a Kafka without virtual clusters whom other names are to be told, and
+    ``cut_over_title`` which of the two; ``lost`` what can't be had back.
     """
 
     name: str
     counts: str
     cut_over: str = ""
+    cut_over_title: str = "namespace cut-over"
     lost: str = ""
     lowering: str = ""
 
@@ -71,11 +77,14 @@ def virtual_cluster_summaries(plan: Plan) -> tuple[VirtualClusterSummary, ...]:
     for line in plan.lowering:
         if line.grade is not None:
             grades[line.virtual_cluster][line.grade] += 1
-    return tuple(
+    title = "clients to configure" if grades else "namespace cut-over"
+    default = touched.pop(_DEFAULT, [])
+    summaries = [
         VirtualClusterSummary(
             name=name,
             counts=_counts(changes),
             cut_over=_few([str(object_name(change.address)) for change in _cut_over(changes)]),
+            cut_over_title=title,
             lost=_few([str(object_name(change.address)) for change in _lost(changes)]),
             lowering=", ".join(
                 f"{grades[name][grade]:,} {grade}"
@@ -84,7 +93,16 @@ def virtual_cluster_summaries(plan: Plan) -> tuple[VirtualClusterSummary, ...]:
             ),
         )
         for name, changes in sorted(touched.items())
-    )
+    ]
+    if default:
+        counts = f"their cap: {_counts(default)}"
+        summaries.append(VirtualClusterSummary(name=ALL_OTHERS, counts=counts))
+    return tuple(summaries)
+
+
+def count_named(found: Iterable[VirtualClusterSummary]) -> int:
+    """How many of them are one virtual cluster each."""
+    return sum(not each.name.endswith("*") and each.name != ALL_OTHERS for each in found)
 
 
 def summary_line(found: VirtualClusterSummary) -> str:
@@ -93,7 +111,7 @@ def summary_line(found: VirtualClusterSummary) -> str:
     if found.lost:
         parts.append(f"DATA LOSS: {found.lost}")
     if found.cut_over:
-        parts.append(f"namespace cut-over: {found.cut_over}")
+        parts.append(f"{found.cut_over_title}: {found.cut_over}")
     if found.lowering:
         parts.append(f"lowering: {found.lowering}")
     return "; ".join(parts)
@@ -174,7 +192,7 @@ def _scope(request: Request) -> Iterator[str]:
     """Of what has a global address: a cap, or a right on a virtual cluster as a whole."""
     match request:
         case AlterClientQuotaRequest(entity=((kind, name), *_)) if kind == VIRTUAL_CLUSTER:
-            yield name or "<default>"
+            yield name or _DEFAULT
         case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
             if (
                 binding.resource_type is ResourceType.CLUSTER

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from builders import a_binding, a_cluster, a_desired, a_tombstone, an_acl, only_change, plan_of
+from builders import (
+    ALL_CAPABILITIES,
+    a_binding,
+    a_cluster,
+    a_desired,
+    a_tombstone,
+    an_acl,
+    only_change,
+    plan_of,
+)
 from laws.model import Model
 from plan.worked_scenario import (
     ANALYTICS,
@@ -20,6 +29,7 @@ from plan.worked_scenario import (
 from kgitops.desired.state import DeletionPolicy, DesiredMember, DesiredObject, MembersMode
 from kgitops.model.acls import AclBinding
 from kgitops.model.addresses import acl_address
+from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
@@ -86,6 +96,16 @@ def test_letting_someone_in_is_told_as_a_cut_over() -> None:
     (warning,) = (w for w in found.warnings if "see the names" in w.problem)
     assert "User:b, User:sales-app" in warning.problem
     assert SALES in warning.problem
+
+
+def test_where_brokers_translate_no_names_clients_have_to_be_configured() -> None:
+    """VC-048, VC-412: nothing is said of names that brokers would show."""
+    lowered = replace(ALL_CAPABILITIES, virtual_clusters=VirtualClusterSupport.LOWERED)
+    found = plan_of(a_desired(HOME, AWAY, a_member(), safety=NO_LIMITS), having(), lowered)
+    (warning,) = found.warnings
+    assert "translate no names" in warning.problem
+    assert f"begin with {SALES}:" in warning.problem
+    assert "kgitops vc bindings" in warning.advice
 
 
 class TestMoving:

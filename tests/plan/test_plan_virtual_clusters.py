@@ -253,6 +253,7 @@ def test_a_second_name_for_a_topic_is_told() -> None:
     )
     assert "more than one" not in warnings(plan(HOME, one, state=state))
     assert "more than one" not in warnings(plan(HOME, one, two, state=having(HOME, one, two)))
+    assert warnings(plan(HOME, one, two, state=having(HOME))).count("more than one") == 1
 
 
 def test_a_name_that_hides_a_topic_is_told() -> None:

@@ -57,12 +57,14 @@ def test_physical_names_are_told() -> None:
 
 def test_every_virtual_cluster_has_its_summary() -> None:
     """VC-091, VC-412: counts by action, whose clients switch, what is lost, what is lowered."""
-    default, analytics, sales = virtual_cluster_summaries(golden_plan())
-    assert (default.name, default.counts) == ("<default>", "1 to create")
+    analytics, sales, default = virtual_cluster_summaries(golden_plan())
+    assert (default.name, default.counts) == ("all others", "their cap: 1 to create")
+    assert "VIRTUAL CLUSTERS (2)" in render_text(golden_plan())
     assert (analytics.name, analytics.counts) == (ANALYTICS, "8 to create")
     assert (sales.name, sales.counts) == (SALES, "17 to create")
     assert analytics.cut_over == "user analytics/User:ana-reader"
     assert sales.lowering == "1 NONE, 2 CLIENT"
+    assert "clients to configure: user analytics/User:ana-reader" in render_text(golden_plan())
     assert not sales.lost
     (gone,) = virtual_cluster_summaries(farewell_plan())
     assert gone.counts == "6 to delete"
