@@ -19,13 +19,11 @@ class AclChanges:
     def __init__(self, lowered: Iterable[LoweredAcl], bindings: Collection[AclBinding]) -> None:
         self.lowered = {acl.binding: acl for acl in lowered}
         self.physical = {binding for binding in bindings if not is_logical(binding)}
-        self._leftovers: defaultdict[str, list[AclBinding]] = defaultdict(list)
+        self._leftovers = [acl.binding for acl in self.lowered.values() if not acl.sources]
         self._of_source: defaultdict[str, set[AclBinding]] = defaultdict(set)
         for binding, acl in self.lowered.items():
             for source in acl.sources:
                 self._of_source[source].add(binding)
-            if not acl.sources:
-                self._leftovers[acl.virtual_cluster].append(binding)
         self._before: dict[AclBinding, LoweredAcl | None] = {}
         self._askers: defaultdict[AclBinding, set[int]] = defaultdict(set)
 
@@ -74,11 +72,12 @@ class AclChanges:
             line = f"delete {acl_address(binding)}"
             effects.deletions.append(PhysicalRequest(request=request, askers=(asker,), line=line))
 
-    def clean(self, virtual_cluster: str, asker: int) -> None:
-        """Look at what an interrupted apply left over there."""
-        for binding in self._leftovers.pop(virtual_cluster, ()):
+    def clean(self, asker: int) -> None:
+        """Look at what an interrupted apply left over."""
+        for binding in self._leftovers:
             if binding in self.lowered:
                 self._touch(binding, asker)
+        self._leftovers.clear()
 
     def finish(self, effects: Effects) -> None:
         """Say what the batch comes down to, and begin the next one."""

@@ -30,7 +30,13 @@ def lift(physical: ClusterState) -> ClusterState:
         return physical
     records = read_records(registry.virtual_clusters)
     meant_acls = {b for b, status in records.acls.items() if status is not Status.PENDING}
-    lowered = _lowered(physical, records, {acl_address(binding) for binding in meant_acls})
+    meant_quotas = {
+        (quota_address(entity), key)
+        for (entity, key), (_, status) in records.quotas.items()
+        if status is not Status.PENDING
+    }
+    sources = {acl_address(binding) for binding in meant_acls}
+    lowered = _lowered(physical, records, sources, meant_quotas)
     meant = _meant(physical, records, lowered)
     wrong = amiss(records, lowered, _states(meant))
     missing_acls = frozenset(
@@ -55,7 +61,9 @@ def lift(physical: ClusterState) -> ClusterState:
     )
 
 
-def _lowered(physical: ClusterState, records: Records, sources: set[str]) -> Lowered:
+def _lowered(
+    physical: ClusterState, records: Records, sources: set[str], quotas: set[tuple[str, str]]
+) -> Lowered:
     """What stands for virtual clusters, and what of it brokers have.
 
     A source that is not meant was never made, or was interrupted: it is no reason to stay.
@@ -75,7 +83,12 @@ def _lowered(physical: ClusterState, records: Records, sources: set[str]) -> Low
             for binding, acl in records.lowered_acls.items()
         },
         quotas={
-            place: replace(quota, hidden=records.hidden.get(place), found=found(*place))
+            place: replace(
+                quota,
+                hidden=records.hidden.get(place),
+                found=found(*place),
+                sources=tuple(source for source in quota.sources if (source, quota.key) in quotas),
+            )
             for place, quota in records.lowered_quotas.items()
         },
         pending={

@@ -66,7 +66,6 @@ class Namespaces:
     def link(self, local: LocalName, link: TopicLink, asker: int) -> None:
         """A link is there from now on (VC-161 to VC-163)."""
         found = self._known(local.virtual_cluster)
-        self._acls.clean(found.name, asker)
         for binding in self._scoped.in_virtual_cluster(found.name).about(local.name):
             source = acl_address(binding)
             for physical in lower(binding, found.name, {link.name: link}, found.users):
@@ -75,7 +74,6 @@ class Namespaces:
     def unlink(self, local: LocalName, link: TopicLink, asker: int) -> None:
         """A link is gone, or leads elsewhere; another to the same topic keeps what it needs."""
         found = self._known(local.virtual_cluster)
-        self._acls.clean(found.name, asker)
         others = [
             other.name
             for other in self.delta.links_to(link.topic)
@@ -114,7 +112,6 @@ class Namespaces:
         source = acl_address(binding)
         standing = set()
         for found in self.acting_in(binding):
-            self._acls.clean(found.name, asker)
             for physical in lower(binding, found.name, found.links, found.users):
                 self._acls.stand(physical, source, found.name, asker)
                 standing.add(physical)
@@ -159,7 +156,6 @@ class Namespaces:
                 yield found
 
     def _member_changed(self, found: VirtualCluster, principal: str, asker: int) -> None:
-        self._acls.clean(found.name, asker)
         user = user_name(principal)
         if user is not None:
             self._quotas.touch(user, asker)

@@ -44,6 +44,7 @@ class QuotaChanges:
         self._users_of: defaultdict[str, set[str]] = defaultdict(set)
         for quota in lowered:
             self._put((quota.entity, quota.key), quota)
+        self._leftovers = {user_of(q.entity) or "" for q in self.lowered.values() if not q.sources}
         self._meant: dict[Place, _Meant] = {}
         self._physical: dict[Place, float | None] = {}
         self._touched: defaultdict[str, set[int]] = defaultdict(set)
@@ -80,6 +81,12 @@ class QuotaChanges:
     def touch(self, user: str, asker: int) -> None:
         """What stands on the user's entities may be no longer right."""
         self._touched[user].add(asker)
+
+    def clean(self, asker: int) -> None:
+        """Look at what an interrupted apply left over."""
+        for user in self._leftovers:
+            self.touch(user, asker)
+        self._leftovers.clear()
 
     def finish(self, effects: Effects, whereabouts: Whereabouts) -> None:
         """Say what the batch comes down to, and begin the next one."""

@@ -9,9 +9,9 @@ from kgitops.lowering.report_lines import line
 from kgitops.lowering.report_quotas import quota_lines
 from kgitops.lowering.scoped_acls import ScopedAcls
 from kgitops.model.acls import ResourceType
-from kgitops.model.addresses import acl_address, member_address
+from kgitops.model.addresses import acl_address, member_address, quota_address
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.lowered import Grade, LoweringLine
+from kgitops.model.lowered import Grade, Lowered, LoweringLine
 from kgitops.model.requests import NEW_UUID
 from kgitops.model.virtual_clusters import EntityType, VirtualCluster, generated_parts
 
@@ -114,10 +114,19 @@ def _topics(state: ClusterState) -> Iterator[LoweringLine]:
 
 
 def _leftovers(state: ClusterState) -> Iterator[LoweringLine]:
-    for acl in state.lowered.acls.values() if state.lowered else ():
+    """What an interrupted apply has made of what is not there: nothing else shows it."""
+    lowered = state.lowered or Lowered()
+    for acl in lowered.acls.values():
         if not acl.sources and acl.present and not acl.adopted:
             address = acl_address(acl.binding)
             yield line("L-LEFTOVER", virtual_cluster=acl.virtual_cluster, subject=address)
+    for quota in lowered.quotas.values():
+        if not quota.sources and quota.found != quota.hidden:
+            address = quota_address(quota.entity)
+            yield line("L-LEFTOVER", virtual_cluster=quota.virtual_cluster, subject=address)
+    for local, topic in lowered.pending.items():
+        if topic in state.topics:
+            yield line("L-PENDING", virtual_cluster=local.virtual_cluster, subject=topic)
 
 
 def _goals(codes: set[str]) -> Iterator[LoweringLine]:

@@ -166,7 +166,12 @@ _CODES = {
     "L-LEFTOVER": _Code(
         None,
         "an apply was interrupted and left it on brokers",
-        "run kgitops apply --resume, or change anything of the virtual cluster",
+        "run kgitops apply --resume; else whatever next changes a virtual cluster takes it away",
+    ),
+    "L-PENDING": _Code(
+        None,
+        "an apply was interrupted when it had made the topic, which is in no virtual cluster yet",
+        "run kgitops apply --resume, or apply its document again: the topic is taken up",
     ),
     "L-GOAL": _Code(None, "", ""),
     "L-DATAPLANE": _Code(

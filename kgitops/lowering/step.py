@@ -124,6 +124,7 @@ class Lowering:
             refused.get(asker) or self._decide(request, asker, effects)
             for asker, request in enumerate(requests)
         ]
+        self._clean(requests, results)
         self._bindings.finish(effects)
         self._quotas.finish(effects, self._whereabouts)
         self._look_again()
@@ -135,6 +136,14 @@ class Lowering:
             physical=effects.physical,
             after=tuple(effects.after),
         )
+
+    def _clean(self, requests: Sequence[Request], results: Sequence[RequestResult]) -> None:
+        """Whoever is about virtual clusters takes along what an interrupted apply left over."""
+        for asker, (request, result) in enumerate(zip(requests, results, strict=True)):
+            if result.ok and self.concerns(request):
+                self._bindings.clean(asker)
+                self._quotas.clean(asker)
+                return
 
     def _unauthorized(self, requests: Sequence[Request]) -> Mapping[int, RequestResult]:
         """Those for which the principal has not the right, by the ACLs before the batch."""

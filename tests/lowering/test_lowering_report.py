@@ -11,11 +11,13 @@ from kgitops.lowering.report import fails, native_report, report
 from kgitops.lowering.report_lines import _CODES
 from kgitops.model.acls import AclBinding, Operation, PermissionType, ResourceType
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.lowered import Grade, Lowered, LoweredAcl
+from kgitops.model.lowered import Grade, Lowered, LoweredAcl, LoweredQuota
 from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.requests import AlterClientQuotaRequest
+from kgitops.model.topics import TopicState
 from kgitops.model.virtual_clusters import (
     CapLowering,
+    LocalName,
     LoweringOptions,
     TopicLink,
     VirtualCluster,
@@ -72,6 +74,11 @@ LEFT_OVER = LoweredAcl(
     binding=acl("kafka-cluster", "User:u", READ, T, "t"), virtual_cluster="v", sources=()
 )
 KEY = "producer_byte_rate"
+LEFT_LIMIT = LoweredQuota(
+    entity=(("user", "u"),), key=KEY, virtual_cluster="v", value=1.0, found=1.0
+)
+LOCAL = LocalName("v", "n")
+AS_MADE = TopicState(name="u.n", topic_id="i", assignment={0: (1,)}, configs={})
 
 # Each kind and field of a document, and what is said of it beside what is said of any.
 FEATURES: list[tuple[str, ClusterState, set[str]]] = [
@@ -226,6 +233,29 @@ FEATURES: list[tuple[str, ClusterState, set[str]]] = [
         "an interrupted apply",
         replace(state(), lowered=Lowered(acls={LEFT_OVER.binding: LEFT_OVER})),
         {"L-LEFTOVER"},
+    ),
+    (
+        "an interrupted quota",
+        replace(state(), lowered=Lowered(quotas={(LEFT_LIMIT.entity, KEY): LEFT_LIMIT})),
+        {"L-LEFTOVER"},
+    ),
+    (
+        "a quota that only waits to be struck out",
+        replace(
+            state(),
+            lowered=Lowered(quotas={(LEFT_LIMIT.entity, KEY): replace(LEFT_LIMIT, found=None)}),
+        ),
+        set(),
+    ),
+    (
+        "an interrupted topic",
+        replace(state(), topics={"u.n": AS_MADE}, lowered=Lowered(pending={LOCAL: "u.n"})),
+        {"L-PENDING"},
+    ),
+    (
+        "a topic that was not made yet",
+        replace(state(), lowered=Lowered(pending={LOCAL: "u.n"})),
+        set(),
     ),
 ]
 
