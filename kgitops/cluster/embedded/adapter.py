@@ -7,7 +7,7 @@ from kgitops.cluster.embedded import (
     group_control,
     reassignment_control,
     records_control,
-    topic_control,
+    topic_deletion_control,
 )
 from kgitops.cluster.embedded.broker_control import fence_brokers
 from kgitops.cluster.embedded.controller import BROKER_PRINCIPAL, Controller
@@ -166,7 +166,7 @@ class EmbeddedCluster:
         """Lift all simulated faults, and let what they held up be finished."""
         self.controller.faults = Faults()
         self.controller.decide(reassignment_control.finish_reassignments)
-        self.controller.decide(topic_control.finish_deletions)
+        self.controller.decide(topic_deletion_control.finish_deletions)
 
     def close(self) -> None:
         """Close the store."""

@@ -12,6 +12,7 @@ from kgitops.cluster.embedded import (
     reassignment_control,
     records_control,
     topic_control,
+    topic_deletion_control,
     virtual_cluster_control,
 )
 from kgitops.cluster.embedded.acl_filter import exactly
@@ -65,8 +66,9 @@ def decide_request(draft: Draft, request: Request) -> RequestResult | None:
             with draft.speaking_of(request.local), by_local_name(draft, request):
                 return _alter_topic(draft, request, _known(draft, request.topic_id))
         case DeleteTopicRequest():
+            topic_id = request.topic_id
             with draft.speaking_of(request.local):
-                return topic_control.delete_topic_ids(draft, [request.topic_id])[request.topic_id]
+                return topic_deletion_control.delete_topic_ids(draft, [topic_id])[topic_id]
         case DeleteRecordsRequest():
             with draft.speaking_of(request.local), by_local_name(draft, request):
                 return _delete_records(draft, request, _known(draft, request.topic_id))

@@ -2,7 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.cluster.embedded import metadata, partition_control, topic_control
+from kgitops.cluster.embedded import (
+    metadata,
+    partition_control,
+    topic_control,
+    topic_deletion_control,
+)
 from kgitops.cluster.embedded.bound import topics as bound_topics
 from kgitops.cluster.embedded.calls.connection import (
     DEFAULT_TIMEOUT_MS,
@@ -70,8 +75,8 @@ class TopicCalls(Connection):
             return dict.fromkeys(keys, UNSUPPORTED)
 
         def plain(draft: Draft) -> dict[str, RequestResult]:
-            by_name = topic_control.delete_topics(draft, names)
-            return by_name | topic_control.delete_topic_ids(draft, topic_ids)
+            by_name = topic_deletion_control.delete_topics(draft, names)
+            return by_name | topic_deletion_control.delete_topic_ids(draft, topic_ids)
 
         def bound(tenant: Tenant) -> dict[str, RequestResult]:
             by_name = bound_topics.delete_topics(tenant, names)
