@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from kgitops.lowering.orphans import lost_registry
 from kgitops.lowering.report import native_report, report, super_users
 from kgitops.lowering.step import Lowering
 from kgitops.model.capabilities import VirtualClusterSupport
@@ -13,6 +14,7 @@ from kgitops.model.lowered import LoweringLine
 from kgitops.model.requests import NEW_UUID, CreateVirtualClusterRequest
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.source import Finding
+from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.virtual_clusters import VirtualCluster
 from kgitops.plan.plan import Change, Plan, PlannedRequest
 from kgitops.plan.waves import in_groups
@@ -48,6 +50,10 @@ def _lower(plan: Plan, current: ClusterState) -> Plan:
     if plan.findings:
         # Requests that are known to fail say nothing about where the plan leads.
         return replace(plan, lowering=report(current))
+    lost = lost_registry(current)
+    if lost is not None and any(map(_creates, plan.requests)):
+        refusal = Reason(exit=ExitCode.REFUSED, sentence=lost)
+        return replace(plan, refusals=(*plan.refusals, refusal), lowering=report(current))
     numbers = count()
     # Topics of one local name in two virtual clusters must not become one while this is worked out.
     lowering = Lowering(
@@ -70,6 +76,10 @@ def _lower(plan: Plan, current: ClusterState) -> Plan:
         findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
         lowering=tuple(dict.fromkeys(map(_named, report(state)))),
     )
+
+
+def _creates(planned: PlannedRequest) -> bool:
+    return isinstance(planned.request, CreateVirtualClusterRequest)
 
 
 def _steps(plan: Plan, lowering: Lowering, current: ClusterState) -> tuple[_Lowered, ClusterState]:

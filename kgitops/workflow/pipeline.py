@@ -21,6 +21,7 @@ from kgitops.plan.planner import make_plan
 from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.fail_on import with_grades_refused
 from kgitops.workflow.git import read_git
+from kgitops.workflow.group_names import with_group_collisions
 from kgitops.workflow.leftovers import find_undoing
 from kgitops.workflow.loading import Loaded
 from kgitops.workflow.selection import Workspace
@@ -56,6 +57,7 @@ def plan_against(
         undoing=find_undoing(cluster, current, desired.project.identity),
     )
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
+    plan = with_group_collisions(cluster, current, plan)
     plan = with_grades_refused(plan, workspace.selection.fail_on)
     on_stage("asking the policies")
     plan = judge_plan(plan, declared.policies.judging, current, desired, declared.policies.bundle)

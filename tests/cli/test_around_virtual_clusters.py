@@ -1,0 +1,83 @@
+"""What is on brokers already when virtual clusters come: groups, topics of a lost registry."""
+
+from contextlib import closing
+from pathlib import Path
+
+from cli.conftest import Kgitops
+from cli.projects import Project, document, topic
+from cluster_contract.contract import creation, send
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.lowered.adapter import LoweredCluster
+
+UUID = "3f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11"
+LOWERED = "embedded:vc.db?virtual.clusters=lowered"
+
+
+def url(project: Project) -> str:
+    return f"embedded:{project.folder}/vc.db?virtual.clusters=lowered"
+
+
+def committed(project: Project, group: str) -> None:
+    """A client of this group that knows nothing of virtual clusters has read orders."""
+    with closing(connect(url(project), base=Path())) as cluster:
+        assert isinstance(cluster, LoweredCluster)
+        assert isinstance(cluster.physical, EmbeddedCluster)
+        cluster.physical.commit(group, {("orders", 0): 7})
+
+
+def test_a_group_that_is_named_like_one_of_a_new_virtual_cluster_is_warned_of(
+    project: Project, kgitops: Kgitops
+) -> None:
+    """VC-117: before there is one; afterwards the same id is what its members use (VC-113)."""
+    project.write(topic("orders"))
+    project.write_file(cluster={"url": LOWERED})
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    committed(project, "sales:etl")
+    committed(project, "other:rpt")
+    made = document("VirtualCluster", "sales", members={"groups": ["etl", "rpt"]})
+    project.write(topic("orders"), made)
+    project.write_file(cluster={"url": LOWERED})
+    warning = "GROUP_NAME_COLLISION: there is a group sales:etl already"
+    planned = kgitops("plan", project.folder)
+    assert planned.code == 0, planned.said
+    assert planned.said.count("GROUP_NAME_COLLISION") == 1
+    assert warning in planned.said
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    committed(project, "sales:more")
+    made = document("VirtualCluster", "sales", members={"groups": ["etl", "rpt", "more"]})
+    project.write(topic("orders"), made)
+    project.write_file(cluster={"url": LOWERED})
+    planned = kgitops("plan", project.folder)
+    assert planned.code == 0, planned.said
+    assert "GROUP_NAME_COLLISION" not in planned.said
+
+
+def test_without_its_registry_no_virtual_cluster_is_made_anew(
+    project: Project, kgitops: Kgitops
+) -> None:
+    """VC-330: generated-looking topics tell that there was one; nothing is sent, and the advice is
+    not to delete them."""
+    project.write(topic("orders"))
+    project.write_file(cluster={"url": LOWERED})
+    with closing(connect(url(project), brokers=3, base=Path())) as cluster:
+        assert send(cluster, creation(f"{UUID}.Orders")).ok
+        assert cluster.read_state().registry is None
+    project.write(topic("orders"), document("VirtualCluster", "sales"))
+    project.write_file(cluster={"url": LOWERED})
+    planned = kgitops("plan", project.folder)
+    assert planned.code == 5, planned.said
+    assert f"the registry is gone, but {UUID}.Orders was made in a virtual cluster" in planned.said
+    assert "restore __kgitops" in planned.said
+    applied = kgitops("apply", project.folder, "--auto-approve")
+    assert applied.code == 5, applied.said
+    created = kgitops("vc", "create", "--virtual-cluster", "x", "-c", url(project))
+    assert created.code == 5, created.said
+    with closing(connect(url(project), base=Path())) as cluster:
+        state = cluster.read_state()
+        assert [*state.topics] == [f"{UUID}.Orders"]
+        assert state.registry is None
+    project.write(topic("orders"))
+    project.write_file(cluster={"url": LOWERED})
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
