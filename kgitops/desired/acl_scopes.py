@@ -96,5 +96,9 @@ def _check_pattern(
 ) -> None:
     """A prefix may end anywhere in a name."""
     problem = virtual_cluster_name_problem(name if literal else f"{name[:248]}x")
-    if problem:
+    if problem and name == _EVERY:
+        findings.error(
+            document, path, '"*" is no prefix', "remove the pattern type: it means every one"
+        )
+    elif problem:
         findings.error(document, path, problem, ADVICE)

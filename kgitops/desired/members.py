@@ -18,7 +18,7 @@ from kgitops.manifests.virtual_cluster import GroupMember, UserMember
 from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.addresses import member_address
 from kgitops.model.names import is_principal
-from kgitops.model.virtual_clusters import EntityType, as_principal
+from kgitops.model.virtual_clusters import EntityType, as_principal, physical_id
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
 _NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", "User:*")
@@ -138,6 +138,11 @@ def make_group(
             "copyOffsets needs adopt beside it, which says whose offsets",
             "add adopt, or remove copyOffsets",
             key=True,
+        )
+    if written.adopt == physical_id(declared.virtual_cluster, name):
+        problem = f"{written.adopt} is this group itself, by its name on the cluster"
+        findings.error(
+            declared.fields, ("adopt",), problem, "name the group that it takes over, or remove it"
         )
     return _member(
         declared,

@@ -19,6 +19,7 @@ from kgitops.desired.state import (
 from kgitops.manifests.document import Document, Part
 from kgitops.manifests.virtual_cluster import VirtualCluster
 from kgitops.model.addresses import virtual_cluster_address
+from kgitops.model.names import MAX_TOPIC_NAME
 from kgitops.model.virtual_clusters import CapLowering, LoweringOptions
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
@@ -32,7 +33,7 @@ def build_virtual_cluster(
     name, spec = declared.metadata.name, declared.spec
     path = ("metadata", "name")
     check_name(name, document, path, findings)
-    if len(name) > _LONG_NAME:
+    if _LONG_NAME < len(name) <= MAX_TOPIC_NAME:
         findings.warning(
             document,
             path,

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 from kgitops.manifests.construct import Content
 from kgitops.manifests.document import Document
 from kgitops.manifests.fields import REFUSED
-from kgitops.manifests.schema import field_names
+from kgitops.manifests.schema import field_names, may_be_empty
 from kgitops.manifests.text import shown
 from kgitops.model.source import Finding
 
@@ -20,6 +20,8 @@ Path = tuple[str | int, ...]
 _WORD = re.compile(r"[\w./*-]{1,60}")
 _UNKNOWN_FIELD = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 _MAPPING = frozenset({"dataclass_type", "dict_type", "model_type"})
+_SCOPE = "virtualCluster"
+_SCOPE_PLACES: tuple[Path, ...] = (("metadata",), ("spec",), ("spec", "entity"))
 _EXPECTED = {
     "string_type": ("text", "put it in quotes"),
     "list_type": ("a list", "write [a, b], or each item on a line that begins with '-'"),
@@ -89,7 +91,9 @@ def _finding(
             return _unknown_field(kind, document, path)
         case "missing":
             return Finding(
-                source=document.at(*path), problem=f"{dotted(path)} is missing", advice="add it"
+                source=document.at(*path),
+                problem=f"{dotted(path)} is missing",
+                advice=f"add it{_empty(kind, path)}",
             )
         case "invalid_key":
             key = details["input"]
@@ -118,6 +122,8 @@ def _finding(
     value = shown(path[-1]) if is_key else written_value(document, path, details["input"])
     if details["input"] is None and not is_key:
         advice = "write a value, or remove the line if it is not needed"
+        if may_be_empty(kind, path):
+            advice = f"write {path[-1]}: {{}}, or its fields below it"
     return Finding(source=place, problem=f"{name} must be {expected}, not {value}", advice=advice)
 
 
@@ -132,13 +138,31 @@ def _expected(error_type: str, context: Mapping[str, Any]) -> tuple[str, str]:
     return _EXPECTED.get(error_type, ("another value", "see docs/manifests.md"))
 
 
+def _empty(kind: str, path: Path) -> str:
+    return f", as {path[-1]}: {{}} if there is nothing to say" if may_be_empty(kind, path) else ""
+
+
 def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
+    if path[-1] == _SCOPE and path[:-1] in (("metadata",), ("spec",)):
+        return _misplaced_scope(kind, document, path)
     near = suggestion(path[-1], field_names(kind, path[:-1]))
     known = ", ".join(field_names(kind, path[:-1]))
     return Finding(
         source=document.key_at(*path),
         problem=f"{dotted(path)} is not a field of {kind}",
         advice=f"did you mean {near}?" if near else f"remove it; the fields here are {known}",
+    )
+
+
+def _misplaced_scope(kind: str, document: Document, path: Path) -> Finding:
+    """Every kind has its one place for it: no near miss of a word helps there."""
+    place = next((at for at in _SCOPE_PLACES if _SCOPE in field_names(kind, at)), None)
+    return Finding(
+        source=document.key_at(*path),
+        problem=f"{dotted(path)} is not a field of {kind}",
+        advice=f"write {_SCOPE} in {dotted(place)}, where a document of this kind has it"
+        if place
+        else f"remove it: a document of kind {kind} is in no virtual cluster",
     )
 
 

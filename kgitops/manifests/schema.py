@@ -47,6 +47,15 @@ def field_names(kind: str, path: tuple[str | int, ...]) -> list[str]:
     return sorted(resolve(node, root).get("properties", {}))
 
 
+def may_be_empty(kind: str, path: tuple[str | int, ...]) -> bool:
+    """Whether the ``spec`` of ``kind`` requires no field of its own."""
+    if path != ("spec",):
+        return False
+    root = kind_schema(kind)
+    spec = resolve(resolve(root, root)["properties"]["spec"], root)
+    return not spec.get("required") and not spec.get("oneOf") and "properties" in spec
+
+
 def write_schemas(folder: Path) -> None:
     """Write every schema to ``folder``."""
     folder.mkdir(exist_ok=True)

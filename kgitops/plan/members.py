@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from kgitops.desired.state import DesiredMember, DesiredState, MembersMode
+from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.addresses import member_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterVirtualClusterRequest, CopyGroupOffsetsRequest, Request
+from kgitops.model.source import Finding
 from kgitops.model.virtual_clusters import EntityType
 from kgitops.plan import risks
 from kgitops.plan.link_index import index_links
@@ -47,6 +49,7 @@ def plan_members(desired: DesiredState, current: ClusterState, ownership: Owners
         if planning.may_plan(member) and planning.has_virtual_cluster(
             member.virtual_cluster, at, member.address
         ):
+            _check_sources(planning, member)
             left = _plan(planning, member, membership)
             moved |= {left} if left else set()
     declared = frozenset(member.address for member in desired.members)
@@ -86,6 +89,30 @@ def _plan(planning: Planning, member: DesiredMember, membership: Membership) -> 
         return None
     _add(planning, member, elsewhere)
     return old
+
+
+def _check_sources(planning: Planning, member: DesiredMember) -> None:
+    """Where a user's ACLs come from must be there, or it is let in without them.
+
+    What was applied already stays as it is: a virtual cluster may go once it was left.
+    """
+    applied = planning.ownership.last_applied(member.address) or {}
+    for name, source in (
+        ("copyAclsFrom", member.copy_acls_from),
+        ("removeOldAclsFrom", member.remove_old_acls_from),
+    ):
+        if source is None or source in (CLUSTER_NAME, applied.get(name)):
+            continue
+        if not planning.knows_virtual_cluster(source):
+            planning.outcome.findings.append(
+                Finding(
+                    source=member.located.source,
+                    problem=f"{name} of {member.address} names the virtual cluster {source}, which "
+                    "is neither on the cluster nor in this plan",
+                    advice="correct the name, or write kafka-cluster for ACLs of no virtual "
+                    "cluster",
+                )
+            )
 
 
 def _add(planning: Planning, member: DesiredMember, moved_from: str | None) -> None:

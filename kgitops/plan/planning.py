@@ -47,9 +47,13 @@ class Planning:
             return False
         return True
 
+    def knows_virtual_cluster(self, name: str) -> bool:
+        """Whether the virtual cluster is there, or made by this plan."""
+        return name in self.current.virtual_clusters or name in self.links.declared
+
     def has_virtual_cluster(self, name: str, source: Source, what: str) -> bool:
         """Whether the virtual cluster is there, or made by this plan; else a finding says so."""
-        if name in self.current.virtual_clusters or name in self.links.declared:
+        if self.knows_virtual_cluster(name):
             return True
         self.outcome.findings.append(
             Finding(

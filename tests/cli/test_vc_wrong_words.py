@@ -7,6 +7,7 @@ my-topic and the group g, which took over g; ``w`` is empty.
 
 import shlex
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from kgitops.cluster.connect import connect
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
     CreateVirtualClusterRequest,
+    Request,
 )
 from kgitops.model.virtual_clusters import EntityType
 
@@ -158,18 +160,14 @@ def world(here: Path, kgitops: Kgitops) -> Path:
     (here / "garbled.properties").write_text("client.id=\\\n  x\nnothing to see\n")
     (here / "binary.properties").write_bytes(b"\xff\xfe\x00")
 
-    def member(entity_type: EntityType, name: str, **given: str) -> AlterVirtualClusterRequest:
-        return AlterVirtualClusterRequest(
-            virtual_cluster="v", entity_type=entity_type, entity_name=name, **given
-        )
-
-    requests = [
+    v = partial(AlterVirtualClusterRequest, virtual_cluster="v")
+    requests: list[Request] = [
         CreateVirtualClusterRequest(virtual_cluster="v"),
         CreateVirtualClusterRequest(virtual_cluster="w"),
-        member(EntityType.USER, "User:jane"),
-        member(EntityType.CLIENT_ID, "app"),
-        member(EntityType.TOPIC, "t", topic="my-topic"),
-        member(EntityType.GROUP, "g", adopts="g"),
+        v(entity_type=EntityType.USER, entity_name="User:jane"),
+        v(entity_type=EntityType.CLIENT_ID, entity_name="app"),
+        v(entity_type=EntityType.TOPIC, entity_name="t", topic="my-topic"),
+        v(entity_type=EntityType.GROUP, entity_name="g", adopts="g"),
     ]
     with closing(connect(STORE, base=here)) as cluster:
         for request in requests:

@@ -875,3 +875,22 @@ def test_all_findings_are_told_together(here: Path) -> None:
         quota("{virtualCluster: kafka-cluster}", "{producer_byte_rate: 1}"),
     )
     assert [one.split(":")[0] for one in found] == [f"{name}.yaml" for name in "abcde"]
+
+
+def test_every_is_no_prefix(here: Path) -> None:
+    """VC-144."""
+    scoped = f'virtualCluster: "*"\nvirtualClusterPatternType: prefixed\n{ACCESS}'
+    (finding,) = [each for each in said(here, acl(scoped)) if "warning" not in each]
+    assert finding.endswith('"*" is no prefix; remove the pattern type: it means every one')
+
+
+def test_a_group_does_not_take_itself_over(here: Path) -> None:
+    """VC-114: by its name on the cluster it would copy its offsets onto themselves."""
+    (finding,) = said(here, virtual_cluster(members='{groups: [{name: g, adopt: "emea:g"}]}'))
+    assert "emea:g is this group itself" in finding
+
+
+def test_a_name_that_is_too_long_is_said_once(here: Path) -> None:
+    """VC-007: the advice to choose a shorter one is for names that could be."""
+    assert len(said(here, virtual_cluster("a" * 250))) == 1
+    assert "choose one of up to 100" in said(here, virtual_cluster("a" * 249))[0]

@@ -136,3 +136,37 @@ def test_a_placeholder_may_stand_in_a_member(here: Path) -> None:
     text = declaration("VirtualCluster", "{name: a}", '{members: {users: ["${env:APP}"]}}')
     write(here, {"a.yaml": text})
     assert findings(load("a.yaml", env={"APP": "sales-app"})) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said_of_it"),
+    [
+        (
+            declaration("Acl", MEMBERS, "{}"),
+            "metadata.virtualCluster is not a field of Acl; write virtualCluster in spec, where",
+        ),
+        (
+            declaration("Topic", "{name: a}", "{virtualCluster: v}"),
+            "spec.virtualCluster is not a field of Topic; write virtualCluster in metadata, where",
+        ),
+        (
+            declaration("ClientQuota", "{name: a}", "{virtualCluster: v}"),
+            "is not a field of ClientQuota; write virtualCluster in spec.entity, where",
+        ),
+        (
+            declaration("VirtualCluster", MEMBERS, "{}"),
+            "is not a field of VirtualCluster; remove it: a document of kind",
+        ),
+        (
+            "apiVersion: kgitops/v1\nkind: VirtualCluster\nmetadata: {name: a}\n",
+            "spec is missing; add it, as spec: {} if there is nothing to say",
+        ),
+        (declaration("VirtualCluster", "{name: a}", ""), "not empty; write spec: {}, or its fiel"),
+        (declaration("TopicLink", MEMBERS, ""), "spec must be a mapping, not empty; write a value"),
+    ],
+)
+def test_what_newcomers_misplace_or_leave_out_is_told_with_its_place(
+    here: Path, text: str, said_of_it: str
+) -> None:
+    """VC-405: no near miss of a word, which would lead astray."""
+    assert [finding for finding in said(here, text) if said_of_it in finding], said(here, text)

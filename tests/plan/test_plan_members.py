@@ -108,6 +108,20 @@ def test_where_brokers_translate_no_names_clients_have_to_be_configured() -> Non
     assert "kgitops vc bindings" in warning.advice
 
 
+@pytest.mark.parametrize("word", ["copy", "remove"])
+def test_acls_come_from_a_virtual_cluster_that_there_is(word: str) -> None:
+    """VC-190: else a misspelt name lets a user in without its rights."""
+    here = a_member(**{word: ANALYTICS})
+    missing = a_member(**{word: "analytisc"})
+    assert plan(here, state=having()).findings == ()
+    (finding,) = plan(missing, state=having()).findings
+    assert "names the virtual cluster analytisc, which is neither on the cluster" in str(finding)
+    left = having(here)
+    gone = replace(left, virtual_clusters={SALES: left.virtual_clusters[SALES]})
+    stays = plan_of(a_desired(HOME, here, safety=NO_LIMITS), gone)
+    assert not any("neither on" in str(finding) for finding in stays.findings), "done long ago"
+
+
 class TestMoving:
     """VC-086: from one virtual cluster to another, never through none."""
 
