@@ -1,9 +1,10 @@
 """What is on brokers already when virtual clusters come: groups, topics of a lost registry."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 
-from cli.conftest import Kgitops
+from cli.conftest import Kgitops, Ran
 from cli.projects import Project, document, topic
 from cluster_contract.contract import creation, send
 
@@ -81,3 +82,28 @@ def test_without_its_registry_no_virtual_cluster_is_made_anew(
     project.write(topic("orders"))
     project.write_file(cluster={"url": LOWERED})
     assert kgitops("apply", project.folder, "--auto-approve").code == 0
+
+
+def test_where_everyone_is_let_in_a_plan_can_be_made_to_fail(
+    project: Project, kgitops: Kgitops
+) -> None:
+    """§24.9 (f), VC-149, VC-391: by a snapshot of brokers that say so, exit 3 and the code."""
+    project.write(topic("orders"), document("VirtualCluster", "sales"))
+    project.write_file(cluster={"url": LOWERED})
+    assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    file = project.folder / "cluster.json"
+    assert kgitops("snapshot", "-o", file, "-c", url(project)).code == 0
+
+    def plan(allow: str) -> Ran:
+        taken = json.loads(file.read_text())
+        taken["settings"] = {"allow.everyone.if.no.acl.found": allow}
+        file.write_text(json.dumps(taken))
+        words = ("--snapshot", file, "--fail-on", "NONE", "--format", "json")
+        return kgitops("plan", project.folder, *words)
+
+    for allow, expected in (("true", True), ("false", False)):
+        ran = plan(allow)
+        assert ran.code == 3, ran.said  # other codes of this grade are there in any case
+        sentences = [reason["sentence"] for reason in json.loads(ran.out)["verdict"]["reasons"]]
+        found = [text for text in sentences if text.startswith("L-ALLOW-EVERYONE NONE")]
+        assert bool(found) is expected

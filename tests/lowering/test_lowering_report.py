@@ -11,7 +11,7 @@ from kgitops.lowering.report import fails, native_report, report
 from kgitops.lowering.report_lines import _CODES
 from kgitops.model.acls import AclBinding, Operation, PermissionType, ResourceType
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.lowered import Grade, Lowered, LoweredAcl, LoweredQuota
+from kgitops.model.lowered import Grade, Lowered, LoweredAcl, LoweredQuota, LoweringLine
 from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.topics import TopicState
@@ -387,6 +387,16 @@ def test_grades_fail_from_a_threshold_on() -> None:
     assert fails(
         report(state(EMPTY, v(Operation.CREATE_TOKENS, ResourceType.USER, "User:u"))), Grade.REFUSE
     )
+
+
+def test_every_threshold_takes_its_own_grade_and_all_worse_ones() -> None:
+    """§0, §18: from the best to the worst; what grades nothing never fails, REFUSE always does."""
+    order = ("EXACT", "SNAPSHOT", "APPROX", "CLIENT", "NONE", "REFUSE")
+    lines = [LoweringLine(code=f"L-{name}", grade=Grade(name)) for name in reversed(order)]
+    lines.append(LoweringLine(code="L-NATIVE", grade=None))
+    for place, threshold in enumerate(order):
+        failing = {line.grade for line in fails(lines, Grade(threshold))}
+        assert failing == {Grade(name) for name in order[place:]}
 
 
 def test_where_brokers_know_virtual_clusters_one_line_is_said() -> None:
