@@ -57,7 +57,8 @@ class VirtualClustersDelta:
         self._users: dict[str, str | None] = {}
         self._client_ids: dict[str, str | None] = {}
         self._adopted: dict[str, LocalName | None] = {}
-        self._links: dict[str, frozenset[LocalName]] = {}
+        # Copied once: a topic may be linked to from every virtual cluster.
+        self._links: dict[str, set[LocalName]] = {}
 
     def get(self, name: str) -> VirtualCluster | None:
         """The virtual cluster as it is by now."""
@@ -78,7 +79,7 @@ class VirtualClustersDelta:
     def links_to(self, topic: str) -> frozenset[LocalName]:
         """The links that lead to the physical topic (VC-033)."""
         found = self._links.get(topic)
-        return self._image.links.get(topic, frozenset()) if found is None else found
+        return self._image.links.get(topic, frozenset()) if found is None else frozenset(found)
 
     @property
     def changed(self) -> frozenset[str]:
@@ -122,7 +123,9 @@ class VirtualClustersDelta:
             users=_merged(self._image.users, self._users),
             client_ids=_merged(self._image.client_ids, self._client_ids),
             adopted=_merged(self._image.adopted, self._adopted),
-            links=_merged(self._image.links, {k: v or None for k, v in self._links.items()}),
+            links=_merged(
+                self._image.links, {k: frozenset(v) or None for k, v in self._links.items()}
+            ),
         )
 
     def _link(self, record: VirtualClusterTopicLinkRecord) -> None:
@@ -190,8 +193,10 @@ class VirtualClustersDelta:
         self._adopted |= {source: None for source in found.groups.values() if source is not None}
 
     def _count(self, topic: str, local: LocalName, *, there: bool) -> None:
-        links = self.links_to(topic)
-        self._links[topic] = links | {local} if there else links - {local}
+        links = self._links.get(topic)
+        if links is None:
+            links = self._links[topic] = set(self._image.links.get(topic, ()))
+        (links.add if there else links.discard)(local)
 
 
 def _latest(name: str, changed: Mapping[str, T | None], image: Mapping[str, T]) -> T | None:
