@@ -57,12 +57,12 @@ def is_visible(
         case CreateAclRequest():
             return request.binding in state.acls
         case DeleteAclRequest():
-            return request.binding not in state.acls and request.binding not in state.missing_acls
+            return request.binding not in state.acls and request.binding not in state.partial_acls
         case AlterClientQuotaRequest():
             found = state.quotas.get(request.entity)
             quotas = found.quotas if found else {}
             return all(
-                quotas.get(key) == value and (request.entity, key) not in state.missing_quotas
+                quotas.get(key) == value and (request.entity, key) not in state.partial_quotas
                 for key, value in request.quotas.items()
             )
         case AlterBrokerRequest():

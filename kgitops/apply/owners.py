@@ -6,6 +6,9 @@ from dataclasses import replace
 from kgitops.apply.runs import Outcome, StepRecord
 from kgitops.apply.steps import Step
 from kgitops.cluster.registry import Record, owner_record
+from kgitops.model.addresses import acl_address, quota_address
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.lowered import Lowered
 from kgitops.model.results import RequestResult
 from kgitops.plan.plan import Change
 
@@ -26,6 +29,20 @@ def owners_of_completed(
         if remembers and all(record and record.outcome is Outcome.DONE for record in records):
             owners[address] = owner_of(change, [record.reply for record in records if record])
     return owners
+
+
+def owners_of_begun(open_steps: Iterable[Step], state: ClusterState) -> Mapping[str, Record]:
+    """The ownership records, by address, of what a run left half made in a virtual cluster.
+
+    Only its owner may remove what is there of it, and nobody sees that it is there.
+    """
+    lowered = state.lowered or Lowered()
+    begun = {
+        *map(acl_address, lowered.begun_acls),
+        *(quota_address(entity) for entity, _ in lowered.begun_quotas),
+    }
+    changes = {step.address: step.change for step in open_steps if step.address in begun}
+    return {it: owner_of(change) for it, change in changes.items() if change.owner_after}
 
 
 def owner_of(change: Change, replies: Iterable[RequestResult | None] = ()) -> Record:

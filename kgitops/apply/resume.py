@@ -8,7 +8,7 @@ from kgitops.apply.journal import Journal
 from kgitops.apply.ledger import Ledger
 from kgitops.apply.lock import Lock, acquire
 from kgitops.apply.looking import look
-from kgitops.apply.owners import owners_of_completed
+from kgitops.apply.owners import owners_of_begun, owners_of_completed
 from kgitops.apply.progress import Progress
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run_reading import Latest, latest_values, read_sealed, unfinished_runs
@@ -69,7 +69,10 @@ def superseding_records(around: Surroundings, latest: Latest, plan: Plan) -> lis
         state = look(around.cluster, open_steps)
         found = {step.id: known for step in open_steps if (known := look_up(step, state))}
         done = {step: known.known for step, known in found.items()}
-        owners = owners_of_completed(steps, done, {**run.steps, **done})
+        owners = {
+            **owners_of_completed(steps, done, {**run.steps, **done}),
+            **owners_of_begun(open_steps, state),
+        }
         records += [record for address, record in owners.items() if address not in touched]
         records += closing_records(run, RunStatus.SUPERSEDED)
     return records

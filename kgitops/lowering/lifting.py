@@ -91,6 +91,12 @@ def _lowered(
             )
             for place, quota in records.lowered_quotas.items()
         },
+        begun_acls=frozenset(
+            binding for binding, status in records.acls.items() if status is Status.PENDING
+        ),
+        begun_quotas=frozenset(
+            place for place, (_, status) in records.quotas.items() if status is Status.PENDING
+        ),
         pending={
             local: link.topic
             for local, (link, status) in records.links.items()

@@ -165,10 +165,9 @@ class QuotaChanges:
             effects.before.append(quota_record(*place, meant.before, Status.DELETING))
         if value is not None:
             record = quota_record(*place, value)
-        elif meant.before is not None:
-            record = gone(quota_record(*place, meant.before))
         else:
-            return
+            # One that an interrupted apply had only begun has a record as well.
+            record = gone(quota_record(*place, meant.before or 0.0))
         effects.after.append(FinalRecord(record=record, askers=askers))
 
     def _askers(

@@ -81,6 +81,7 @@ class Lowering:
         self._state = state
         self._acls = set(state.acls)
         self._missing_acls = set(lowered.missing_acls)
+        self._begun_acls, self._begun_quotas = set(lowered.begun_acls), set(lowered.begun_quotas)
         self._missing_quotas = dict(lowered.missing_quotas)
         self._virtual_clusters = dict(state.virtual_clusters)
         self._delta = VirtualClustersDelta(build_image(state.virtual_clusters.values()))
@@ -209,17 +210,19 @@ class Lowering:
                 effects.marks.append((asker, acl_record(binding, Status.PENDING)))
             effects.after.append(FinalRecord(record=acl_record(binding), askers=(asker,)))
             self._missing_acls.discard(binding)
+            self._begun_acls.discard(binding)
         self._acls.add(binding)
 
     def _delete_acl(self, request: DeleteAclRequest, asker: int, effects: Effects) -> None:
         binding = request.binding
         if not is_logical(binding):
             self._bindings.delete(request, asker, effects)
-        elif binding in self._acls or binding in self._missing_acls:
+        elif any(binding in it for it in (self._acls, self._missing_acls, self._begun_acls)):
             self._namespaces.disallow(binding, asker)
             effects.marks.append((asker, acl_record(binding, Status.DELETING)))
             effects.after.append(FinalRecord(record=gone(acl_record(binding)), askers=(asker,)))
             self._missing_acls.discard(binding)
+            self._begun_acls.discard(binding)
         self._acls.discard(binding)
 
     def _quota(self, request: AlterClientQuotaRequest, asker: int, effects: Effects) -> None:
@@ -233,6 +236,7 @@ class Lowering:
             self._namespaces.recompile(name, asker)
             for key in request.quotas:
                 self._missing_quotas.pop((request.entity, key), None)
+                self._begun_quotas.discard((request.entity, key))
             return
         users = self._users(request)
         self._quotas.mean(request, asker)
@@ -283,6 +287,8 @@ class Lowering:
             pending=dict(self._topics.pending),
             missing_acls=frozenset(self._missing_acls),
             missing_quotas=dict(self._missing_quotas),
+            begun_acls=frozenset(self._begun_acls),
+            begun_quotas=frozenset(self._begun_quotas),
         )
         return replace(
             self._state,

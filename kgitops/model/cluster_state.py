@@ -92,14 +92,18 @@ class ClusterState:
     captured_at: str = ""
 
     @property
-    def missing_acls(self) -> frozenset[AclBinding]:
-        """Bindings that are not all there, and still count for their virtual clusters (VC-327)."""
-        return self.lowered.missing_acls if self.lowered else frozenset()
+    def partial_acls(self) -> frozenset[AclBinding]:
+        """Bindings of virtual clusters that are not there, but part of them may be (VC-327)."""
+        if self.lowered is None:
+            return frozenset()
+        return self.lowered.missing_acls | self.lowered.begun_acls
 
     @property
-    def missing_quotas(self) -> Mapping[tuple[ClientQuotaEntity, str], float]:
+    def partial_quotas(self) -> frozenset[tuple[ClientQuotaEntity, str]]:
         """Quotas, by entity and key, likewise."""
-        return self.lowered.missing_quotas if self.lowered else {}
+        if self.lowered is None:
+            return frozenset()
+        return self.lowered.begun_quotas.union(self.lowered.missing_quotas)
 
     def with_usage(self, usage: Usage) -> "ClusterState":
         """The same cluster, and what is known of how these topics are used."""

@@ -77,6 +77,8 @@ class Lowered:
     ``pending`` are topics on their way into being, by local name: the physical names they were
     given (VC-063). ``missing_acls`` and ``missing_quotas`` are recorded, and not there any more, or
     not yet: what stood for them was changed by others, or an apply was interrupted (VC-327).
+    ``begun_acls`` and ``begun_quotas`` an interrupted apply was about to make: they count for
+    nothing, but part of what stands for them may be there.
     """
 
     acls: Mapping[AclBinding, LoweredAcl] = field(default_factory=dict)
@@ -84,3 +86,5 @@ class Lowered:
     pending: Mapping[LocalName, str] = field(default_factory=dict)
     missing_acls: frozenset[AclBinding] = frozenset()
     missing_quotas: Mapping[tuple[ClientQuotaEntity, str], float] = field(default_factory=dict)
+    begun_acls: frozenset[AclBinding] = frozenset()
+    begun_quotas: frozenset[tuple[ClientQuotaEntity, str]] = frozenset()

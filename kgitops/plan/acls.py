@@ -59,7 +59,7 @@ def plan_acls(
             _plan(planning, copy.acl, in_use, copy)
     declared = frozenset((*(a.address for a in desired.acls), *(c.acl.address for c in copies)))
     found = {acl_address(binding): binding for binding in sorted(current.acls)}
-    missing = {acl_address(binding): binding for binding in sorted(current.missing_acls)}
+    missing = {acl_address(binding): binding for binding in sorted(current.partial_acls)}
     for removal in find_removals(("acl",), declared, planning):
         _remove(planning, removal, found.get(removal.address), missing.get(removal.address))
     planning.keep_others(dict.fromkeys(found), declared)

@@ -140,11 +140,11 @@ def _remove(
 
     What is missing still counts for its virtual cluster, and part of it may be there.
     """
-    found = _found(current, entity)
+    found, partial = _found(current, entity), current.partial_quotas
     owned = [
         key
         for key in _numbers(removal.owner.last_applied)
-        if key in found or (entity, key) in current.missing_quotas
+        if key in found or (entity, key) in partial
     ]
     requested: dict[str, float | None] = {}
     if removal.fate is Fate.DELETE:

@@ -1,7 +1,8 @@
 """Virtual clusters where others interfere: nothing is lost, exposed, or left to nobody."""
 
 import json
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.golden import G1, G2, G3, STREAM, Golden
 
+from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.model.acls import AclBinding
 from kgitops.model.addresses import acl_address
@@ -21,6 +23,7 @@ from kgitops.model.requests import (
     DeleteAclRequest,
     Request,
 )
+from kgitops.model.results import RequestResult
 from kgitops.model.virtual_clusters import ChangeType, EntityType
 from kgitops.plan.plan import Change, Precondition
 from kgitops.plan.plan_file import read_plan, seal, to_text
@@ -277,3 +280,41 @@ def test_a_topic_whose_link_others_removed_is_found_again(
     assert topic in state.topics
     assert ("Mine" in state.virtual_clusters["emea.sales"].links) is declared
     assert kgitops("plan", golden.folder, "--detailed-exitcode").code == 0
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("begun", [EVERYONE, LIMIT], ids=["acl", "quota"])
+def test_what_an_interrupted_apply_began_goes_when_it_is_no_longer_declared(
+    lowered: Golden, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch, begun: str
+) -> None:
+    """VC-329, VC-220: a new plan instead of a resume leaves no right and hides no global quota."""
+    _behind(lowered, AlterClientQuotaRequest(entity=ANA, quotas={"request_percentage": 9.0}))
+    before = _brokers(lowered)
+    lowered.add(begun)
+    real = EmbeddedCluster.execute
+
+    def dying(
+        self: EmbeddedCluster, requests: Sequence[Request], *, validate_only: bool, principal: str
+    ) -> Sequence[RequestResult]:
+        results = real(self, requests, validate_only=validate_only, principal=principal)
+        if not validate_only:
+            raise KilledError
+        return results
+
+    with monkeypatch.context() as patch, suppress(KilledError):
+        patch.setattr(EmbeddedCluster, "execute", dying)
+        kgitops("apply", lowered.folder, "--auto-approve")
+    assert (_brokers(lowered).acls, _brokers(lowered).quotas) != (before.acls, before.quotas)
+    lowered.add(
+        "apiVersion: kgitops/v1\nkind: Topic\nmetadata: {name: other}\n"
+        "spec: {partitions: 1, replicationFactor: 1}\n"
+    )
+    for _ in range(2):
+        ran = kgitops("apply", lowered.folder, "--auto-approve")
+        assert ran.code == 0, ran.said
+    after = _brokers(lowered)
+    assert (after.acls, after.quotas) == (before.acls, before.quotas)
+    assert kgitops("plan", lowered.folder, "--detailed-exitcode").code == 0
