@@ -1,12 +1,11 @@
 """The JSON Schemas of all kinds, made from the models, for editors and for ``kgitops schema``."""
 
 import json
-import sys
+from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from kgitops.manifests import metadata
 from kgitops.manifests.field_docs import field_docs
 from kgitops.manifests.kinds import KINDS, adapter, model
 
@@ -74,11 +73,24 @@ def schema_files() -> dict[str, str]:
 def kind_schema(kind: str) -> Schema:
     """The schema of one kind, as its values are without placeholders."""
     schema: Schema = _tidy(adapter(kind).json_schema())
-    module = sys.modules[model(kind).__module__]
+    models = _models(model(kind))
     for name, definition in schema.get("$defs", {}).items():
-        _describe(definition, getattr(module, name, None) or getattr(metadata, name))
+        _describe(definition, models[name])
     _describe(schema, model(kind))
     return schema
+
+
+def _models(root: type) -> dict[str, type]:
+    """The model and those of its fields, at any depth, by name."""
+    found: dict[str, type] = {}
+    waiting: list[Any] = [root]
+    while waiting:
+        item = waiting.pop()
+        waiting += get_args(item)
+        if isinstance(item, type) and is_dataclass(item) and item.__name__ not in found:
+            found[item.__name__] = item
+            waiting += get_type_hints(item, include_extras=True).values()
+    return found
 
 
 def _tidy(node: Any) -> Any:  # noqa: ANN401 (any JSON)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kgitops.manifests.policy_test import RequestStep
+from kgitops.manifests.policy_test_requests import RequestStep
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Source
 from kgitops.policy.judgement import Outcome

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from kgitops.manifests.policy_test import GivenCluster, GivenVirtualCluster
+from kgitops.manifests.policy_test_cluster import GivenCluster, GivenVirtualCluster
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.topics import TopicState

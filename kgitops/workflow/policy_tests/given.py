@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from kgitops.manifests.policy_test import GivenAcl, GivenEntity, GivenTopic
+from kgitops.manifests.policy_test_cluster import GivenAcl, GivenEntity, GivenTopic
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.scalars import scalar_text
 from kgitops.model.acls import CLUSTER_NAME, AclBinding

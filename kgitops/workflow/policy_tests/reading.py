@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection, Iterator
 
-from kgitops.manifests.policy_test import ExpectedOutcome, GivenCluster, PolicyTestCase
+from kgitops.manifests.policy_test import ExpectedOutcome, PolicyTestCase
+from kgitops.manifests.policy_test_cluster import GivenCluster
 from kgitops.manifests.problems import suggestion
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.names import is_principal

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kgitops.manifests.policy_test import RequestStep
+from kgitops.manifests.policy_test_requests import RequestStep
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.manifests.policy_test import (
+from kgitops.manifests.policy_test_cluster import GivenAcl
+from kgitops.manifests.policy_test_requests import (
     AlterBrokerStep,
     AlterClientQuotaStep,
     AlterTopicStep,
     CreateTopicStep,
     DeleteRecordsStep,
     DeleteTopicStep,
-    GivenAcl,
     RequestStep,
 )
 from kgitops.manifests.problems import suggestion

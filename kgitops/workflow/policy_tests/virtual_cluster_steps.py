@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from kgitops.manifests.policy_test import (
+from kgitops.manifests.policy_test_requests import (
     AddedMember,
     AlterVirtualClusterStep,
     CreateTopicLinkStep,

@@ -3,7 +3,7 @@
 import pytest
 from workflow.policy_tests.suites import parsed, suite
 
-from kgitops.manifests.policy_test import RequestStep
+from kgitops.manifests.policy_test_requests import RequestStep
 from kgitops.model.requests import (
     AlterTopicRequest,
     AlterVirtualClusterRequest,
