@@ -6,20 +6,15 @@ cluster; what goes waits until everyone is in, so that nothing old is broken bef
 
 from collections.abc import Iterator, Sequence
 
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
-from kgitops.model.addresses import inside
-from kgitops.model.quotas import USER, VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.model.acls import PatternType, ResourceType
+from kgitops.model.quotas import USER
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
-    AlterTopicRequest,
     AlterVirtualClusterRequest,
-    CopyGroupOffsetsRequest,
     CreateAclRequest,
     CreateTopicRequest,
     CreateVirtualClusterRequest,
     DeleteAclRequest,
-    DeleteGroupRequest,
-    DeleteRecordsRequest,
     DeleteTopicRequest,
     DeleteVirtualClusterRequest,
     Request,
@@ -27,8 +22,8 @@ from kgitops.model.requests import (
 from kgitops.model.virtual_clusters import ChangeType, EntityType, as_principal
 from kgitops.plan.patterns import EVERYONE
 from kgitops.plan.plan import PlannedRequest
+from kgitops.plan.virtual_cluster_requests import breaks, is_late, lets_in, virtual_cluster_of
 
-_BOUND = (EntityType.USER, EntityType.CLIENT_ID)
 _NAMED = {
     ResourceType.TOPIC: EntityType.TOPIC,
     ResourceType.GROUP: EntityType.GROUP,
@@ -92,9 +87,9 @@ class VirtualClusterEdges:
                     self._binds.setdefault(request.moved_from, []).append(name)
             case _:
                 pass
-        if at is not None and not _is_late(request):
-            side = self._downs if _breaks(request) else self._ups
-            (self._binds if _lets_in(request) else side).setdefault(at, []).append(name)
+        if at is not None and not is_late(request):
+            side = self._downs if breaks(request) else self._ups
+            (self._binds if lets_in(request) else side).setdefault(at, []).append(name)
 
     def _last(self, requests: Sequence[PlannedRequest]) -> _Lists:
         """What makes something, without what others of the same virtual cluster wait for."""
@@ -113,12 +108,12 @@ class VirtualClusterEdges:
             yield from self._unlinked.get(request.topic, ())
         if at is None:
             return
-        if _is_late(request):
+        if is_late(request):
             yield from self._in(at)
-        elif _lets_in(request):
+        elif lets_in(request):
             yield from self._making(request)
             yield from self._tips.get(at, ())
-        elif _breaks(request):
+        elif breaks(request):
             yield from self._breaking(planned, at)
         else:
             yield from self._making(request)
@@ -172,75 +167,3 @@ class VirtualClusterEdges:
     def _without(self, at: str, principal: str) -> Iterator[str]:
         """That the user is out; for everyone the gate stands, which is a user if any goes."""
         yield from self._gone.get((at, EntityType.USER, principal), ())
-
-
-def virtual_cluster_of(request: Request) -> str | None:
-    """The one virtual cluster that a request is about."""
-    match request:
-        case (
-            CreateTopicRequest(local=local)
-            | AlterTopicRequest(local=local)
-            | DeleteTopicRequest(local=local)
-            | DeleteRecordsRequest(local=local)
-        ):
-            return local.virtual_cluster if local else None
-        case DeleteAclRequest(migrated_to=member) if member:
-            found = inside(member)
-            return found.virtual_cluster if found else None
-        case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
-            return _of_binding(binding)
-        case AlterClientQuotaRequest(entity=entity):
-            return _of_entity(entity)
-        case (
-            CreateVirtualClusterRequest()
-            | AlterVirtualClusterRequest()
-            | DeleteVirtualClusterRequest()
-            | CopyGroupOffsetsRequest()
-            | DeleteGroupRequest()
-        ):
-            return request.virtual_cluster
-        case _:
-            return None
-
-
-def _of_binding(binding: AclBinding) -> str | None:
-    if binding.scoped:
-        exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
-        return binding.virtual_cluster if exact and binding.virtual_cluster != "*" else None
-    exact = binding.pattern_type is PatternType.LITERAL and binding.resource_name != "*"
-    cluster = binding.resource_type is ResourceType.CLUSTER
-    named = cluster and exact and binding.resource_name != CLUSTER_NAME
-    return binding.resource_name if named else None
-
-
-def _of_entity(entity: ClientQuotaEntity) -> str | None:
-    return dict(entity).get(VIRTUAL_CLUSTER)
-
-
-def _lets_in(request: Request) -> bool:
-    return (
-        isinstance(request, AlterVirtualClusterRequest)
-        and request.change is ChangeType.ADD
-        and request.entity_type in _BOUND
-    )
-
-
-def _is_late(request: Request) -> bool:
-    return isinstance(request, DeleteAclRequest) and request.migrated_to is not None
-
-
-def _breaks(request: Request) -> bool:
-    match request:
-        case AlterClientQuotaRequest(quotas=quotas):
-            return all(value is None for value in quotas.values())
-        case AlterVirtualClusterRequest(change=change):
-            return change is ChangeType.REMOVE
-        case (
-            DeleteAclRequest()
-            | DeleteTopicRequest()
-            | DeleteVirtualClusterRequest()
-            | DeleteGroupRequest()
-        ):
-            return True
-        case _:
-            return False

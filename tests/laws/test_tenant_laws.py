@@ -31,7 +31,7 @@ from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.plan.plan import Action, Change, Plan
 from kgitops.plan.plan_from_json import plan_from_json
 from kgitops.plan.plan_json import plan_to_json
-from kgitops.plan.virtual_cluster_edges import virtual_cluster_of
+from kgitops.plan.virtual_cluster_requests import virtual_cluster_of
 
 NAMES = ("a", "a.b")
 TOPICS = ("orders", "Orders")
