@@ -42,11 +42,13 @@ def make_plan(
     git_sha: str | None = None,
     dirty: bool = False,
     undoing: Sequence[PlannedRequest] = (),
+    advise: bool = True,
 ) -> Plan:
     """What must happen so that the cluster holds what is declared; refusals are part of it.
 
     ``undoing`` are requests of an unfinished run of this project that only take back what it set
-    for a while; this plan takes them over.
+    for a while; this plan takes them over. Without ``advise`` nothing is said of what applying it
+    would mean for clients of virtual clusters.
     """
     project = desired.project
     ownership = build_ownership(project, current.registry)
@@ -58,7 +60,7 @@ def make_plan(
         outcome = Outcome(refusals=[reason for reason in (stranger, empty) if reason])
     else:
         left = find_leftovers(undoing, current)
-        outcome = _outcome(desired, current, ownership, left, capabilities)
+        outcome = _outcome(desired, current, ownership, left, capabilities, advise=advise)
         add_throttles(outcome, current, desired.safety.replication_throttle, left.brokers)
         outcome.findings += _unsupported(outcome.changes, capabilities)
     changes = order_changes(_graded(change, capabilities) for change in outcome.changes)
@@ -101,6 +103,8 @@ def _outcome(
     ownership: Ownership,
     left: Leftovers,
     capabilities: Capabilities,
+    *,
+    advise: bool,
 ) -> Outcome:
     """What every kind needs; rights are copied by the links as they will be in the end."""
     if capabilities.virtual_clusters is VirtualClusterSupport.NONE:
@@ -124,8 +128,9 @@ def _outcome(
         )
     )
     guard_virtual_clusters(outcome, desired, current, links)
-    outcome.warnings += cut_overs(outcome.changes, capabilities.virtual_clusters)
-    outcome.warnings += lints(outcome, desired, current, links)
+    if advise:
+        outcome.warnings += cut_overs(outcome.changes, capabilities.virtual_clusters)
+        outcome.warnings += lints(outcome, desired, current, links)
     outcome.findings += refused
     return outcome
 

@@ -45,6 +45,7 @@ def plan_drift(
         current,
         target_name=workspace.target_name,
         capabilities=cluster.capabilities,
+        advise=False,
     )
     rows = sorted(_signed(_rows(plan), authors), key=lambda row: (row.address, row.path))
     # What a plan can't be made of is nobody's mistake here: it can only be told.

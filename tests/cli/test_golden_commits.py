@@ -278,11 +278,18 @@ def test_a_link_that_someone_removed_is_drift_and_comes_back(
             change=ChangeType.REMOVE,
             entity_type=EntityType.TOPIC,
             entity_name="SalesStream",
-        )
+        ),
+        AlterVirtualClusterRequest(
+            virtual_cluster="emea.sales",
+            change=ChangeType.REMOVE,
+            entity_type=EntityType.USER,
+            entity_name="User:sales-app",
+        ),
     )
     drift = kgitops("drift", migrated.folder, "--detailed-exitcode")
     assert drift.code == 2
     assert "SalesStream" in drift.out
+    assert "WARNINGS" not in drift.out, "nothing is going to be applied"
     again = planned(kgitops, migrated)
     assert "vc/emea.sales/link/SalesStream" in [it["address"] for it in again["changes"]]
     assert kgitops("apply", migrated.folder, "--auto-approve").code == 0
