@@ -4,7 +4,8 @@ Brokers that know no virtual clusters can't check it, so kgitops does, for whoev
 own on virtual clusters (L-ACL-CLUSTER). Nobody else is held to any, but by a Deny.
 """
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from kgitops.lowering.acls import EVERYONE, WILDCARD, is_logical
@@ -58,7 +59,7 @@ class Administrator:
 
     def refusal(self, request: Request) -> str | None:
         """Why the principal may not ask for it; None: it may, or nobody is to check it."""
-        if self._is_super_user:
+        if self._is_super_user or not self._own:
             return None
         for operation, where in self._needs(request):
             if not self._may(operation, where):
@@ -111,15 +112,20 @@ class Administrator:
                 yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(request.target.virtual_cluster)
                 return
             topic = link.topic
-        sharing = [
-            found.name
-            for found in self._state.virtual_clusters.values()
-            if any(link.topic == topic for link in found.links.values())
-        ]
+        sharing = self._sharing.get(topic or "", ())
         may_share = any(self._may(Operation.ALTER_VIRTUAL_CLUSTER, Scope(name)) for name in sharing)
         if topic is not None and not may_share:
             yield Operation.ALTER, topic
             yield Operation.DESCRIBE, topic
+
+    @cached_property
+    def _sharing(self) -> Mapping[str, Sequence[str]]:
+        """By physical topic, the virtual clusters with a link to it."""
+        sharing: defaultdict[str, list[str]] = defaultdict(list)
+        for found in self._state.virtual_clusters.values():
+            for topic in {link.topic for link in found.links.values()}:
+                sharing[topic].append(found.name)
+        return sharing
 
     @cached_property
     def _own(self) -> tuple[AclBinding, ...]:

@@ -45,8 +45,9 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.results import OK, ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import VirtualCluster
+from kgitops.model.virtual_clusters import LocalName, VirtualCluster
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
+from kgitops.virtual_clusters.records import VirtualClusterTopicLinkRecord
 from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 
 
@@ -96,9 +97,35 @@ class Lowering:
             self._delta, state.virtual_clusters, self._scoped, self._bindings, self._quotas
         )
         self._topics = Topics(state.topics, lowered.pending, self._namespaces, mint)
-        self._alterations = Alterations(self._namespaces, self._topics.topic_id, super_users)
-        self._super_users = super_users
-        self._principal = principal
+        self._ask_as(super_users, principal)
+
+    def take_up(
+        self, state: ClusterState, super_users: Collection[str], principal: str | None
+    ) -> "Lowering":
+        """Go on, for this principal: ``state`` is what the last step led to, its topics read anew.
+
+        What was worked out for the steps so far stays, so that many of them cost no more each.
+        """
+        self._state = state
+        self._topics.by_name = dict(state.topics)
+        self._ask_as(super_users, principal)
+        return self
+
+    def made(self, topic_ids: Mapping[LocalName, str]) -> ClusterState:
+        """The state after the last step, where these topics that it asked for have these ids."""
+        for local, topic_id in topic_ids.items():
+            link = self._known(local.virtual_cluster).links[local.name]
+            self._delta.replay(
+                VirtualClusterTopicLinkRecord(
+                    virtual_cluster=local.virtual_cluster,
+                    link_name=local.name,
+                    topic=link.topic,
+                    topic_id=topic_id,
+                )
+            )
+        if topic_ids:
+            self._state = self._after()
+        return self._state
 
     def concerns(self, request: Request) -> bool:
         """Whether the request is any different from what it is on brokers alone."""
@@ -137,6 +164,11 @@ class Lowering:
             physical=effects.physical,
             after=tuple(effects.after),
         )
+
+    def _ask_as(self, super_users: Collection[str], principal: str | None) -> None:
+        self._alterations = Alterations(self._namespaces, self._topics.topic_id, super_users)
+        self._super_users = super_users
+        self._principal = principal
 
     def _clean(self, requests: Sequence[Request], results: Sequence[RequestResult]) -> None:
         """Whoever is about virtual clusters takes along what an interrupted apply left over."""

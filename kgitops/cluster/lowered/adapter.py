@@ -3,21 +3,20 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from uuid import uuid4
 
-from kgitops.cluster.lowered.carrying_out import carry_out
+from kgitops.cluster.lowered.carrying_out import carry_out, in_batches
 from kgitops.cluster.lowered.checks import refusal
 from kgitops.cluster.lowered.concerns import concerns, links_of, topics_of
 from kgitops.cluster.lowered.lifted import Lifted
 from kgitops.cluster.port import Cluster, RegistryLog
 from kgitops.lowering.effects import Step
 from kgitops.lowering.report import super_users
-from kgitops.lowering.step import step
+from kgitops.lowering.step import Lowering, step
 from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import UnreachableError
-from kgitops.model.requests import Request, api_name
+from kgitops.model.requests import CreateTopicRequest, Request, api_name
 from kgitops.model.results import OK, RequestResult
 from kgitops.model.virtual_clusters import LocalName
 
@@ -108,15 +107,25 @@ class LoweredCluster:
     ) -> Sequence[RequestResult]:
         """What is asked is written down before it is begun and once more when it is done."""
         state = self.read_state(topics_of(requests), links_of(requests))
-        taken = step(state, requests, self._mint, super_users(state), principal)
+        who = super_users(state), principal
         if validate_only:
-            return self._judge(taken, principal)
+            return self._judge(step(state, requests, self._mint, *who), principal)
+        lowering = self._lifted.go_on(state)
+        lowering = lowering.take_up(state, *who) if lowering else Lowering(state, self._mint, *who)
+        taken = lowering.step(requests)
         if taken.before:
             self.registry.append(taken.before)
         answers = carry_out(self.physical, taken.physical, principal=principal)
         finished = taken.finish(answers)
         if finished.records:
             self.registry.append(finished.records)
+        if all(answer.ok for answer in answers):
+            self._lifted.foresee(
+                lowering,
+                lowering.made(_made(requests, finished.results)),
+                (*taken.before, *finished.records),
+                [physical.request for physical in taken.physical],
+            )
         return finished.results
 
     def _judge(self, taken: Step, principal: str) -> Sequence[RequestResult]:
@@ -128,14 +137,12 @@ class LoweredCluster:
             for place, physical in enumerate(taken.physical)
             if known.get(api_name(physical.request)) is Validation.BROKER
         ]
-        for _, group in groupby(places, key=lambda place: type(taken.physical[place].request)):
-            batch = list(group)
+        left = iter(places)
+        for batch in in_batches([taken.physical[place] for place in places]):
             judged = self.physical.execute(
-                [taken.physical[place].request for place in batch],
-                validate_only=True,
-                principal=principal,
+                [physical.request for physical in batch], validate_only=True, principal=principal
             )
-            for place, answer in zip(batch, judged, strict=True):
+            for answer, place in zip(judged, left, strict=False):
                 answers[place] = replace(answer, topic_id=None)
         return taken.finish(answers).results
 
@@ -148,6 +155,15 @@ class LoweredCluster:
         """Whether the registry knew anything of virtual clusters when it was last read."""
         known = self._lifted.newest or self.read_state(frozenset())
         return known.registry is not None and bool(known.registry.virtual_clusters)
+
+
+def _made(requests: Sequence[Request], results: Sequence[RequestResult]) -> Mapping[LocalName, str]:
+    """The ids of the topics that were made in virtual clusters."""
+    return {
+        request.local: result.topic_id
+        for request, result in zip(requests, results, strict=True)
+        if isinstance(request, CreateTopicRequest) and request.local and result.topic_id
+    }
 
 
 def _targets(state: ClusterState | None, links: frozenset[LocalName]) -> frozenset[str]:

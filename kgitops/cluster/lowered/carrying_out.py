@@ -1,6 +1,6 @@
 """Sends what a step takes to brokers, and stops for whom something failed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kgitops.cluster.port import Cluster
@@ -9,6 +9,9 @@ from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequ
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.virtual_clusters import generated_parts
 
+# One logical request may take any number of physical ones, and controllers refuse more than 10,000
+# records in one go; none of these takes more than a few.
+AT_ONCE = 1_000
 NOT_ATTEMPTED = RequestResult(
     code=ErrorCode.OPERATION_NOT_ATTEMPTED,
     message="What has to be there before it could not be made.",
@@ -28,8 +31,7 @@ def carry_out(
     """
     answers: list[RequestResult] = []
     failed: set[int] = set()
-    for _, group in groupby(requests, key=lambda physical: _kind(physical.request)):
-        batch = list(group)
+    for batch in in_batches(requests):
         wanted = [failed.isdisjoint(physical.askers) for physical in batch]
         sent = [physical.request for physical, send in zip(batch, wanted, strict=True) if send]
         replies = iter(
@@ -41,6 +43,13 @@ def carry_out(
             if not answer.ok:
                 failed.update(physical.askers)
     return answers
+
+
+def in_batches(requests: Sequence[PhysicalRequest]) -> Iterator[list[PhysicalRequest]]:
+    """The requests in order, in what brokers take in one go: of one kind, and not too many."""
+    for _, group in groupby(requests, key=lambda physical: _kind(physical.request)):
+        batch = list(group)
+        yield from (batch[i : i + AT_ONCE] for i in range(0, len(batch), AT_ONCE))
 
 
 def _own(cluster: Cluster, request: Request, answer: RequestResult) -> RequestResult:
