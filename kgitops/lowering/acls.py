@@ -1,7 +1,6 @@
 """ACLs of virtual clusters as physical ones (VC-161 to VC-174): one to many, and members only."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 
 from kgitops.model.acls import (
     CLUSTER_NAME,
@@ -67,17 +66,18 @@ def lower(
     if not principals:
         return
     resources = tuple(_resources(binding, virtual_cluster, links))
+    allowed = operations(binding)
     for principal in principals:
         for name, pattern_type in resources:
-            for operation in operations(binding):
-                yield replace(
-                    binding,
+            for operation in allowed:
+                yield AclBinding(
+                    resource_type=binding.resource_type,
                     resource_name=name,
                     pattern_type=pattern_type,
                     principal=principal,
+                    host=binding.host,
                     operation=operation,
-                    virtual_cluster=CLUSTER_NAME,
-                    virtual_cluster_pattern_type=PatternType.LITERAL,
+                    permission_type=binding.permission_type,
                 )
 
 

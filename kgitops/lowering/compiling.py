@@ -27,11 +27,11 @@ def compile_virtual_cluster(
 
     No user is in two virtual clusters, so nothing physical belongs to two.
     """
-    acls: dict[AclBinding, set[str]] = {}
+    acls: dict[AclBinding, list[str]] = {}
     for binding in bindings:
         source = acl_address(binding)
         for physical in lower(binding, found.name, found.links, found.users):
-            acls.setdefault(physical, set()).add(source)
+            acls.setdefault(physical, []).append(source)
     quotas: dict[tuple[ClientQuotaEntity, str], Target] = {}
     for user in sorted(filter(None, map(user_name, found.users))):
         quotas |= lower_user(table, found, user)

@@ -10,7 +10,7 @@ from kgitops.lowering.record_writing import Status
 from kgitops.lowering.records import QuotaKey, Records, read_records
 from kgitops.model.addresses import acl_address, quota_address
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.lowered import Lowered
+from kgitops.model.lowered import Lowered, LoweredAcl
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.virtual_clusters import TopicLink, VirtualCluster
 
@@ -75,10 +75,12 @@ def _lowered(
 
     return Lowered(
         acls={
-            binding: replace(
-                acl,
-                present=binding in physical.acls,
+            binding: LoweredAcl(
+                binding=binding,
+                virtual_cluster=acl.virtual_cluster,
                 sources=tuple(source for source in acl.sources if source in sources),
+                adopted=acl.adopted,
+                present=binding in physical.acls,
             )
             for binding, acl in records.lowered_acls.items()
         },

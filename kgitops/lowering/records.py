@@ -25,17 +25,20 @@ from kgitops.model.virtual_clusters import LocalName, LoweringOptions, TopicLink
 
 QuotaKey = tuple[ClientQuotaEntity, str]
 _KEYS = {
-    "vc": ("options",),
-    "link": ("topic", "topic_id", "status"),
-    "user": ("virtual_cluster", "status"),
-    "client": ("virtual_cluster",),
-    "group": ("virtual_cluster", "name", "adopts"),
-    "txn": ("virtual_cluster", "name"),
-    "vcacl": ("binding", "status"),
-    "acl": ("binding", "virtual_cluster", "sources", "adopted"),
-    "vcquota": ("entity", "key", "value", "status"),
-    "quota": ("entity", "key", "virtual_cluster", "value", "sources"),
-    "quota-shadow": ("entity", "key", "value"),
+    kind: ("schema_version", *names)
+    for kind, names in {
+        "vc": ("options",),
+        "link": ("topic", "topic_id", "status"),
+        "user": ("virtual_cluster", "status"),
+        "client": ("virtual_cluster",),
+        "group": ("virtual_cluster", "name", "adopts"),
+        "txn": ("virtual_cluster", "name"),
+        "vcacl": ("binding", "status"),
+        "acl": ("binding", "virtual_cluster", "sources", "adopted"),
+        "vcquota": ("entity", "key", "value", "status"),
+        "quota": ("entity", "key", "virtual_cluster", "value", "sources"),
+        "quota-shadow": ("entity", "key", "value"),
+    }.items()
 }
 
 
@@ -88,7 +91,7 @@ def _read(records: Records, key: str, value: Json) -> None:
             f"the registry record {PREFIX}{key} is of a kind that this kgitops does not know; "
             "use a newer kgitops"
         )
-    given = members(value, key, ("schema_version", *_KEYS[kind]))
+    given = members(value, key, _KEYS[kind])
     match kind:
         case "vc":
             records.virtual_clusters[unquote(name)] = read_options(given["options"], "options")

@@ -30,19 +30,20 @@ _BINDING_KEYS = (
     "permission_type",
 )
 _SCOPE_KEYS = ("virtual_cluster", "virtual_cluster_pattern_type")
+_SCOPED_KEYS = (*_BINDING_KEYS, *_SCOPE_KEYS)
 _OWNER_KEYS = ("project", "topic_id", "adopted", "spent", "last_applied")
 
 
 def binding_to_json(binding: AclBinding) -> dict[str, Json]:
     """Kafka's names of the parts, Kafka's words for the values; a scope where there is one."""
-    keys = (*_BINDING_KEYS, *_SCOPE_KEYS) if binding.scoped else _BINDING_KEYS
+    keys = _SCOPED_KEYS if binding.scoped else _BINDING_KEYS
     return {key: str(getattr(binding, key)) for key in keys}
 
 
 def read_binding(value: Json, path: str) -> AclBinding:
     """The binding in ``value``."""
     scoped = isinstance(value, dict) and _SCOPE_KEYS[0] in value
-    given = members(value, path, (*_BINDING_KEYS, *_SCOPE_KEYS) if scoped else _BINDING_KEYS)
+    given = members(value, path, _SCOPED_KEYS if scoped else _BINDING_KEYS)
     binding = AclBinding(
         resource_type=choice(ResourceType, given["resource_type"], f"{path}.resource_type"),
         resource_name=text(given["resource_name"], f"{path}.resource_name"),
