@@ -1,8 +1,8 @@
-"""Who outside a virtual cluster reaches into it by global ACLs (VC-176)."""
+"""Who reaches into a virtual cluster by global ACLs: others (VC-176), and members past its own."""
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kgitops.lowering.acls import WILDCARD, is_logical
 from kgitops.lowering.report_lines import line
@@ -16,9 +16,14 @@ _SCOPED = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID
 
 
 def isolation_lines(
-    bindings: Iterable[AclBinding], virtual_clusters: Mapping[str, VirtualCluster]
+    bindings: Iterable[AclBinding],
+    virtual_clusters: Mapping[str, VirtualCluster],
+    standing: Collection[AclBinding] = (),
 ) -> Iterator[LoweringLine]:
-    """A line for each principal and virtual cluster that it reaches without being a member."""
+    """A line for each principal and virtual cluster that it reaches by ACLs of no virtual cluster.
+
+    ``standing`` stand for ACLs of virtual clusters as well: no member goes past these by them.
+    """
     reaching: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     prefixes = _Names({physical_id(name, ""): {name} for name in virtual_clusters})
     linked: defaultdict[str, set[str]] = defaultdict(set)
@@ -36,17 +41,17 @@ def isolation_lines(
         of_topics = binding.resource_type is ResourceType.TOPIC
         reached = topics.of(binding) if of_topics else _by_id(binding, prefixes)
         for name in reached:
-            if binding.principal not in virtual_clusters[name].users:
+            if binding.principal not in virtual_clusters[name].users or binding not in standing:
                 reaching[name, binding.principal].append(acl_address(binding))
     for (name, principal), addresses in sorted(reaching.items()):
         more = f" and {len(addresses) - _MANY} more" if len(addresses) > _MANY else ""
-        yield line(
-            "L-ISOLATION",
-            virtual_cluster=name,
-            subject=principal,
-            reason="it is no member and reaches into the virtual cluster by "
-            f"{', '.join(addresses[:_MANY])}{more}",
-        )
+        ways = f"{', '.join(addresses[:_MANY])}{more}"
+        if principal in virtual_clusters[name].users:
+            reason = f"whatever the virtual cluster's own ACLs say, its member is let in by {ways}"
+            yield line("L-BYPASS", virtual_cluster=name, subject=principal, reason=reason)
+        else:
+            reason = f"it is no member and reaches into the virtual cluster by {ways}"
+            yield line("L-ISOLATION", virtual_cluster=name, subject=principal, reason=reason)
 
 
 class _Names:

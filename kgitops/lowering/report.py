@@ -32,7 +32,7 @@ def report(state: ClusterState) -> tuple[LoweringLine, ...]:
         *_preflight(state),
         *acl_lines(bindings, virtual_clusters.values()),
         *quota_lines(state.quotas, virtual_clusters),
-        *isolation_lines(bindings, virtual_clusters),
+        *isolation_lines(bindings, virtual_clusters, state.lowered.acls if state.lowered else ()),
         *_topics(state),
         *_leftovers(state),
     ]

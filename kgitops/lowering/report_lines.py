@@ -137,6 +137,11 @@ _CODES = {
         "nothing: it comes back when the virtual cluster's quota or the user's membership goes",
     ),
     "L-ISOLATION": _Code(None, "", "remove these ACLs, or narrow them"),
+    "L-BYPASS": _Code(
+        None,
+        "",
+        "once its clients use the virtual cluster, remove these ACLs: removeOldAclsFrom",
+    ),
     "L-NO-AUTHORIZER": _Code(
         Grade.NONE,
         "brokers have no authorizer, so that nothing keeps tenants apart",

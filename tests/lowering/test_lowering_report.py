@@ -200,6 +200,16 @@ FEATURES: list[tuple[str, ClusterState, set[str]]] = [
     (
         "a member's own global ACL",
         state(CONFLICTING, acl("kafka-cluster", "User:u", READ, T, "t")),
+        {"L-GROUP", "L-BYPASS"},
+    ),
+    (
+        "a member's own global ACL that the virtual cluster grants as well",
+        replace(
+            state(CONFLICTING, LEFT_OVER.binding, v(READ, T, "n")),
+            lowered=Lowered(
+                acls={LEFT_OVER.binding: replace(LEFT_OVER, sources=("a",), adopted=True)}
+            ),
+        ),
         {"L-GROUP"},
     ),
     ("no authorizer", state(has_authorizer=False), {"L-NO-AUTHORIZER"}),
@@ -279,7 +289,7 @@ def test_every_code_is_met() -> None:
 
 
 def test_the_report_of_the_worked_scenario() -> None:
-    """VC-221, VC-390: §24.5's lines and how many of each."""
+    """VC-175, VC-221, VC-390: §24.5's lines and how many of each."""
     brokers = scenario.before()
     scenario.apply(brokers, COMMIT_1)
     found = replace(brokers.logical, settings=SAFE | {"delete.topic.enable": "true"})
@@ -291,6 +301,10 @@ def test_the_report_of_the_worked_scenario() -> None:
         "L-TOPICID": 2, "L-LINK-GUARD": 3, "L-CREATE": 2, "L-GOAL": 6,
     }  # fmt: skip
     assert {code: counted[code] for code in expected} == expected
+    (bypass,) = (line for line in lines if line.code == "L-BYPASS")
+    assert (bypass.virtual_cluster, bypass.subject) == (SALES, "User:sales-app")
+    for old in ("Read", "Write"):
+        assert f"Allow/{old}/topic/prefixed/emea.eu.sales.@*" in bypass.reason  # G1, G2 (VC-175)
     caps = {line.virtual_cluster: line.reason for line in lines if line.code == "L-QUOTA-CAP"}
     assert "consumer_byte_rate 52428800 times 1 = 52428800" in caps[""]
     assert "producer_byte_rate 20971520 times 1 = 20971520" in caps[SALES]
@@ -361,7 +375,7 @@ def test_the_audit_names_who_reaches_in_by_any_pattern() -> None:
         "User:ids": (X, "*", LITERAL, {"a", "a.b"}),
         "User:foreign": (T, "orders.us", LITERAL, set()),
         "User:other": (G, "c:g", LITERAL, set()),
-        "User:member": (T, "orders.eu", LITERAL, set()),
+        "User:member": (T, "orders.eu", LITERAL, set()),  # goes past its own rights only
     }
     acls = {
         acl("kafka-cluster", who, READ, kind, name, pattern)
@@ -375,6 +389,8 @@ def test_the_audit_names_who_reaches_in_by_any_pattern() -> None:
     assert {(line.subject, line.virtual_cluster) for line in lines} == {
         (who, name) for who, row in reaching.items() for name in row[3]
     }
+    (past,) = (line for line in report(found) if line.code == "L-BYPASS")
+    assert (past.virtual_cluster, past.subject) == ("a", "User:member")
 
 
 def test_grades_fail_from_a_threshold_on() -> None:
