@@ -8,6 +8,7 @@ from kgitops.desired.state import DesiredLink, DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Finding
 from kgitops.model.virtual_clusters import LocalName
+from kgitops.plan.link_index import find_link
 from kgitops.plan.normal_form import known_after_apply
 from kgitops.plan.planning import selected
 
@@ -82,8 +83,7 @@ class LinkTargets:
         )
 
     def _link(self, at: LocalName) -> str | None:
-        found = self._current.virtual_clusters.get(at.virtual_cluster)
-        link = found.links.get(at.name) if found else None
+        link = find_link(self._current, at)
         return link.topic if link else None
 
     @cached_property

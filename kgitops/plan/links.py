@@ -6,9 +6,10 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.source import Finding
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
+from kgitops.model.virtual_clusters import EntityType, LocalName, TopicLink
 from kgitops.plan import risks
-from kgitops.plan.link_index import index_links
+from kgitops.plan.link_index import find_link, index_links
+from kgitops.plan.link_removal import remove_link
 from kgitops.plan.link_targets import Leads, LinkTargets
 from kgitops.plan.local_topics import is_of_topic, lost_topic
 from kgitops.plan.normal_form import link_view
@@ -22,7 +23,7 @@ from kgitops.plan.planning import (
     registry_fields,
     taking_risks,
 )
-from kgitops.plan.removal import Fate, Removal, find_removals
+from kgitops.plan.removal import find_removals
 from kgitops.plan.risks import worst_first
 from kgitops.plan.topic_steps import chain
 
@@ -48,7 +49,7 @@ def plan_links(desired: DesiredState, current: ClusterState, ownership: Ownershi
                 _plan(planning, link, leads)
     declared = frozenset(link.address for link in desired.links)
     for removal in find_removals(("link",), declared, planning):
-        _remove(planning, removal)
+        remove_link(planning, removal)
     topics = frozenset(topic.address for topic in desired.topics)
     found = (
         LocalName(each.name, name)
@@ -64,13 +65,8 @@ def _address(local: LocalName) -> str:
     return member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
 
 
-def _found(planning: Planning, local: LocalName) -> TopicLink | None:
-    at = planning.current.virtual_clusters.get(local.virtual_cluster)
-    return at.links.get(local.name) if at else None
-
-
 def _plan(planning: Planning, link: DesiredLink, leads: Leads) -> None:
-    found = _found(planning, link.local)
+    found = find_link(planning.current, link.local)
     if found is None:
         _add(planning, link, leads)
         return
@@ -207,41 +203,6 @@ def _retarget(planning: Planning, link: DesiredLink, found: TopicLink, leads: Le
             requests=chain([_request(link, leads, replaces=found.topic)], expects),
             owner_before=owner,
             owner_after=after,
-        )
-    )
-
-
-def _remove(planning: Planning, removal: Removal) -> None:
-    last = removal.owner.last_applied
-    local = LocalName(last["virtualCluster"], last["name"])
-    found = _found(planning, local)
-    delete = removal.fate is Fate.DELETE and found is not None
-    gone = "" if found else "; it is already gone from the cluster"
-    if found:
-        expects = _expects(planning, removal.address, found)
-    else:
-        expects = Precondition(object=removal.address, exists=False, owner=removal.owner.project)
-    view = link_view(local, found.topic, None) if found else None
-    request = AlterVirtualClusterRequest(
-        virtual_cluster=local.virtual_cluster,
-        change=ChangeType.REMOVE,
-        entity_type=EntityType.TOPIC,
-        entity_name=local.name,
-    )
-    planning.outcome.changes.append(
-        Change(
-            address=removal.address,
-            kind=Kind.LINK,
-            actions=(Action.DELETE if delete else Action.FORGET,),
-            risks=(risks.LINK_REMOVE if delete else risks.LINK_FORGET,),
-            because=f"{removal.because}{gone}",
-            source=removal.source,
-            before=view,
-            after=None if delete else view,
-            preconditions=(expects,),
-            requests=chain([request], expects) if delete else (),
-            owner_before=removal.owner,
-            owner_after=removal.owner_after,
         )
     )
 
