@@ -11,8 +11,11 @@ from kgitops.lowering.records import QuotaKey, Records, read_records
 from kgitops.model.addresses import acl_address, quota_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered, LoweredAcl
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
 from kgitops.model.virtual_clusters import TopicLink, VirtualCluster
+
+_RECORDED = ("vc/", f"quota/{VIRTUAL_CLUSTER}=")
+"""How addresses of quotas of virtual clusters begin; a global one has no record of its own."""
 
 
 def lift(physical: ClusterState) -> ClusterState:
@@ -89,7 +92,11 @@ def _lowered(
                 quota,
                 hidden=records.hidden.get(place),
                 found=found(*place),
-                sources=tuple(source for source in quota.sources if (source, quota.key) in quotas),
+                sources=tuple(
+                    source
+                    for source in quota.sources
+                    if (source, quota.key) in quotas or not source.startswith(_RECORDED)
+                ),
             )
             for place, quota in records.lowered_quotas.items()
         },
