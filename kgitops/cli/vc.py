@@ -27,14 +27,6 @@ vc = typer.Typer(
     rich_markup_mode=None,
 )
 
-vc.command(cls=OnceEach)(alter)
-vc.command(cls=OnceEach)(orphans)
-vc.command(cls=OnceEach)(graph)
-vc.command(cls=OnceEach)(bindings)
-vc.command("export-acls", cls=OnceEach)(export_acls)
-vc.command("plan-migration", cls=OnceEach)(plan_migration)
-vc.add_typer(quota, name="quota")
-
 
 class VcFormat(StrEnum):
     """How virtual clusters are shown."""
@@ -43,7 +35,6 @@ class VcFormat(StrEnum):
     JSON = "json"
 
 
-@vc.command(cls=OnceEach)
 def create(
     virtual_cluster: VirtualClusterName,
     if_not_exists: Annotated[
@@ -77,7 +68,6 @@ def create(
     )
 
 
-@vc.command(cls=OnceEach)
 def delete(
     virtual_cluster: VirtualClusterName,
     cluster: ClusterName = None,
@@ -108,7 +98,6 @@ def delete(
     )
 
 
-@vc.command("list", cls=OnceEach)
 def list_virtual_clusters(
     cluster: ClusterName = None,
     bootstrap_server: BootstrapServer = None,
@@ -129,7 +118,6 @@ def list_virtual_clusters(
         print_notice("There are no virtual clusters.")
 
 
-@vc.command(cls=OnceEach)
 def describe(
     virtual_cluster: Annotated[
         list[str] | None,
@@ -165,3 +153,19 @@ def describe(
         print_result(virtual_clusters_to_json(found))
     else:
         print_result(render_virtual_clusters(found))
+
+
+for _name, _command, _told in (
+    ("create", create, "Create one, with nothing in it."),
+    ("alter", alter, "Add one member or link, or remove one."),
+    ("list", list_virtual_clusters, "List their names."),
+    ("describe", describe, "Show what is in them."),
+    ("delete", delete, "Delete one that has nothing in it."),
+    ("bindings", bindings, "Write what clients must call things."),
+    ("graph", graph, "Draw them and what they share."),
+    ("orphans", orphans, "List their topics that lost every link."),
+    ("plan-migration", plan_migration, "Write manifests that replace a prefix."),
+    ("export-acls", export_acls, "Write copied ACLs as manifests."),
+):
+    vc.command(_name, cls=OnceEach, short_help=_told)(_command)
+vc.add_typer(quota, name="quota")

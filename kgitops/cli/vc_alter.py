@@ -79,6 +79,8 @@ def alter(
 ) -> int:
     """Add one user, client id, link, group or transactional id, or remove one.
 
+    A run makes one change. A link that is there is not led elsewhere: remove it first.
+
     Example: kgitops vc alter --virtual-cluster emea.sales --add --user jane-doe
     """
     from kgitops.cli.commanding import run_command

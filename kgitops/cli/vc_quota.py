@@ -16,7 +16,7 @@ def _group() -> None:
     """Say which quota a caller has."""
 
 
-@quota.command(cls=OnceEach)
+@quota.command(cls=OnceEach, short_help="Show which quota counts, and why.")
 def explain(
     user: Annotated[
         str | None,

@@ -126,6 +126,15 @@ def test_help_fits_into_80_columns(command: tuple[str, ...], kgitops: Kgitops) -
     assert max(map(len, kgitops(*command, "--help").out.splitlines())) <= 80
 
 
+FIRST = ["create", "alter", "list", "describe", "delete"]
+
+
+def test_the_list_of_vc_commands_is_in_the_order_of_their_use_and_whole(kgitops: Kgitops) -> None:
+    listed = kgitops("vc", "--help").out.partition("Commands:")[2].strip().splitlines()
+    assert [line.split()[0] for line in listed[:5]] == FIRST
+    assert not any(line.endswith("...") for line in listed)
+
+
 def test_help_can_be_asked_for_in_short(kgitops: Kgitops) -> None:
     assert kgitops("plan", "-h").out == kgitops("plan", "--help").out
 
