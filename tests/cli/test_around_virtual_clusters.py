@@ -59,7 +59,7 @@ def test_without_its_registry_no_virtual_cluster_is_made_anew(
     project: Project, kgitops: Kgitops
 ) -> None:
     """VC-330: generated-looking topics tell that there was one; nothing is sent, and the advice is
-    not to delete them."""
+    not to delete them; by the way of the page they are found again."""
     project.write(topic("orders"))
     project.write_file(cluster={"url": LOWERED})
     with closing(connect(url(project), brokers=3, base=Path())) as cluster:
@@ -79,9 +79,19 @@ def test_without_its_registry_no_virtual_cluster_is_made_anew(
         state = cluster.read_state()
         assert [*state.topics] == [f"{UUID}.Orders"]
         assert state.registry is None
-    project.write(topic("orders"))
+    adopted = topic(f"{UUID}.Orders", partitions=3, replicationFactor=3)
+    project.write(adopted)
     project.write_file(cluster={"url": LOWERED})
     assert kgitops("apply", project.folder, "--auto-approve").code == 0
+    link = document("TopicLink", "Orders", target={"physicalTopic": f"{UUID}.Orders"})
+    link["metadata"] = {"name": "Orders", "virtualCluster": "sales"}
+    project.write(adopted, document("VirtualCluster", "sales"), link)
+    project.write_file(cluster={"url": LOWERED})
+    again = kgitops("apply", project.folder, "--auto-approve")
+    assert again.code == 0, again.said
+    with closing(connect(url(project), base=Path())) as cluster:
+        found = cluster.read_state().virtual_clusters["sales"]
+    assert found.links["Orders"].topic == f"{UUID}.Orders"
 
 
 def test_where_everyone_is_let_in_a_plan_can_be_made_to_fail(

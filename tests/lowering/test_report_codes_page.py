@@ -1,0 +1,31 @@
+"""docs/virtual-clusters.md lists every code of the lowering report, in the words of the report."""
+
+from pathlib import Path
+
+from kgitops.lowering.report_lines import _CODES
+
+PAGE = Path(__file__).parents[2] / "docs" / "virtual-clusters.md"
+HEADING = "## What today's Kafka does not keep"
+
+
+def rows() -> dict[str, list[str]]:
+    _, _, section = PAGE.read_text().partition(HEADING)
+    section, _, _ = section.partition("\n## ")
+    lines = [
+        line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| L-")
+    ]
+    found = {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in lines}
+    assert len(found) == len(lines), "a code stands there twice"
+    return found
+
+
+def test_every_code_is_explained_as_the_report_says_it() -> None:
+    """VC-381, VC-390: exactly the codes, each with its grade, reason and remedy."""
+    found = rows()
+    assert sorted(found) == sorted(_CODES)
+    for code, known in _CODES.items():
+        grade, reason, remedy = found[code]
+        assert grade == (known.grade.value if known.grade else "-"), code
+        assert reason == (known.reason or reason), code
+        assert remedy == (known.remedy or "nothing"), code
+        assert reason, code
