@@ -25,9 +25,9 @@ from kgitops.model.acls import (
 )
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.results import OK, ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import virtual_cluster_name_problem
 from kgitops.virtual_clusters.operations import ApiKey
-from kgitops.virtual_clusters.scopes import EVERY, Scope
+from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.well_formed import binding_problem
 
 _log = logging.getLogger(__name__)
 
@@ -161,16 +161,11 @@ def _create(draft: Draft, binding: AclBinding | AclFilter) -> None:
             ErrorCode.INVALID_REQUEST,
             "An ACL to create can't have ANY, MATCH or UNKNOWN values.",
         )
-    if not binding.resource_name:
-        raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid empty resource name")
-    _check_cluster(draft, binding)
-    _check_scope(draft, binding)
-    if ":" not in binding.principal:
-        raise Refusal(
-            ErrorCode.INVALID_REQUEST,
-            f"Could not parse principal from `{binding.principal}` (no colon is present "
-            "separating the principal type from the principal name)",
-        )
+    if binding.resource_name:
+        _check_features(draft, binding)
+    problem = binding_problem(binding)
+    if problem:
+        raise Refusal(ErrorCode.INVALID_REQUEST, problem)
     request = CreateAclRequest(binding=binding)
     draft.judge(request)
     if binding not in draft.delta.acls:
@@ -178,39 +173,17 @@ def _create(draft: Draft, binding: AclBinding | AclFilter) -> None:
     draft.accept(request)
 
 
-def _check_cluster(draft: Draft, binding: AclBinding) -> None:
-    """The name of the resource CLUSTER is a virtual cluster, or today's one (VC-140)."""
-    if binding.operation in VIRTUAL_CLUSTER_OPERATIONS:
+def _check_features(draft: Draft, binding: AclBinding) -> None:
+    """Only where there are virtual clusters can an ACL be about one (VC-140)."""
+    literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
+    if binding.operation in VIRTUAL_CLUSTER_OPERATIONS or binding.scoped or not literal:
         check_feature(draft)
-    if binding.resource_type is not ResourceType.CLUSTER or binding.resource_name == CLUSTER_NAME:
-        return
-    if not draft.options.virtual_clusters:
+    named = binding.resource_type is ResourceType.CLUSTER and binding.resource_name != CLUSTER_NAME
+    if named and not draft.options.virtual_clusters:
         raise Refusal(
             ErrorCode.INVALID_REQUEST,
             f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}",
         )
-    _check_pattern(binding.resource_name, binding.pattern_type)
-
-
-def _check_scope(draft: Draft, binding: AclBinding) -> None:
-    literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
-    if binding.virtual_cluster == CLUSTER_NAME and literal:
-        return
-    check_feature(draft)
-    if binding.resource_type is ResourceType.CLUSTER:
-        raise Refusal(
-            ErrorCode.INVALID_REQUEST,
-            "An ACL on the CLUSTER resource has no scope: its resource name is the virtual cluster",
-        )
-    _check_pattern(binding.virtual_cluster, binding.virtual_cluster_pattern_type)
-
-
-def _check_pattern(name: str, pattern: PatternType) -> None:
-    if name == EVERY and pattern is PatternType.LITERAL:
-        return
-    problem = virtual_cluster_name_problem(name)
-    if problem and not (pattern is PatternType.PREFIXED and name in (CLUSTER_NAME, ".", "..")):
-        raise Refusal(ErrorCode.INVALID_REQUEST, f"Invalid virtual cluster: {problem}")
 
 
 def _deleted(draft: Draft, wanted: AclFilter) -> DeletedAcls:

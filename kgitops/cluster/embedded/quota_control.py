@@ -1,7 +1,6 @@
 """Decides AlterClientQuotas and answers DescribeClientQuotas (F590-50…52)."""
 
 import ipaddress
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -15,23 +14,18 @@ from kgitops.cluster.embedded.rights import check_feature
 from kgitops.model.acls import Operation
 from kgitops.model.quotas import (
     ENTITY_TYPES,
-    INTEGRAL_KEYS,
     IP,
-    IP_KEYS,
     VIRTUAL_CLUSTER,
     ClientQuotaEntity,
     make_entity,
-    quota_keys,
 )
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import virtual_cluster_name_problem
 from kgitops.virtual_clusters.operations import ApiKey
 from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.well_formed import entity_problem, quota_problem
 
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
-
-_NOT_A_FRACTION = 1e-6  # that little is taken for an error of rounding
 
 EntityParts = tuple[tuple[str, str | None], ...]
 """(entity type, name) as on the wire, in any order; a None name is the default entity."""
@@ -106,7 +100,7 @@ def alter(draft: Draft, alteration: QuotaAlteration) -> None:
         raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate quota key.")
     for key, value in alteration.operations:
         if value is not None or draft.options.seed:
-            _check_quota(entity, key, value)
+            _refuse(quota_problem(entity, key, value))
     before = draft.delta.quotas.of(entity)
     request = AlterClientQuotaRequest(entity=entity, quotas=dict(alteration.operations))
     draft.judge(request)
@@ -192,37 +186,16 @@ def _checked_entity(parts: EntityParts) -> ClientQuotaEntity:
     if not _is_well_formed(parts):
         raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid client quota entity.")
     entity = make_entity(dict(parts))
-    if len(entity) > 1 and any(kind == IP for kind, _ in entity):
-        raise Refusal(
-            ErrorCode.INVALID_REQUEST,
-            "Invalid quota entity combination, IP entity shouldnot be combined with User or "
-            "ClientId",
-        )
-    _check_virtual_cluster(entity)
+    _refuse(entity_problem(entity))
     for kind, name in entity:
-        if name == "":
-            raise Refusal(ErrorCode.INVALID_REQUEST, f"Empty {kind} not supported")
         if kind == IP and name is not None and not _is_ip_or_host(name):
-            raise Refusal(
-                ErrorCode.INVALID_REQUEST, f"{name} is not a valid IP or resolvable host."
-            )
+            _refuse(f"{name} is not a valid IP or resolvable host.")
     return entity
 
 
-def _check_virtual_cluster(entity: ClientQuotaEntity) -> None:
-    """VC-205, VC-206, VC-209."""
-    kind, name = entity[0]
-    if kind != VIRTUAL_CLUSTER:
-        return
-    if name is not None:
-        problem = virtual_cluster_name_problem(name)
-        if problem:
-            raise Refusal(ErrorCode.INVALID_REQUEST, f"No quota can be set: {problem}")
-    elif len(entity) > 1:
-        raise Refusal(
-            ErrorCode.INVALID_REQUEST,
-            "The default virtual cluster can have a cap, no quotas of users or clients",
-        )
+def _refuse(problem: str | None) -> None:
+    if problem:
+        raise Refusal(ErrorCode.INVALID_REQUEST, problem)
 
 
 def _is_ip_or_host(name: str) -> bool:
@@ -232,22 +205,3 @@ def _is_ip_or_host(name: str) -> bool:
         # Kafka asks the name service, which the embedded cluster does not have.
         return bool(_HOST_NAME.fullmatch(name)) and not name.replace(".", "").isdigit()
     return True
-
-
-def _check_quota(entity: ClientQuotaEntity, key: str, value: float | None) -> None:
-    if key not in quota_keys(entity):
-        raise Refusal(ErrorCode.INVALID_REQUEST, f"Invalid configuration key {key}")
-    if value is None:
-        return
-    if not math.isfinite(value) or value <= 0:
-        raise Refusal(ErrorCode.INVALID_REQUEST, f"Quota {key} must be greater than 0")
-    if key not in INTEGRAL_KEYS:
-        return
-    kind, most = ("INT", 2**31 - 1) if key in IP_KEYS else ("LONG", 2**63 - 1)
-    if value > float(most):
-        raise Refusal(
-            ErrorCode.INVALID_REQUEST,
-            f"Proposed value for {key} is too large for a{'n' * (kind == 'INT')} {kind}.",
-        )
-    if value % 1 > _NOT_A_FRACTION:
-        raise Refusal(ErrorCode.INVALID_REQUEST, f"{key} cannot be a fractional value.")
