@@ -37,7 +37,7 @@ def orphans(
     """
     from kgitops.cli.commanding import read_cluster
     from kgitops.cli.console import print_notice, print_result
-    from kgitops.workflow.orphans import orphans as find_orphans
+    from kgitops.lowering.orphans import orphans as find_orphans
 
     reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
     found = find_orphans(read_cluster(reach))

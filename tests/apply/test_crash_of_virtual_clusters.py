@@ -12,9 +12,9 @@ from apply.scenario import UID, apply_until, open_scenario, plan_at
 from cli.golden import OFFSETS
 
 from kgitops.cluster.port import Cluster
+from kgitops.lowering.orphans import orphans
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.virtual_clusters import generated_parts
-from kgitops.workflow.orphans import orphans
 
 
 class Killed(BaseException):
