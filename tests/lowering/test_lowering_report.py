@@ -7,9 +7,10 @@ import pytest
 from lowering import scenario
 from lowering.scenario import ANALYTICS, COMMIT_1, LITERAL, PREFIXED, READ, SALES, T, acl, quota
 
+from kgitops.lowering.acls import lower
 from kgitops.lowering.report import fails, native_report, report
 from kgitops.lowering.report_lines import _CODES
-from kgitops.model.acls import AclBinding, Operation, PermissionType, ResourceType
+from kgitops.model.acls import OPERATIONS, AclBinding, Operation, PermissionType, ResourceType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Grade, Lowered, LoweredAcl, LoweredQuota, LoweringLine
 from kgitops.model.quotas import ClientQuotaState
@@ -280,6 +281,21 @@ def test_each_feature_has_exactly_its_lines(found: ClusterState, expected: set[s
     assert {line.code for line in lines} == ALWAYS | expected
     assert all(line.reason for line in lines)
     assert all(line.remedy for line in lines if line.code != "L-GOAL")
+
+
+@pytest.mark.parametrize("kind", ResourceType)
+def test_no_operation_is_lost_without_a_line(kind: ResourceType) -> None:
+    """VC-390: each that Kafka knows of the resource stands on brokers, or there is a line for it,
+    and a line only then; of All a line for what is missing."""
+    own = "v" if kind is not C else "kafka-cluster"
+    for operation in (*OPERATIONS[kind], Operation.ALL):
+        binding = acl(own, "User:u", operation, kind, "v")
+        found = {line.code for line in report(state(EMPTY, binding))} - ALWAYS
+        found -= {"L-GROUP", "L-TXN"}  # of the names, not of the rights
+        links = {"v": TopicLink(name="v", topic="t")}
+        standing = {made.operation for made in lower(binding, "v", links, ["User:u"])}
+        wanted = OPERATIONS[kind] if operation is Operation.ALL else {operation}
+        assert bool(found) == (standing != wanted), (kind, operation, found)
 
 
 def test_every_code_is_met() -> None:
