@@ -1,4 +1,4 @@
-"""What brokers refuse as such is decided in one place, for those with virtual clusters and for K."""
+"""What brokers refuse as such is decided in one place, wherever virtual clusters are kept."""
 
 import pytest
 
