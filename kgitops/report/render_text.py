@@ -11,7 +11,6 @@ from kgitops.plan.risks import Level, Risk
 from kgitops.report.details import Detail, details, stake, warning
 from kgitops.report.folding import FOLD_ABOVE, Block, Grouping, blocks
 from kgitops.report.ink import Line, Part, Style, ink
-from kgitops.report.lowering import lowering_counts, lowering_rows
 from kgitops.report.object_names import object_name
 from kgitops.report.policy_rows import denying
 from kgitops.report.policy_text import policy_lines
@@ -29,11 +28,7 @@ from kgitops.report.statements import (
     verdict_sentence,
 )
 from kgitops.report.units import counted
-from kgitops.report.virtual_clusters import (
-    count_named,
-    summary_line,
-    virtual_cluster_summaries,
-)
+from kgitops.report.virtual_cluster_text import lowering_lines, virtual_cluster_lines
 
 _NARROWEST, _WIDEST = 80, 160
 _LABEL_WIDTH = 12
@@ -77,7 +72,8 @@ def render_text(
     lines = [
         *page.header(plan, sealed),
         *page.changes(plan),
-        *page.virtual_clusters(plan),
+        *virtual_cluster_lines(plan, full=full, width=page.width),
+        *lowering_lines(plan, full=full),
         *page.drift(plan),
         *page.other(plan),
         *policy_lines(plan, sealed, full=full, width=page.width),
@@ -201,37 +197,6 @@ class _Page:
         if len(shown) < len(plan.drift):
             yield [f"  and {len(plan.drift) - len(shown):,} more   all: --full"]
 
-    def virtual_clusters(self, plan: Plan) -> Iterator[Line]:
-        found = virtual_cluster_summaries(plan)
-        if found:
-            yield []
-            yield [(Style.BOLD, f"VIRTUAL CLUSTERS ({count_named(found):,})")]
-            shown = found if self.full else found[:FOLD_ABOVE]
-            width = min(max(len(each.name) for each in shown), self.width // 3)
-            for each in shown:
-                style = Style.RED if each.lost else Style.YELLOW if each.cut_over else Style.BOLD
-                name = f"{terminal_text(each.name):<{width}}"
-                yield ["  ", (style, name), f"  {summary_line(each)}"]
-            if len(shown) < len(found):
-                yield [f"  and {len(found) - len(shown):,} more   all: --full"]
-        if plan.lowering:
-            yield []
-            # Where nothing changes, who reads it has read the lines with the plan that made it so.
-            folded = not plan.changes and not self.full
-            head = f"LOWERING ({len(plan.lowering):,})"
-            hint = "   all: --full" if folded else ""
-            yield [(Style.YELLOW_BOLD, head), f"  {_lowered(plan)}{hint}"]
-            if not folded:
-                yield from self.lowering(plan)
-
-    def lowering(self, plan: Plan) -> Iterator[Line]:
-        for row in lowering_rows(plan, full=self.full):
-            yield ["  ", (Style.BOLD, row.group.head), f"  {row.group.text}"]
-            if row.subjects:
-                yield [f"      {row.names}{'   all: --full' if row.left_out else ''}"]
-            if row.more:
-                yield [f"      {row.more}   all: --full"]
-
     def other(self, plan: Plan) -> Iterator[Line]:
         if plan.warnings:
             yield []
@@ -270,11 +235,6 @@ class _Page:
                 yield [f"expires {expires}  next: kgitops apply {saved_as}"]
         if plan.changes:
             yield [(Style.DIM, _legend(plan))]
-
-
-def _lowered(plan: Plan) -> str:
-    counts = lowering_counts(plan)
-    return f"what this Kafka does not keep exactly: {counts}" if counts else ""
 
 
 def _marked(change: Change) -> Part:
