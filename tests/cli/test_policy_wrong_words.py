@@ -251,7 +251,7 @@ DOCUMENTS: dict[str, tuple[dict[str, object], str]] = {
                 }
             ],
         },
-        "the quota names no entity; write user, clientId or ip below entity",
+        "the quota names no entity; write user, clientId, ip or virtualCluster below entity",
     ),
     "no quota": (
         {
