@@ -13,10 +13,8 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import ChangeType, EntityType
+from kgitops.model.virtual_clusters import EXCLUSIVE, ChangeType, EntityType
 from kgitops.plan.plan import Change, Plan
-
-_EXCLUSIVE = (EntityType.USER, EntityType.CLIENT_ID)
 
 
 def check_strangers(plan: Plan, changes: Sequence[Change], state: ClusterState) -> None:
@@ -82,7 +80,7 @@ class _Places:
         return {
             (entity_type, member): found.name
             for found in self._found.values()
-            for entity_type in _EXCLUSIVE
+            for entity_type in EXCLUSIVE
             for member in found.members(entity_type)
         }
 
@@ -107,7 +105,7 @@ def _in_the_way(
                 yield from (f"what is in it was nothing else and is {it} as well" for it in others)
             case AlterVirtualClusterRequest(
                 change=ChangeType.ADD, entity_type=EntityType() as entity_type, moved_from=None
-            ) if entity_type in _EXCLUSIVE:
+            ) if entity_type in EXCLUSIVE:
                 at = places.bound.get((entity_type, request.entity_name or ""))
                 if at not in (None, request.virtual_cluster):
                     yield f"the virtual cluster that it is in was none and is {at}"

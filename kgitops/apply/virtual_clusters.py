@@ -90,7 +90,7 @@ def topic_behind(address: str) -> str | None:
 
 def linked_topic(local: LocalName, state: ClusterState) -> TopicState | None:
     """The topic that a link leads to."""
-    link = _link(local, state)
+    link = state.link(local)
     return state.topics.get(link.topic) if link else None
 
 
@@ -154,14 +154,9 @@ def _is_added(
         return True
     topic = request.topic
     if request.target is not None:
-        followed = _link(request.target, state)
+        followed = state.link(request.target)
         topic = followed.topic if followed else None
     return topic is not None and found.links[name].topic == topic
-
-
-def _link(local: LocalName, state: ClusterState) -> TopicLink | None:
-    found = state.virtual_clusters.get(local.virtual_cluster)
-    return found.links.get(local.name) if found else None
 
 
 def _topic(address: str, link: TopicLink | None, state: ClusterState) -> TopicState | None:

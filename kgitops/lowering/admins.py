@@ -106,8 +106,7 @@ class Administrator:
         """A topic is linked to by who may alter it, or administers one that has it (VC-040)."""
         topic = request.topic
         if request.target is not None:
-            there = self._state.virtual_clusters.get(request.target.virtual_cluster)
-            link = there.links.get(request.target.name) if there else None
+            link = self._state.link(request.target)
             if link is None:  # its topic is made before this, in the same virtual cluster
                 yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(request.target.virtual_cluster)
                 return

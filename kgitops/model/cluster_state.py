@@ -8,7 +8,7 @@ from kgitops.model.lowered import Lowered
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import RegistryState
 from kgitops.model.topics import TopicState
-from kgitops.model.virtual_clusters import VirtualCluster
+from kgitops.model.virtual_clusters import LocalName, TopicLink, VirtualCluster
 
 GroupOffsets = Mapping[tuple[str, int], int]
 """(topic, partition) to the offset that a group has committed."""
@@ -104,6 +104,11 @@ class ClusterState:
         if self.lowered is None:
             return frozenset()
         return self.lowered.begun_quotas.union(self.lowered.missing_quotas)
+
+    def link(self, local: LocalName) -> TopicLink | None:
+        """The link of that name; None where there is none."""
+        found = self.virtual_clusters.get(local.virtual_cluster)
+        return found.links.get(local.name) if found else None
 
     def with_usage(self, usage: Usage) -> "ClusterState":
         """The same cluster, and what is known of how these topics are used."""

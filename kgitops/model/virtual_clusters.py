@@ -28,6 +28,10 @@ class EntityType(StrEnum):
     CLIENT_ID = "clientId"
 
 
+EXCLUSIVE = (EntityType.USER, EntityType.CLIENT_ID)
+"""Each of these is in one virtual cluster at most, and what it does counts there (VC-080)."""
+
+
 class ChangeType(StrEnum):
     """KIP-1134's ResourceChangeType."""
 

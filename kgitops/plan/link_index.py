@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
-from kgitops.model.virtual_clusters import LocalName, TopicLink
+from kgitops.model.virtual_clusters import LocalName
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,6 @@ class LinkIndex:
 
 
 NO_LINKS = LinkIndex()
-
-
-def find_link(current: ClusterState, local: LocalName) -> TopicLink | None:
-    """The link of that name as it is; None where there is none."""
-    found = current.virtual_clusters.get(local.virtual_cluster)
-    return found.links.get(local.name) if found else None
 
 
 def index_links(desired: DesiredState, current: ClusterState) -> LinkIndex:

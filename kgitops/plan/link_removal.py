@@ -3,7 +3,6 @@
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.plan import risks
-from kgitops.plan.link_index import find_link
 from kgitops.plan.normal_form import link_view
 from kgitops.plan.plan import Action, Change, Kind, Precondition
 from kgitops.plan.planning import Planning
@@ -15,7 +14,7 @@ def remove_link(planning: Planning, removal: Removal) -> None:
     """Plan that it goes; one that is not there any more is only forgotten."""
     last = removal.owner.last_applied
     local = LocalName(last["virtualCluster"], last["name"])
-    found = find_link(planning.current, local)
+    found = planning.current.link(local)
     delete = removal.fate is Fate.DELETE and found is not None
     gone = "" if found else "; it is already gone from the cluster"
     expects = Precondition(

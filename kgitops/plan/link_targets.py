@@ -8,7 +8,6 @@ from kgitops.desired.state import DesiredLink, DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Finding
 from kgitops.model.virtual_clusters import LocalName
-from kgitops.plan.link_index import find_link
 from kgitops.plan.normal_form import known_after_apply
 from kgitops.plan.planning import selected
 
@@ -83,7 +82,7 @@ class LinkTargets:
         )
 
     def _link(self, at: LocalName) -> str | None:
-        link = find_link(self._current, at)
+        link = self._current.link(at)
         return link.topic if link else None
 
     @cached_property

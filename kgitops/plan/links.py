@@ -8,7 +8,7 @@ from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.source import Finding
 from kgitops.model.virtual_clusters import EntityType, LocalName, TopicLink
 from kgitops.plan import risks
-from kgitops.plan.link_index import find_link, index_links
+from kgitops.plan.link_index import index_links
 from kgitops.plan.link_removal import remove_link
 from kgitops.plan.link_targets import Leads, LinkTargets
 from kgitops.plan.local_topics import is_of_topic, lost_topic
@@ -66,7 +66,7 @@ def _address(local: LocalName) -> str:
 
 
 def _plan(planning: Planning, link: DesiredLink, leads: Leads) -> None:
-    found = find_link(planning.current, link.local)
+    found = planning.current.link(link.local)
     if found is None:
         _add(planning, link, leads)
         return

@@ -18,7 +18,6 @@ from kgitops.model.virtual_clusters import (
     TopicLink,
     generated_parts,
 )
-from kgitops.plan.link_index import find_link
 from kgitops.plan.ownership import Standing
 from kgitops.plan.plan import Drift
 from kgitops.plan.planning import Planning, local_name, selected
@@ -40,7 +39,7 @@ class LocalTopics:
 
     def link(self, local: LocalName) -> TopicLink | None:
         """The link as it is."""
-        return find_link(self.planning.current, local)
+        return self.planning.current.link(local)
 
     def find(self, topic: DesiredTopic) -> Found | None:
         """What stands for the declared topic; None, and why, where it can't be told."""

@@ -8,7 +8,7 @@ from kgitops.model.acls import AclBinding, PermissionType
 from kgitops.model.addresses import member_address, virtual_cluster_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Finding
-from kgitops.model.virtual_clusters import EntityType, LocalName
+from kgitops.model.virtual_clusters import EXCLUSIVE, EntityType, LocalName
 
 _MEMBERS = (
     EntityType.USER,
@@ -27,7 +27,7 @@ class Membership:
         self._bound: dict[tuple[EntityType, str], str] = {}
         self._adopters: dict[str, LocalName] = {}
         for found in self._found.values():
-            for entity_type in (EntityType.USER, EntityType.CLIENT_ID):
+            for entity_type in EXCLUSIVE:
                 for name in found.members(entity_type):
                     self._bound[entity_type, name] = found.name
             for group, source in found.groups.items():

@@ -8,10 +8,9 @@ from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.quotas import VIRTUAL_CLUSTER
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.source import Finding, Severity
-from kgitops.model.virtual_clusters import ChangeType, EntityType, physical_id
+from kgitops.model.virtual_clusters import EXCLUSIVE, ChangeType, physical_id
 from kgitops.plan.plan import Change
 
-_BOUND = (EntityType.USER, EntityType.CLIENT_ID)
 _ADDRESSES = ("vc/", f"quota/{VIRTUAL_CLUSTER}=")
 _SHOWN = 5
 
@@ -29,7 +28,7 @@ def cut_overs(changes: Iterable[Change], support: VirtualClusterSupport) -> list
             if (
                 isinstance(request, AlterVirtualClusterRequest)
                 and request.change is ChangeType.ADD
-                and request.entity_type in _BOUND
+                and request.entity_type in EXCLUSIVE
             ):
                 bound.setdefault(request.virtual_cluster, []).append(request.entity_name or "")
     told = _on_brokers if support is VirtualClusterSupport.NATIVE else _by_clients

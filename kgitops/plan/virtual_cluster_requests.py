@@ -18,9 +18,7 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import ChangeType, EntityType
-
-_BOUND = (EntityType.USER, EntityType.CLIENT_ID)
+from kgitops.model.virtual_clusters import EXCLUSIVE, ChangeType
 
 
 def virtual_cluster_of(request: Request) -> str | None:
@@ -67,7 +65,7 @@ def lets_in(request: Request) -> bool:
     return (
         isinstance(request, AlterVirtualClusterRequest)
         and request.change is ChangeType.ADD
-        and request.entity_type in _BOUND
+        and request.entity_type in EXCLUSIVE
     )
 
 

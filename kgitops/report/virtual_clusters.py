@@ -22,6 +22,7 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.virtual_clusters import (
+    EXCLUSIVE,
     ChangeType,
     EntityType,
     generated_topic_name,
@@ -32,7 +33,6 @@ from kgitops.report.lowering import WORST_FIRST
 from kgitops.report.object_names import object_name
 from kgitops.report.units import counted
 
-_CUTS_OVER = (EntityType.USER, EntityType.CLIENT_ID)
 _NAMES_SHOWN = 5
 _DEFAULT = "<default>"
 ALL_OTHERS = "all others"
@@ -212,7 +212,7 @@ def _cut_over(changes: Iterable[Change]) -> Iterator[Change]:
     for change in changes:
         if any(
             isinstance(planned.request, AlterVirtualClusterRequest)
-            and planned.request.entity_type in _CUTS_OVER
+            and planned.request.entity_type in EXCLUSIVE
             for planned in change.requests
         ):
             yield change

@@ -172,8 +172,7 @@ def _targets(state: ClusterState | None, links: frozenset[LocalName]) -> frozens
     if state is None:
         return frozenset()
     for local in links:
-        virtual_cluster = state.virtual_clusters.get(local.virtual_cluster)
-        link = virtual_cluster.links.get(local.name) if virtual_cluster else None
+        link = state.link(local)
         pending = state.lowered.pending.get(local) if state.lowered else None
         found.update(name for name in (link.topic if link else None, pending) if name is not None)
     return frozenset(found)
