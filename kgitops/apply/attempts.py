@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 from kgitops.apply.outcomes import is_move, is_under_way, is_visible
 from kgitops.apply.patience import Moment
-from kgitops.apply.preconditions import Mismatch, check_preconditions
+from kgitops.apply.preconditions import Mismatch, check_expected
 from kgitops.apply.settled import (
     BEFORE,
     Settled,
@@ -85,7 +85,7 @@ def after_look(
     coming = attempt.doubtful and is_under_way(step.request, state)
     if coming and is_move(step.request):
         return Next.WATCH
-    mismatches = check_preconditions(step.expects, state)
+    mismatches = check_expected(step.expects, step.request, state)
     if mismatches and not coming:
         return _changed(attempt, mismatches[0], begun=begun)
     may_send = attempt.doubts <= 1 and not (attempt.sends and moment.stopped)

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgitops.apply.objects import Object, find_object
 from kgitops.apply.virtual_clusters import Member
 from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.quotas import ClientQuotaState, quota_text
+from kgitops.model.requests import DeleteAclRequest, Request
 from kgitops.model.topic_configs import normal_value
 from kgitops.model.topics import TopicState
 from kgitops.model.virtual_clusters import EntityType, TopicLink, VirtualCluster
@@ -35,6 +36,19 @@ def check_preconditions(
     return tuple(
         mismatch for precondition in preconditions for mismatch in _check(precondition, state)
     )
+
+
+def check_expected(
+    expects: Iterable[Precondition], request: Request | None, state: ClusterState
+) -> tuple[Mismatch, ...]:
+    """Everything in which ``state`` differs from what a request expects just before it is sent.
+
+    A lowered right of which only a part is there counts as absent (VC-327), and as whole again once
+    an earlier request has left it less to stand for. It was to go, and goes.
+    """
+    if isinstance(request, DeleteAclRequest) and request.binding in state.acls:
+        expects = [replace(precondition, exists=True) for precondition in expects]
+    return check_preconditions(expects, state)
 
 
 def _check(precondition: Precondition, state: ClusterState) -> list[Mismatch]:

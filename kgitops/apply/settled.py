@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from kgitops.apply.outcomes import created_topic, is_under_way, is_visible
-from kgitops.apply.preconditions import Mismatch, check_preconditions
+from kgitops.apply.preconditions import Mismatch, check_expected
 from kgitops.apply.runs import Outcome, StepRecord
 from kgitops.apply.steps import Step
 from kgitops.model.cluster_state import ClusterState
@@ -128,7 +128,7 @@ def look_up(step: Step, state: ClusterState) -> Settled | None:
         return seen(step, OK, state, lookup="done")
     if is_under_way(step.request, state):
         return None
-    mismatches = check_preconditions(step.expects, state)
+    mismatches = check_expected(step.expects, step.request, state)
     if mismatches and step.undoes:
         return left_alone(mismatches[0])
     return conflict(step, BEFORE, mismatches[0]) if mismatches else None
