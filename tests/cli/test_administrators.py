@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops, Ran
-from cli.projects import Project, as_yaml, document, topic
+from cli.projects import Document, Project, as_yaml, document, topic
 
 from kgitops.cluster.connect import connect
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
@@ -113,13 +113,13 @@ def test_a_prefix_of_names_may_be_granted_to_make_virtual_clusters(vc: As, url: 
     assert [*state(url).virtual_clusters] == ["com.mycompany.x"]
 
 
-def virtual_cluster(name: str) -> dict:
+def virtual_cluster(name: str) -> Document:
     return document("VirtualCluster", name)
 
 
-def link(where: str, name: str, to: str) -> dict:
+def link(where: str, name: str, to: str) -> Document:
     made = document("TopicLink", name, target={"physicalTopic": to})
-    made["metadata"]["virtualCluster"] = where
+    made["metadata"] = {"name": name, "virtualCluster": where}
     return made
 
 
