@@ -13,11 +13,9 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     MembersMode,
 )
-from kgitops.model.acls import PatternType
+from kgitops.model.acls import EVERYONE, PatternType
 from kgitops.model.quotas import CLIENT_ID, USER, VIRTUAL_CLUSTER
 from kgitops.model.virtual_clusters import EntityType
-
-_EVERY_MEMBER = "User:*"
 
 
 @dataclass(slots=True)
@@ -95,7 +93,7 @@ def _check_reach(
 ) -> None:
     """ACLs and quotas of a virtual cluster are for its members alone (VC-145, VC-213)."""
     home = members.home.get(principal)
-    if home == scope or principal == _EVERY_MEMBER:
+    if home == scope or principal == EVERYONE:
         return
     if home is not None:
         findings.warning(

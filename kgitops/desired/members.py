@@ -15,13 +15,13 @@ from kgitops.manifests.members import (
 )
 from kgitops.manifests.text import shown
 from kgitops.manifests.virtual_cluster import GroupMember, UserMember
-from kgitops.model.acls import CLUSTER_NAME
+from kgitops.model.acls import CLUSTER_NAME, EVERYONE
 from kgitops.model.addresses import member_address
 from kgitops.model.names import is_principal
 from kgitops.model.virtual_clusters import EntityType, as_principal, physical_id
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
-_NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", "User:*")
+_NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", EVERYONE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from kgitops.model.acls import (
     CLUSTER_NAME,
+    EVERYONE,
     VIRTUAL_CLUSTER_OPERATIONS,
     AclBinding,
     Operation,
@@ -12,7 +13,6 @@ from kgitops.model.acls import (
 )
 from kgitops.model.virtual_clusters import TopicLink, physical_id
 
-EVERYONE = "User:*"
 WILDCARD = "*"
 
 # What is lowered (VC-167). Create and Delete of a topic never are: a tenant can't know the uuid,

@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from kgitops.lowering.acls import EVERYONE, WILDCARD, is_logical
+from kgitops.lowering.acls import WILDCARD, is_logical
 from kgitops.model.acls import (
     CLUSTER_NAME,
+    EVERYONE,
     IMPLIED,
     AclBinding,
     Operation,

@@ -4,8 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kgitops.lowering.acls import EVERYONE, WILDCARD, names_link, operations
-from kgitops.model.acls import IMPLIED, AclBinding, Operation, PermissionType, ResourceType
+from kgitops.lowering.acls import WILDCARD, names_link, operations
+from kgitops.model.acls import (
+    EVERYONE,
+    IMPLIED,
+    AclBinding,
+    Operation,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.virtual_clusters import VirtualCluster
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from kgitops.lowering.acls import EVERYONE, INEXPRESSIBLE, OPERATIONS, WILDCARD, is_logical
+from kgitops.lowering.acls import INEXPRESSIBLE, OPERATIONS, WILDCARD, is_logical
 from kgitops.lowering.conflicts import conflicts
 from kgitops.lowering.report_lines import line
 from kgitops.lowering.scoped_acls import ScopedAcls, is_wide
+from kgitops.model.acls import EVERYONE, AclBinding, Operation, PatternType, ResourceType
 from kgitops.model.acls import OPERATIONS as KAFKA_OPERATIONS
-from kgitops.model.acls import AclBinding, Operation, PatternType, ResourceType
 from kgitops.model.addresses import acl_address
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.virtual_clusters import VirtualCluster

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from kgitops.lowering.acls import EVERYONE, WILDCARD, is_logical
-from kgitops.model.acls import AclBinding, PatternType, PermissionType, ResourceType
+from kgitops.lowering.acls import WILDCARD, is_logical
+from kgitops.model.acls import EVERYONE, AclBinding, PatternType, PermissionType, ResourceType
 from kgitops.virtual_clusters.scopes import Scope
 
 

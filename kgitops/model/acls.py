@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 CLUSTER_NAME = "kafka-cluster"
+EVERYONE = "User:*"
+"""As the principal of an ACL: every user."""
 
 
 class ResourceType(StrEnum):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from kgitops.model.acls import (
     CLUSTER_NAME,
+    EVERYONE,
     IMPLIED,
     OPERATIONS,
     VIRTUAL_CLUSTER_OPERATIONS,
@@ -20,7 +21,7 @@ from kgitops.model.acls import (
     ResourceType,
 )
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
-from kgitops.plan.patterns import EVERYONE, Rules, covers
+from kgitops.plan.patterns import Rules, covers
 from kgitops.plan.plan import AccessLoss, Change
 
 

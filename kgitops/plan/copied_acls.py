@@ -9,14 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgitops.desired.state import DesiredAcl, DesiredMember
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from kgitops.model.acls import CLUSTER_NAME, EVERYONE, AclBinding, PatternType, ResourceType
 from kgitops.model.addresses import acl_address
 from kgitops.model.registry import Json
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acl_translation import AclTranslation, of_source
 from kgitops.plan.links_after import LinksAfter
 from kgitops.plan.normal_form import binding_of
-from kgitops.plan.patterns import EVERYONE
 from kgitops.plan.planning import Planning, selected
 
 _SHOWN = 5

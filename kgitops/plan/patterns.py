@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType
+from kgitops.model.acls import CLUSTER_NAME, EVERYONE, AclBinding, PatternType
 
-EVERYONE = "User:*"
 _T = TypeVar("_T")
 
 

@@ -2,10 +2,17 @@
 
 from collections.abc import Iterable
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.acls import (
+    EVERYONE,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.patterns import EVERYONE, covers
+from kgitops.plan.patterns import covers
 
 _HARMFUL = (Operation.WRITE, Operation.DELETE, Operation.ALTER, Operation.ALTER_CONFIGS)
 _SHOWN = 5

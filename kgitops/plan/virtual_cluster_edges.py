@@ -6,7 +6,7 @@ cluster; what goes waits until everyone is in, so that nothing old is broken bef
 
 from collections.abc import Iterator, Sequence
 
-from kgitops.model.acls import PatternType, ResourceType
+from kgitops.model.acls import EVERYONE, PatternType, ResourceType
 from kgitops.model.quotas import USER
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -20,7 +20,6 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.virtual_clusters import ChangeType, EntityType, as_principal
-from kgitops.plan.patterns import EVERYONE
 from kgitops.plan.plan import PlannedRequest
 from kgitops.plan.virtual_cluster_requests import breaks, is_late, lets_in, virtual_cluster_of
 

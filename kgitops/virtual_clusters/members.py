@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 
+from kgitops.model.acls import EVERYONE
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.virtual_clusters import EntityType, LocalName, VirtualCluster, physical_id
 from kgitops.virtual_clusters.existing import check_has, existing
@@ -13,7 +14,6 @@ from kgitops.virtual_clusters.records import (
 from kgitops.virtual_clusters.refusals import WORDS, Symbol, VirtualClusterRefusal
 
 _ANONYMOUS = "User:ANONYMOUS"
-_EVERYONE = "User:*"
 
 
 def add(
@@ -97,7 +97,7 @@ def _refuse_user(principal: str, super_users: Collection[str]) -> None:
         raise VirtualClusterRefusal(
             Symbol.RESERVED_NAME, f"{principal} is a super user and can't be bound"
         )
-    if principal in (_ANONYMOUS, _EVERYONE):
+    if principal in (_ANONYMOUS, EVERYONE):
         raise VirtualClusterRefusal(Symbol.RESERVED_NAME, f"{principal} can't be bound")
 
 

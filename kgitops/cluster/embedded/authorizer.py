@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.model.acls import (
     CLUSTER_NAME,
+    EVERYONE,
     IMPLIED,
     AclBinding,
     Operation,
@@ -18,7 +19,6 @@ from kgitops.virtual_clusters.resolving import Binding, Reason
 from kgitops.virtual_clusters.scopes import Scope
 
 WILDCARD = "*"
-EVERYONE = "User:*"
 PHYSICAL = Scope(CLUSTER_NAME)
 
 _Index = dict[tuple[ResourceType, PatternType, str], list[AclBinding]]
