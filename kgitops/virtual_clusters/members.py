@@ -4,7 +4,13 @@ from collections.abc import Callable, Collection, Iterator
 
 from kgitops.model.acls import EVERYONE
 from kgitops.model.requests import AlterVirtualClusterRequest
-from kgitops.model.virtual_clusters import EntityType, LocalName, VirtualCluster, physical_id
+from kgitops.model.virtual_clusters import (
+    SEPARATOR,
+    EntityType,
+    LocalName,
+    VirtualCluster,
+    physical_id,
+)
 from kgitops.virtual_clusters.existing import check_has, existing
 from kgitops.virtual_clusters.image import VirtualClustersDelta
 from kgitops.virtual_clusters.records import (
@@ -104,7 +110,13 @@ def _refuse_user(principal: str, super_users: Collection[str]) -> None:
 def _refuse_second_adopter(
     delta: VirtualClustersDelta, request: AlterVirtualClusterRequest, local: LocalName, group: str
 ) -> None:
-    """VC-115: also under another name in the same virtual cluster."""
+    """VC-115: also under another name in the same virtual cluster; nor a virtual cluster's own."""
+    owner, separator, _ = group.partition(SEPARATOR)
+    if separator and delta.get(owner) is not None:
+        raise VirtualClusterRefusal(
+            Symbol.ENTITY_BOUND_ELSEWHERE,
+            f"the group {group} belongs to the virtual cluster {owner}",
+        )
     adopter = delta.adopter(group)
     given_up = request.moved_from and LocalName(request.moved_from, local.name)
     if adopter is not None and adopter not in (local, given_up):

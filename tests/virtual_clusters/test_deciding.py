@@ -265,6 +265,14 @@ def test_a_global_group_is_taken_over_once():
     assert altered(add(GROUP, "etl", B))[B].groups == {"etl": None}
 
 
+@pytest.mark.parametrize("owner", [A, B])
+def test_no_group_of_a_virtual_cluster_is_taken_over(owner: str):
+    """VC-115: by its physical id it would hand a tenant's offsets to another one."""
+    taken = add(GROUP, "mine", B, adopts=f"{owner}:etl")
+    assert refused(lambda: altered(taken))[0] is Symbol.ENTITY_BOUND_ELSEWHERE
+    assert altered(add(GROUP, "mine", B, adopts="nobody:etl"))[B].groups == {"mine": "nobody:etl"}
+
+
 @pytest.mark.parametrize(
     ("entity_type", "name"), [(USER, "User:jane"), (CLIENT, "batch"), (GROUP, "plain"), (TXN, "tx")]
 )
