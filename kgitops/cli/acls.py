@@ -140,14 +140,9 @@ def acls(
     from kgitops.cli.console import print_result
     from kgitops.model.acls import PatternType
     from kgitops.model.names import is_principal
-    from kgitops.workflow.acl_commands import (
-        AclWords,
-        as_desired,
-        asked_bindings,
-        check_scope,
-        listed_bindings,
-        matching_bindings,
-    )
+    from kgitops.workflow.acl_commands import as_desired, asked_bindings, check_scope
+    from kgitops.workflow.acl_matching import listed_bindings, matching_bindings
+    from kgitops.workflow.acl_words import AclWords
     from kgitops.workflow.commands import Wanted
 
     if add + remove + list_ != 1:
