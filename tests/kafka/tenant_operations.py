@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 from kafka.protocol.admin import (
     AlterPartitionReassignmentsRequest,
@@ -50,6 +51,8 @@ class Names:
     topic: str
     group: str
     transactional_id: str
+    topic_id: UUID | None = None
+    user: str = ""
 
 
 def topic_operations() -> Mapping[str, Operation]:

@@ -2,9 +2,12 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from broker_messages import api_names, codes, request
 from cluster_contract.contract import done, send
 from cluster_contract.virtual_clusters import (
     GROUP,
@@ -16,6 +19,7 @@ from cluster_contract.virtual_clusters import (
     creation_in,
     make,
 )
+from other_operations import NO_TENANTS, listings, share_group, trials
 from tenant_operations import (
     Names,
     group_operations,
@@ -26,8 +30,9 @@ from tenant_operations import Operation as Ask
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.boot import boot
-from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.port import Cluster
+from kgitops.lowering.report import report
 from kgitops.model.acls import Operation, ResourceType
 from kgitops.model.requests import CreateAclRequest
 from kgitops.model.virtual_clusters import physical_id
@@ -48,6 +53,8 @@ REFUSED = {
     31,  # CLUSTER_AUTHORIZATION_FAILED
     53,  # TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 }
+REFUSALS = {"topic": {29}, "group": {30}, "cluster": {31}, "transaction": {53}}
+NO_TOKENS = {61, 65}  # delegation tokens are off, or another's
 COMING = {14, 15, 16}  # a coordinator is
 # What a tenant may do with what is its own. Deleting and electing are nobody's but kgitops's.
 OWN_TOPIC = (
@@ -66,6 +73,7 @@ OWN_GROUP = ("FindCoordinator", "OffsetFetch", "OffsetCommit", "OffsetDelete", "
 OWN_TRANSACTION = ("FindCoordinator", "InitProducerId")
 
 TOPICS, GROUPS, TRANSACTIONS = topic_operations(), group_operations(), transaction_operations()
+TRIALS, LISTINGS = trials(), listings()
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +191,149 @@ def test_ones_own_things_are_within_reach(admin: Cluster, wires: Mapping[str, Wi
         assert {what: code for what, code in answers.items() if code} == {}
         for name in ("DeleteTopics", "DeleteRecords"):
             assert settled(TOPICS[name], wires[user], mine) in REFUSED
+
+
+def test_every_api_of_the_broker_is_tried(wires: Mapping[str, Wire]) -> None:
+    """VC-003: whatever the broker advertises, so that what comes with a new Kafka is seen here."""
+    hello = request("ApiVersions", client_software_name="kgitops", client_software_version="0")
+    advertised = {api_names()[row.api_key] for row in wires["admin"].send(hello).api_keys}
+    tried = {name.partition(" ")[0] for name in (*TOPICS, *GROUPS, *TRANSACTIONS, *TRIALS)}
+    tried |= LISTINGS.keys()
+    assert advertised - tried - NO_TENANTS.keys() == set()
+    assert tried - advertised == set()
+    assert tried & NO_TENANTS.keys() == set()
+
+
+def with_ids(names: Names, wires: Mapping[str, Wire], user: str) -> Names:
+    """They, and what brokers call the topic."""
+    topics = [{"topic_id": None, "name": names.topic}]
+    answer = wires["admin"].send(request("Metadata", topics=topics, oldest=12))
+    return replace(names, topic_id=answer.topics[0].topic_id, user=user)
+
+
+@pytest.fixture(scope="module")
+def named(admin: Cluster, wires: Mapping[str, Wire]) -> Mapping[str, Names]:
+    """What each tenant has; one's share group is there."""
+    found = {
+        name: with_ids(names_of(admin, name), wires, user)
+        for name, user in ((A, "tenant-a"), (B, "tenant-b"))
+    }
+    group = {"group_id": share_group(found[A]), "member_id": str(uuid4())}
+    for epoch in (0, -1):
+        joining = request(
+            "ShareGroupHeartbeat",
+            member_epoch=epoch,
+            subscribed_topic_names=[found[A].topic],
+            **group,
+        )
+        assert (
+            settled(lambda wire, _, asked=joining: first(wire, asked), wires["tenant-a"], LOCAL)
+            == 0
+        )
+    return found
+
+
+def first(wire: Wire, asked: Message) -> int:
+    """The outermost error of the answer, or 0."""
+    return next(filter(None, codes(wire.send(asked))), 0)
+
+
+def mixed(kind: str, theirs: Names, mine: Names) -> Names:
+    """One's own, but for what is of this kind."""
+    return {
+        "cluster": theirs,
+        "topic": replace(mine, topic=theirs.topic, topic_id=theirs.topic_id),
+        "group": replace(mine, group=theirs.group),
+        "transaction": replace(mine, transactional_id=theirs.transactional_id),
+    }[kind]
+
+
+@pytest.mark.parametrize("user", ["tenant-a", "nobody"])
+@pytest.mark.parametrize(
+    ("api", "kind"), [(api, kind) for api, trial in TRIALS.items() for kind in trial.kinds]
+)
+def test_every_other_operation_is_refused_too(
+    named: Mapping[str, Names], wires: Mapping[str, Wire], user: str, api: str, kind: str
+) -> None:
+    """VC-003, VC-029, VC-087, VC-112, VC-116: for what is another's, and for nothing else."""
+    trial = TRIALS[api]
+    local = replace(LOCAL, user="tenant-b")
+    for theirs in (named[B], local)[: 1 if trial.by_id and kind == "topic" else 2]:
+        asked = trial.build(mixed(kind, theirs, named[A]))
+        code = settled(lambda wire, _, asked=asked: first(wire, asked), wires[user], LOCAL)
+        refusals = REFUSED if user == "nobody" else REFUSALS[kind]
+        assert code in (NO_TOKENS if "DelegationToken" in api else refusals)
+
+
+def test_nothing_of_another_tenant_is_listed(
+    named: Mapping[str, Names], wires: Mapping[str, Wire], admin: Cluster
+) -> None:
+    """VC-003, VC-029: but one's own by physical names, which the lowering report says (L-LIST)."""
+    mine, theirs = named[A], named[B]
+    quota = {"key": "producer_byte_rate", "value": 1e9, "remove": False}
+    entity = [{"entity_type": "user", "entity_name": "tenant-b"}]
+    entries = [{"entity": entity, "ops": [quota]}]
+    assert first(wires["admin"], request("AlterClientQuotas", entries=entries)) == 0
+    assert settled(TRANSACTIONS["InitProducerId"], wires["tenant-b"], theirs) == 0
+    secrets = (
+        theirs.topic,
+        str(theirs.topic_id),
+        theirs.group,
+        theirs.transactional_id,
+        "tenant-b",
+    )
+    seen, refused = set(), set()
+    for api, listing in LISTINGS.items():
+        if any(secret in repr(wires["admin"].send(listing)) for secret in secrets):
+            seen.add(api)
+        for user in ("tenant-a", "nobody"):
+            answer = wires[user].send(listing)
+            assert [secret for secret in secrets if secret in repr(answer)] == [], (user, api)
+        if set(codes(wires["tenant-a"].send(listing))) & {*REFUSALS["cluster"], *NO_TOKENS}:
+            refused.add(api)
+    # Nothing is being moved, and there are no tokens; what brokers are there is no tenant's.
+    assert LISTINGS.keys() - seen == {
+        "ListPartitionReassignments",
+        "DescribeDelegationToken",
+        "DescribeCluster",
+    }
+    assert {"ListPartitionReassignments", "DescribeDelegationToken"} <= refused
+    assert mine.topic in repr(wires["tenant-a"].send(LISTINGS["Metadata"]))
+    assert "L-LIST" in {line.code for line in report(admin.read_state())}
+
+
+def test_a_pattern_takes_in_nothing_of_another_tenant(
+    named: Mapping[str, Names], wires: Mapping[str, Wire]
+) -> None:
+    """VC-029: who subscribes to all topics is given one's own."""
+    member = {"group_id": f"{A}:pattern", "member_id": str(uuid4())}
+    epoch, given = 0, ()
+    deadline = time.monotonic() + 60
+    while not given and time.monotonic() < deadline:
+        asked = {"subscribed_topic_regex": ".*", "topic_partitions": []} if not epoch else {}
+        answer = wires["tenant-a"].send(
+            request(
+                "ConsumerGroupHeartbeat",
+                member_epoch=epoch,
+                rebalance_timeout_ms=10_000,
+                oldest=1,
+                **member,
+                **asked,
+            )
+        )
+        assert answer.error_code in {0, *COMING}
+        epoch = answer.member_epoch
+        given = answer.assignment.topic_partitions if answer.assignment else ()
+        time.sleep(0.1)
+    assert [row.topic_id for row in given] == [named[A].topic_id]
+
+
+def test_who_rules_the_cluster_is_refused_nothing(wires: Mapping[str, Wire]) -> None:
+    """So it is the tenant that is refused, and not what the requests above look like."""
+    refusals = set().union(*REFUSALS.values())
+    for api, trial in TRIALS.items():
+        name = f"{uuid4()}"
+        topics = [{"name": name, "num_partitions": 1, "replication_factor": 1}]
+        assert first(wires["admin"], request("CreateTopics", topics=topics)) == 0
+        found = with_ids(Names(name, name, name), wires, name)
+        assert first(wires["admin"], trial.build(found)) not in refusals, api
