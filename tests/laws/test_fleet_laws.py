@@ -15,18 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught
 from laws.fleet_documents import (
-    ADOPTED,
-    FOREIGN,
-    FOREIGN_PROJECT,
     FOREIGN_USER,
-    OLD,
     USERS,
     VIRTUAL_CLUSTERS,
-    a_topic,
     fleets,
-    uid_of,
     write,
 )
+from laws.fleet_surroundings import of_the_other_project, settle
 from laws.twin_clusters import Twin, twins, workspace_of
 
 from kgitops.lowering import lifting
@@ -35,7 +30,6 @@ from kgitops.model.addresses import kind_of
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.lowered import Lowered
-from kgitops.model.quotas import VIRTUAL_CLUSTER
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterVirtualClusterRequest,
@@ -49,13 +43,6 @@ from kgitops.plan import copied_acls
 from kgitops.plan.ownership import Ownership
 from kgitops.plan.plan import Plan
 from kgitops.workflow.selection import Workspace
-
-FOREIGN_UID = uid_of("foreign")
-OLD_RIGHTS = (
-    a_binding("User:jane", "Read", "old.", pattern="prefixed"),
-    a_binding("User:jane", "Read", ADOPTED, resource="group"),
-    a_binding("User:joe", "Write", OLD[0]),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +72,7 @@ def chains(data: st.DataObject, *laws: Law, count: int = 3) -> None:
     """Check each turn of a chain against all laws."""
     with TemporaryDirectory() as name, twins(Path(name)) as both:
         folder = Path(name) / "fleet"
-        _settle(both, Path(name))
+        settle(both, Path(name))
         foreign = [of_the_other_project(twin) for twin in both]
         tampered = False
         for number in range(count):
@@ -107,22 +94,6 @@ def chains(data: st.DataObject, *laws: Law, count: int = 3) -> None:
             for law in laws:
                 law(turn)
             tampered = tampered and again is None
-
-
-def _settle(both: Sequence[Twin], folder: Path) -> None:
-    """What was there before: physical topics, rights, a group that has read, another project."""
-    write(folder / "fleet", "fleet", [a_topic(name, deletionPolicy="Orphan") for name in OLD])
-    write(folder / "foreign", "foreign", FOREIGN_PROJECT)
-    quota = AlterClientQuotaRequest(
-        entity=an_entity(user="jane"), quotas={"producer_byte_rate": 9.0}
-    )
-    for twin in both:
-        for name in ("fleet", "foreign"):
-            workspace = workspace_of(folder / name)
-            twin.apply(twin.plan(workspace), workspace)
-        assert all(twin.ask(CreateAclRequest(binding=binding)) for binding in OLD_RIGHTS)
-        assert twin.ask(quota)
-        twin.physical.commit(ADOPTED, {(OLD[0], 0): 7, (OLD[0], 1): 8})
 
 
 def _planned(
@@ -286,22 +257,6 @@ def _told(state: ClusterState) -> object:
     assert lowered
     quotas = {place: (it.value, it.hidden, it.found) for place, it in lowered.quotas.items()}
     return replace(state, captured_at="", lowered=replace(lowered, quotas={})), quotas
-
-
-def of_the_other_project(twin: Twin) -> tuple[object, frozenset[AclBinding]]:
-    """All that it has and what its user may send, and the bindings that brokers have for it."""
-    state, brokers = twin.cluster.read_state(), twin.physical.read_state()
-    found = state.virtual_clusters.get(FOREIGN)
-    user = brokers.quotas.get(an_entity(user=FOREIGN_USER.removeprefix("User:")))
-    assert state.registry
-    return (
-        found,
-        found and [state.topics[link.topic] for link in found.links.values()],
-        {binding for binding in state.acls if binding.virtual_cluster == FOREIGN},
-        {key: it for key, it in state.quotas.items() if dict(key).get(VIRTUAL_CLUSTER) == FOREIGN},
-        {key: it for key, it in state.registry.owners.items() if it.project == FOREIGN_UID},
-        user and user.quotas.get("producer_byte_rate"),
-    ), frozenset(it for it in brokers.acls if it.principal == FOREIGN_USER)
 
 
 def all_laws(data: st.DataObject) -> None:

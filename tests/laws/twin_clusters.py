@@ -5,7 +5,7 @@ Everything goes through the pipeline of the commands, from documents in a folder
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +15,9 @@ from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
+from kgitops.cluster.port import Cluster
 from kgitops.model.capabilities import Validation
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, GroupOffsets
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.plan import Base, Plan, Target
@@ -32,27 +33,30 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\.)")
 NOT_FOR_BOTH = ("clients of ", "GROUP_NAME_COLLISION: ")
 """How warnings begin of what is different: the names that clients use, and whose offsets are there
 under the physical id of a group that has left, which only brokers of virtual clusters know."""
+BROKER_REFUSES = "the broker refuses "
 _NO_LIMITS = {"Topic": 999, "Acl": 999, "ClientQuota": 999, "VirtualCluster": 999}
 
 
 @dataclass(slots=True)
 class Twin:
-    """One of the two clusters; ``names`` says what its own ids are called in both."""
+    """One of the two clusters; ``names`` says what its own ids are called in both.
 
-    cluster: EmbeddedCluster | LoweredCluster
+    ``commit`` lets a physical group have read so far.
+    """
+
+    cluster: Cluster
+    commit: Callable[[str, GroupOffsets], None]
     names: dict[str, str] = field(default_factory=dict)
 
     @property
-    def physical(self) -> EmbeddedCluster:
-        found = self.cluster.physical if isinstance(self.cluster, LoweredCluster) else self.cluster
-        assert isinstance(found, EmbeddedCluster)
-        return found
+    def physical(self) -> Cluster:
+        return self.cluster.physical if isinstance(self.cluster, LoweredCluster) else self.cluster
 
     def reopened(self) -> "Twin":
         """The same cluster as another process sees it, which remembers nothing of it."""
-        if isinstance(self.cluster, EmbeddedCluster):
+        if not isinstance(self.cluster, LoweredCluster):
             return self
-        return Twin(LoweredCluster(self.physical), self.names)
+        return Twin(LoweredCluster(self.physical), self.commit, self.names)
 
     def ask(self, request: Request, *, only_validate: bool = False) -> bool:
         """Whether it does, or would do, what somebody asks for with another tool."""
@@ -101,43 +105,76 @@ class Twin:
         return text
 
     def logical(self, plan: Plan) -> str:
-        """The plan without what is lowered, physical or checked ahead, as JSON and as text."""
-        plan = replace(
+        """The plan without what is lowered or physical, as JSON and as text.
+
+        Where a plan stops anyway, what brokers refuse ahead is told in addition, and only brokers
+        that know virtual clusters are asked about them.
+        """
+        own = tuple(it for it in plan.findings if not it.problem.startswith(BROKER_REFUSES))
+        logical = replace(
             plan,
-            target=Target(name="local", backend="either", cluster_id="either"),
-            base=Base(digest="either"),
             lowering=(),
+            findings=own or plan.findings,
             warnings=tuple(it for it in plan.warnings if not it.problem.startswith(NOT_FOR_BOTH)),
             kept=tuple(sorted(plan.kept, key=lambda kept: self.spelt(kept.address))),
             changes=tuple(
                 replace(
                     change,
+                    requests=tuple(replace(planned, physical=()) for planned in change.requests),
+                )
+                for change in plan.changes
+            ),
+        )
+        return self.whole(logical)
+
+    def whole(self, plan: Plan) -> str:
+        """The plan without whose it is and what is checked ahead, as JSON and as text.
+
+        What is sorted by ids of chance is sorted by what both call them.
+        """
+        plan = replace(
+            plan,
+            target=Target(name="local", backend="either", cluster_id="either"),
+            base=Base(digest="either"),
+            lowering=tuple(sorted(plan.lowering, key=lambda line: self.spelt(repr(line)))),
+            changes=tuple(
+                replace(
+                    change,
                     requests=tuple(
-                        replace(planned, physical=(), validated=Validation.CLIENT)
+                        replace(
+                            planned,
+                            physical=tuple(sorted(planned.physical, key=self.spelt)),
+                            validated=Validation.CLIENT,
+                        )
                         for planned in change.requests
                     ),
                 )
                 for change in plan.changes
             ),
         )
-        return self.spelt(
-            f"{json.dumps(plan_to_json(plan), indent=1)}\n{render_text(plan, full=True)}"
-        )
+        content = json.loads(self.spelt(json.dumps(plan_to_json(plan))))
+        text = self.spelt(render_text(plan, full=True))
+        return f"{json.dumps(content, indent=1, sort_keys=True)}\n{text}"
 
 
 @contextmanager
 def twins(folder: Path) -> Iterator[tuple[Twin, Twin]]:
     """A native cluster and a lowered one, both empty."""
-    opened = []
+    with embedded(folder, "1") as native, embedded(folder, "lowered") as lowered:
+        yield native, lowered
+
+
+@contextmanager
+def embedded(folder: Path, virtual_clusters: str, brokers: int = 3) -> Iterator[Twin]:
+    """An empty embedded cluster; ``virtual_clusters`` is the option of its URL."""
+    url = f"embedded:?virtual.clusters={virtual_clusters}"
+    cluster = connect(url, brokers=brokers, base=folder)
+    physical = cluster.physical if isinstance(cluster, LoweredCluster) else cluster
+    assert isinstance(physical, EmbeddedCluster)
     try:
-        for option in ("1", "lowered"):
-            cluster = connect(f"embedded:?virtual.clusters={option}", brokers=3, base=folder)
-            assert isinstance(cluster, EmbeddedCluster | LoweredCluster)
-            opened.append(Twin(cluster))
-        yield opened[0], opened[1]
+        yield Twin(cluster, physical.commit)
     finally:
-        for twin in opened:
-            twin.cluster.close()
+        cluster.close()
 
 
 def workspace_of(folder: Path) -> Workspace:
