@@ -71,7 +71,8 @@ def test_the_fate_of_a_mutant_in_python(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(mutant_trial, "SECONDS", 0.2)
+    # Enough that collecting the garbage of all tests before this one is no circle.
+    monkeypatch.setattr(mutant_trial, "SECONDS", 1.0)
     policy = python(tmp_path, BODY)
     trial = Trial([policy], [suite(CASES)])
     before = sys.modules["mine"]
