@@ -19,7 +19,8 @@ def lints(
     """Names that mislead, of links that are added; quotas that their virtual cluster caps."""
     found: list[Finding] = []
     names: dict[str, dict[str, list[str]]] = {}
-    for change in outcome.changes:
+    # By address: which name of a topic is told first must not hang on the order of documents.
+    for change in sorted(outcome.changes, key=lambda change: change.address):
         for planned in change.requests:
             request = planned.request
             if (
