@@ -7,7 +7,7 @@ from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionTyp
 from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
-from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
+from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.source import Finding
 from kgitops.plan import risks
 from kgitops.plan.acl_guards import ResourcesInUse
@@ -19,7 +19,7 @@ from kgitops.plan.migrated_acls import plan_migrated
 from kgitops.plan.normal_form import acl_view
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership, Standing
-from kgitops.plan.plan import Action, Change, Kind, PlannedRequest, Precondition
+from kgitops.plan.plan import Action, Change, Kind, Precondition
 from kgitops.plan.planning import (
     Planning,
     because_adopted,
@@ -29,6 +29,7 @@ from kgitops.plan.planning import (
 )
 from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.risks import Risk, worst_first
+from kgitops.plan.topic_steps import chain
 
 
 def plan_acls(
@@ -159,7 +160,7 @@ def _create(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse, copy: C
             after=acl_view(acl.binding),
             fields=fields,
             preconditions=(expects,),
-            requests=_step(CreateAclRequest(binding=acl.binding), expects),
+            requests=chain([CreateAclRequest(binding=acl.binding)], expects),
             owner_before=owner_before,
             owner_after=owner_after,
             derived_from=(copy.member,) if copy else (),
@@ -241,16 +242,12 @@ def _remove(
             before=view,
             after=None if deleted else view,
             preconditions=(expects,),
-            requests=_step(DeleteAclRequest(binding=deleted), expects) if deleted else (),
+            requests=chain([DeleteAclRequest(binding=deleted)], expects) if deleted else (),
             owner_before=removal.owner,
             owner_after=removal.owner_after,
             derived_from=(origin["member"],) if origin else (),
         )
     )
-
-
-def _step(request: Request, expects: Precondition) -> tuple[PlannedRequest, ...]:
-    return (PlannedRequest(id=f"{expects.object}#1", request=request, expects=expects),)
 
 
 def _grant_risk(binding: AclBinding) -> Risk:

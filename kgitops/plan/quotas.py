@@ -30,6 +30,7 @@ from kgitops.plan.planning import (
 )
 from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.risks import Risk, worst_first
+from kgitops.plan.topic_steps import chain
 
 _Quotas = Mapping[str, float]
 
@@ -232,7 +233,7 @@ def _step(
     if not requested:
         return ()
     request = AlterClientQuotaRequest(entity=entity, quotas=dict(requested))
-    return (PlannedRequest(id=f"{expects.object}#1", request=request, expects=expects),)
+    return chain([request], expects)
 
 
 def _text(value: float | None) -> str | None:

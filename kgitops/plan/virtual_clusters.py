@@ -21,7 +21,8 @@ from kgitops.plan.planning import (
     registry_fields,
     taking_risks,
 )
-from kgitops.plan.removal import Fate, Removal, find_removals
+from kgitops.plan.removal import Removal, find_removals
+from kgitops.plan.removed import removed
 from kgitops.plan.risks import worst_first
 from kgitops.plan.topic_steps import chain
 
@@ -128,27 +129,14 @@ def _keep_or_change(
 def _remove(planning: Planning, removal: Removal) -> None:
     name = removal.owner.last_applied["name"]
     found = planning.current.virtual_clusters.get(name)
-    delete = removal.fate is Fate.DELETE and found is not None
-    gone = "" if found else "; it is already gone from the cluster"
-    expects = Precondition(
-        object=removal.address, exists=found is not None, owner=removal.owner.project
-    )
-    view = virtual_cluster_view(name, found.options) if found else None
-    request = DeleteVirtualClusterRequest(virtual_cluster=name)
     planning.outcome.changes.append(
-        Change(
-            address=removal.address,
-            kind=Kind.VIRTUAL_CLUSTER,
-            actions=(Action.DELETE if delete else Action.FORGET,),
-            risks=(risks.VIRTUAL_CLUSTER_DELETE if delete else risks.VIRTUAL_CLUSTER_FORGET,),
-            because=f"{removal.because}{gone}",
-            source=removal.source,
-            before=view,
-            after=None if delete else view,
-            preconditions=(expects,),
-            requests=chain([request], expects) if delete else (),
-            owner_before=removal.owner,
-            owner_after=removal.owner_after,
+        removed(
+            removal,
+            Kind.VIRTUAL_CLUSTER,
+            virtual_cluster_view(name, found.options) if found else None,
+            DeleteVirtualClusterRequest(virtual_cluster=name),
+            deleted=risks.VIRTUAL_CLUSTER_DELETE,
+            forgotten=risks.VIRTUAL_CLUSTER_FORGET,
         )
     )
 
