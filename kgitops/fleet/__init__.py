@@ -1,0 +1,1 @@
+"""Plans for very many clusters at once: the same diff, planner and policies, on Spark."""

@@ -1,0 +1,1 @@
+"""What differs between two tables, found by fingerprints, and nothing else hydrated."""

@@ -1,0 +1,1 @@
+"""What a run leaves behind: tables by cluster, a summary, ordinary plans; replaced as one."""

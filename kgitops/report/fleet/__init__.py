@@ -1,0 +1,1 @@
+"""What a fleet's runs came to, for people and programs."""

@@ -1,0 +1,103 @@
+"""What a run over a fleet came to: a value for each unit, and sums over them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from kgitops.model.source import Finding, Severity
+from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
+
+Counts = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitSummary:
+    """What became of one project on one cluster.
+
+    ``planned`` is false where there is no plan: ``reasons`` say why. ``objects`` counts what is
+    declared and ``changes`` what would change, both by kind (``Topic``); ``actions`` counts changes
+    by action, ``risks`` by code, ``levels`` by level, ``drift`` and ``kept`` by rule, ``requests``
+    by api. ``violations`` has (policy, level, outcome) of those not passed. ``reasons`` and
+    ``findings`` hold the first hundred, their numbers all; the tables have every one.
+    ``files`` are the run's Parquet files of this unit, relative to its folder.
+    """
+
+    cluster: str
+    project: str
+    identity: str = ""
+    planned: bool = True
+    captured_at: str = ""
+    objects: Counts = field(default_factory=dict)
+    changes: Counts = field(default_factory=dict)
+    actions: Counts = field(default_factory=dict)
+    risks: Counts = field(default_factory=dict)
+    levels: Counts = field(default_factory=dict)
+    requests: Counts = field(default_factory=dict)
+    drift: Counts = field(default_factory=dict)
+    kept: Counts = field(default_factory=dict)
+    violations: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    exit: ExitCode = ExitCode.SUCCESS
+    reasons: tuple[Reason, ...] = ()
+    reason_count: int = 0
+    findings: tuple[Finding, ...] = ()
+    finding_count: int = 0
+    warning_count: int = 0
+    files: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """``cluster/project``, for people."""
+        return f"{self.cluster}/{self.project}"
+
+    @property
+    def change_count(self) -> int:
+        """How many objects would change."""
+        return sum(self.changes.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """One run of ``fleet plan``. ``created`` is RFC 3339 in UTC.
+
+    ``findings`` are about no single unit: a cluster that is declared and has no state, say.
+    ``unplanned`` are clusters with a state that no project is for.
+    """
+
+    created: str
+    version: str
+    units: tuple[UnitSummary, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unplanned: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """The clusters of all units, in order."""
+        return tuple(sorted({unit.cluster for unit in self.units}))
+
+    def total(self, field_name: str) -> dict[str, int]:
+        """One of the counts, over all units, by key in order."""
+        return total(getattr(unit, field_name) for unit in self.units)
+
+
+def total(counts: Iterable[Counts]) -> dict[str, int]:
+    """The sums by key, in the order of the keys."""
+    sums: dict[str, int] = {}
+    for count in counts:
+        for key, number in count.items():
+            sums[key] = sums.get(key, 0) + number
+    return dict(sorted(sums.items()))
+
+
+def verdict(run: RunSummary) -> Verdict:
+    """One answer for the whole run, computed as every command does; a reason names its unit."""
+    reasons = [
+        Reason(exit=ExitCode.ERROR, sentence=str(finding))
+        for finding in run.findings
+        if finding.severity is Severity.ERROR
+    ]
+    for unit in run.units:
+        reasons += (
+            replace(reason, sentence=f"{unit.name}: {reason.sentence}") for reason in unit.reasons
+        )
+    return decide(reasons, changes=any(unit.change_count for unit in run.units))
