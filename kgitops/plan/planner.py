@@ -1,8 +1,9 @@
 """The whole diff on one page: desired and current become a plan, by values alone."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.addresses import acl_address
@@ -32,6 +33,8 @@ from kgitops.plan.virtual_cluster_lints import lints
 from kgitops.plan.virtual_cluster_notes import cut_overs, without_virtual_clusters
 from kgitops.plan.virtual_clusters import plan_virtual_clusters
 
+NOTHING_SETTLED: Mapping[str, int] = MappingProxyType({})
+
 
 def make_plan(
     desired: DesiredState,
@@ -43,18 +46,20 @@ def make_plan(
     dirty: bool = False,
     undoing: Sequence[PlannedRequest] = (),
     advise: bool = True,
+    settled: Mapping[str, int] = NOTHING_SETTLED,
 ) -> Plan:
     """What must happen so that the cluster holds what is declared; refusals are part of it.
 
     ``undoing`` are requests of an unfinished run of this project that only take back what it set
     for a while; this plan takes them over. Without ``advise`` nothing is said of what applying it
-    would mean for clients of virtual clusters.
+    would mean for clients of virtual clusters. ``settled`` counts by kind the objects of this
+    project that both sides leave out, because they are exactly as declared and as last applied.
     """
     project = desired.project
     ownership = build_ownership(project, current.registry)
-    managed = managed_counts(current.registry, project.identity)
+    managed = _with_settled(managed_counts(current.registry, project.identity), settled)
     stranger = identity_problem(project, current.registry)
-    empty = empty_desired(desired, ownership)
+    empty = None if settled else empty_desired(desired, ownership)
     if stranger or empty:
         # Nothing may be concluded about single objects: a plan of changes would mislead.
         outcome = Outcome(refusals=[reason for reason in (stranger, empty) if reason])
@@ -95,6 +100,10 @@ def make_plan(
         allow_deletes=desired.safety.allow_deletes,
         managed_counts=managed,
     )
+
+
+def _with_settled(managed: Mapping[str, int], settled: Mapping[str, int]) -> Mapping[str, int]:
+    return {kind: managed.get(kind, 0) + settled.get(kind, 0) for kind in {**managed, **settled}}
 
 
 def _outcome(

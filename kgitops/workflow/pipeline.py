@@ -5,6 +5,7 @@ sealed plan is what ``workflow.execution`` approves and applies, exactly it or n
 """
 
 import secrets
+from collections.abc import Mapping
 from datetime import timedelta
 from difflib import get_close_matches
 
@@ -14,10 +15,11 @@ from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
+from kgitops.model.lowered import Grade
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, seal
-from kgitops.plan.planner import make_plan
+from kgitops.plan.planner import NOTHING_SETTLED, make_plan
 from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.fail_on import with_grades_refused
 from kgitops.workflow.git import read_git
@@ -40,30 +42,64 @@ def plan_against(
         UnreachableError: the cluster can't be read.
         SafetyError: its registry can't be trusted.
     """
-    desired = declared.desired
     on_stage("reading the cluster")
     current = cluster.read_state()
-    _check_addresses(desired, current)
+    _check_addresses(declared.desired, current)
+    plan = plan_state(
+        cluster,
+        current,
+        declared,
+        target_name=workspace.target_name,
+        git=read_git(workspace.base, workspace.sources),
+        fail_on=workspace.selection.fail_on,
+        on_stage=on_stage,
+    )
+    return seal_now(plan, current)
+
+
+def plan_state(
+    cluster: Cluster,
+    current: ClusterState,
+    declared: Loaded,
+    *,
+    target_name: str,
+    git: tuple[str | None, bool],
+    fail_on: Grade | None = None,
+    settled: Mapping[str, int] = NOTHING_SETTLED,
+    judged_on: ClusterState | None = None,
+    on_stage: OnStage = in_silence,
+) -> Plan:
+    """The plan that makes ``current`` what is declared, judged by policies and brokers.
+
+    ``cluster`` is asked for what ``current`` does not hold. A fleet leaves out of both sides what
+    is ``settled`` (see ``make_plan``); ``judged_on`` is then the whole cluster, for policies.
+
+    Raises:
+        UnreachableError: the cluster can't be read.
+    """
+    desired = declared.desired
     current = with_offsets(cluster, desired, current)
     on_stage("comparing")
-    sha, dirty = read_git(workspace.base, workspace.sources)
+    sha, dirty = git
     plan = make_plan(
         desired,
         current,
-        target_name=workspace.target_name,
+        target_name=target_name,
         capabilities=cluster.capabilities,
         git_sha=sha,
         dirty=dirty,
         undoing=find_undoing(cluster, current, desired.project.identity),
+        settled=settled,
     )
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
     plan = with_group_collisions(cluster, current, plan)
-    plan = with_grades_refused(plan, workspace.selection.fail_on)
+    plan = with_grades_refused(plan, fail_on)
     on_stage("asking the policies")
-    plan = judge_plan(plan, declared.policies.judging, current, desired, declared.policies.bundle)
+    judging, seen = declared.policies.judging, judged_on or current
+    plan = judge_plan(plan, judging, seen, desired, declared.policies.bundle)
     plan = with_impact(cluster, current, plan)
-    is_said = denying(declared.policies.judging, current, principal=plan.principal)
-    return seal_now(validate_on_brokers(plan, cluster, on_stage, is_said=is_said), current)
+    is_said = denying(judging, seen, principal=plan.principal)
+    return validate_on_brokers(plan, cluster, on_stage, is_said=is_said)
 
 
 def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
