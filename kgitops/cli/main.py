@@ -20,6 +20,7 @@ from kgitops.cli import (
     apply,
     drift,
     export,
+    fleet,
     init,
     plan,
     policy,
@@ -63,6 +64,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 }
 for _name, _command in COMMANDS.items():
     app.command(_name, cls=OnceEach if _name == "acls" else None)(_command)
+app.add_typer(fleet.fleet, name="fleet")
 app.add_typer(policy.policy, name="policy")
 app.add_typer(sandbox.sandbox, name="sandbox")
 app.add_typer(vc.vc, name="vc")
