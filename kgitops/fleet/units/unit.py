@@ -22,9 +22,17 @@ class StateAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestsAt:
-    """A project in YAML: one folder that holds a project file, or PATHs without one."""
+    """A project in YAML: one folder that holds a project file, or PATHs without one.
+
+    ``here`` is the folder in which the command was typed: relative paths are meant from there, and
+    findings call files by the names that they have there. ``git_sha`` and ``dirty`` are what the
+    driver saw of its commit, once for all clusters; executors need no git.
+    """
 
     paths: tuple[Path, ...]
+    here: Path = Path()
+    git_sha: str | None = None
+    dirty: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
