@@ -47,6 +47,11 @@ def read_snapshot(text: str, file: str) -> ClusterState:
             f"{file} is not a snapshot: it is no complete JSON ({error}); "
             "make a new one with kgitops snapshot -o"
         ) from error
+    return state_in(value, file)
+
+
+def state_in(value: Json, file: str) -> ClusterState:
+    """The state in a snapshot's JSON; errors as of ``read_snapshot``."""
     if not isinstance(value, dict) or value.get("kind") != KIND:
         raise UnreachableError(
             f'{file} is not a snapshot: it has no "kind": "{KIND}"; '

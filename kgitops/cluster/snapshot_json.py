@@ -81,12 +81,12 @@ def state_to_json(state: ClusterState) -> dict[str, Json]:
             }
             for broker in state.brokers
         ],
-        "topics": [_topic_to_json(state.topics[name]) for name in sorted(state.topics)],
-        "usage": {name: _usage_to_json(usage) for name, usage in state.usage.items()},
+        "topics": [topic_to_json(state.topics[name]) for name in sorted(state.topics)],
+        "usage": {name: usage_to_json(usage) for name, usage in state.usage.items()},
         "acls": [binding_to_json(binding) for binding in sorted(state.acls)],
         "quotas": [
-            {"entity": dict(entity), "quotas": {k: quota_text(v) for k, v in quota.quotas.items()}}
-            for entity, quota in sorted(state.quotas.items(), key=_entity_order)
+            client_quota_to_json(quota)
+            for _, quota in sorted(state.quotas.items(), key=_entity_order)
         ],
         "broker_defaults": dict(state.broker_defaults),
         "has_authorizer": state.has_authorizer,
@@ -116,7 +116,7 @@ def state_from_json(value: Json) -> ClusterState:
     more = [key for key in VIRTUAL_CLUSTER_KEYS if key in mapping(value, "the snapshot")]
     given = members(value, "the snapshot", (*_KEYS, *more))
     lowered = given.get("lowered")
-    topics = _by_name(array(given["topics"], "topics", _topic))
+    topics = _by_name(array(given["topics"], "topics", read_topic))
     return ClusterState(
         cluster_id=text(given["cluster_id"], "cluster_id"),
         backend=text(given["backend"], "backend"),
@@ -125,11 +125,13 @@ def state_from_json(value: Json) -> ClusterState:
         brokers=array(given["brokers"], "brokers", _broker),
         topics=topics,
         usage={
-            name: _usage(usage, f"usage.{name}")
+            name: read_usage(usage, f"usage.{name}")
             for name, usage in mapping(given["usage"], "usage").items()
         },
         acls=frozenset(array(given["acls"], "acls", read_binding)),
-        quotas={quota.entity: quota for quota in array(given["quotas"], "quotas", _quota)},
+        quotas={
+            quota.entity: quota for quota in array(given["quotas"], "quotas", read_client_quota)
+        },
         broker_defaults=_texts(given["broker_defaults"], "broker_defaults"),
         has_authorizer=boolean(given["has_authorizer"], "has_authorizer"),
         registry=_registry(given["registry"], "registry"),
@@ -156,7 +158,8 @@ def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is no JSON")
 
 
-def _topic_to_json(topic: TopicState) -> dict[str, Json]:
+def topic_to_json(topic: TopicState) -> dict[str, Json]:
+    """One of ``topics``."""
     return {
         "name": topic.name,
         "topic_id": topic.topic_id,
@@ -167,7 +170,16 @@ def _topic_to_json(topic: TopicState) -> dict[str, Json]:
     }
 
 
-def _usage_to_json(usage: TopicUsage) -> dict[str, Json]:
+def client_quota_to_json(quota: ClientQuotaState) -> dict[str, Json]:
+    """One of ``quotas``."""
+    return {
+        "entity": dict(quota.entity),
+        "quotas": {key: quota_text(value) for key, value in quota.quotas.items()},
+    }
+
+
+def usage_to_json(usage: TopicUsage) -> dict[str, Json]:
+    """One of ``usage``."""
     return {
         "log_start_offsets": [*map(_number_to_json, usage.log_start_offsets)],
         "high_watermarks": [*map(_number_to_json, usage.high_watermarks)],
@@ -208,7 +220,8 @@ def _broker(value: Json, path: str) -> Broker:
     )
 
 
-def _topic(value: Json, path: str) -> TopicState:
+def read_topic(value: Json, path: str) -> TopicState:
+    """What ``topic_to_json`` wrote."""
     given = members(value, path, _TOPIC_KEYS)
     return TopicState(
         name=text(given["name"], f"{path}.name"),
@@ -233,7 +246,8 @@ def _replicas(value: Json, path: str) -> tuple[int, ...]:
     return array(value, path, integer)
 
 
-def _usage(value: Json, path: str) -> TopicUsage:
+def read_usage(value: Json, path: str) -> TopicUsage:
+    """What ``usage_to_json`` wrote."""
     given = members(value, path, _USAGE_KEYS)
     groups = given["active_groups"]
     return TopicUsage(
@@ -252,7 +266,8 @@ def _texts(value: Json, path: str) -> dict[str, str]:
     return {key: text(item, f"{path}.{key}") for key, item in mapping(value, path).items()}
 
 
-def _quota(value: Json, path: str) -> ClientQuotaState:
+def read_client_quota(value: Json, path: str) -> ClientQuotaState:
+    """What ``client_quota_to_json`` wrote."""
     given = members(value, path, ("entity", "quotas"))
     return ClientQuotaState(
         entity=read_entity(given["entity"], f"{path}.entity"),

@@ -1,7 +1,7 @@
 """What a project last applied, as a desired state: planning against it finds the drift."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from kgitops.desired.state import (
     ConfigsPolicy,
@@ -9,6 +9,7 @@ from kgitops.desired.state import (
     DesiredAcl,
     DesiredLink,
     DesiredMember,
+    DesiredObject,
     DesiredQuota,
     DesiredState,
     DesiredTopic,
@@ -28,8 +29,8 @@ from kgitops.model.acls import (
 )
 from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.quotas import make_entity
-from kgitops.model.registry import Json, Owner, RegistryState
-from kgitops.model.source import Source
+from kgitops.model.registry import Json, RegistryState
+from kgitops.model.source import Located, Source
 from kgitops.model.virtual_clusters import CapLowering, EntityType, LocalName, LoweringOptions
 
 
@@ -58,50 +59,52 @@ def desired_from_registry(
         if owner.project == project.identity and not owner.spent
     }
     digest = sha256(canonical_json({key: dict(o.last_applied) for key, o in owned.items()}))
-    return DesiredState(
-        project=project,
-        scope=Scope(whole=True),
-        safety=safety,
-        principal=principal,
-        topics=tuple(
-            _topic(address, owner) for address, owner in owned.items() if _is(owner, "Topic")
+    # What was copied for a member follows from the member, as it did when it was planned.
+    found = [
+        declared_object(address, owner.last_applied, _InRegistry(address))
+        for address, owner in owned.items()
+        if "origin" not in owner.last_applied
+    ]
+    return with_objects(
+        DesiredState(
+            project=project,
+            scope=Scope(whole=True),
+            safety=safety,
+            principal=principal,
+            digest=digest,
         ),
-        acls=tuple(
-            _acl(address, owner)
-            for address, owner in owned.items()
-            # What was copied for a member follows from the member, as it did when it was planned.
-            if _is(owner, "Acl") and "origin" not in owner.last_applied
-        ),
-        quotas=tuple(
-            _quota(address, owner) for address, owner in owned.items() if _is(owner, "ClientQuota")
-        ),
-        virtual_clusters=tuple(
-            _virtual_cluster(address, owner)
-            for address, owner in owned.items()
-            if _is(owner, "VirtualCluster")
-        ),
-        links=tuple(
-            _link(address, owner) for address, owner in owned.items() if _is(owner, "TopicLink")
-        ),
-        members=tuple(
-            _member(address, owner)
-            for address, owner in owned.items()
-            if _is(owner, "VirtualClusterBinding", "ConsumerGroup")
-        ),
-        digest=digest,
+        found,
     )
 
 
-def _is(owner: Owner, *kinds: str) -> bool:
-    return owner.last_applied["kind"] in kinds
+def with_objects(desired: DesiredState, found: Iterable[DesiredObject]) -> DesiredState:
+    """The same project, declaring just these objects."""
+    every = tuple(found)
+    return replace(
+        desired,
+        topics=tuple(item for item in every if isinstance(item, DesiredTopic)),
+        acls=tuple(item for item in every if isinstance(item, DesiredAcl)),
+        quotas=tuple(item for item in every if isinstance(item, DesiredQuota)),
+        virtual_clusters=tuple(item for item in every if isinstance(item, DesiredVirtualCluster)),
+        links=tuple(item for item in every if isinstance(item, DesiredLink)),
+        members=tuple(item for item in every if isinstance(item, DesiredMember)),
+    )
+
+
+def declared_object(address: str, last: Mapping[str, Json], located: Located) -> DesiredObject:
+    """The declaration that ``plan.normal_form.last_applied`` wrote down.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is none.
+    """
+    return _READERS[last["kind"]](address, last, located)
 
 
 def _policy(last: Mapping[str, Json]) -> tuple[DeletionPolicy, bool]:
     return DeletionPolicy(last["deletionPolicy"]), last["deletionPolicyWritten"]
 
 
-def _topic(address: str, owner: Owner) -> DesiredTopic:
-    last = owner.last_applied
+def _topic(address: str, last: Mapping[str, Json], located: Located) -> DesiredTopic:
     policy, written = _policy(last)
     assignments = last["assignments"]
     return DesiredTopic(
@@ -119,12 +122,11 @@ def _topic(address: str, owner: Owner) -> DesiredTopic:
         configs_policy=ConfigsPolicy(last["configsPolicy"]),
         virtual_cluster=last.get("virtualCluster"),
         share_with=tuple(last.get("shareWith", ())),
-        located=_InRegistry(address),
+        located=located,
     )
 
 
-def _acl(address: str, owner: Owner) -> DesiredAcl:
-    last = owner.last_applied
+def _acl(address: str, last: Mapping[str, Json], located: Located) -> DesiredAcl:
     policy, written = _policy(last)
     resource = last["resource"]
     return DesiredAcl(
@@ -144,12 +146,11 @@ def _acl(address: str, owner: Owner) -> DesiredAcl:
         ),
         deletion_policy=policy,
         deletion_policy_written=written,
-        located=_InRegistry(address),
+        located=located,
     )
 
 
-def _quota(address: str, owner: Owner) -> DesiredQuota:
-    last = owner.last_applied
+def _quota(address: str, last: Mapping[str, Json], located: Located) -> DesiredQuota:
     policy, written = _policy(last)
     return DesiredQuota(
         address=address,
@@ -157,12 +158,13 @@ def _quota(address: str, owner: Owner) -> DesiredQuota:
         quotas={key: float(value) for key, value in last["quotas"].items()},
         deletion_policy=policy,
         deletion_policy_written=written,
-        located=_InRegistry(address),
+        located=located,
     )
 
 
-def _virtual_cluster(address: str, owner: Owner) -> DesiredVirtualCluster:
-    last = owner.last_applied
+def _virtual_cluster(
+    address: str, last: Mapping[str, Json], located: Located
+) -> DesiredVirtualCluster:
     policy, written = _policy(last)
     lowering = last["lowering"]
     return DesiredVirtualCluster(
@@ -174,12 +176,11 @@ def _virtual_cluster(address: str, owner: Owner) -> DesiredVirtualCluster:
         ),
         deletion_policy=policy,
         deletion_policy_written=written,
-        located=_InRegistry(address),
+        located=located,
     )
 
 
-def _link(address: str, owner: Owner) -> DesiredLink:
-    last = owner.last_applied
+def _link(address: str, last: Mapping[str, Json], located: Located) -> DesiredLink:
     policy, written = _policy(last)
     target = last["target"]
     return DesiredLink(
@@ -189,12 +190,11 @@ def _link(address: str, owner: Owner) -> DesiredLink:
         target=None if target is None else LocalName(target["virtualCluster"], target["topic"]),
         deletion_policy=policy,
         deletion_policy_written=written,
-        located=_InRegistry(address),
+        located=located,
     )
 
 
-def _member(address: str, owner: Owner) -> DesiredMember:
-    last = owner.last_applied
+def _member(address: str, last: Mapping[str, Json], located: Located) -> DesiredMember:
     policy, written = _policy(last)
     return DesiredMember(
         address=address,
@@ -208,5 +208,16 @@ def _member(address: str, owner: Owner) -> DesiredMember:
         copy_offsets=last["copyOffsets"],
         deletion_policy=policy,
         deletion_policy_written=written,
-        located=_InRegistry(address),
+        located=located,
     )
+
+
+_READERS: Mapping[str, Callable[[str, Mapping[str, Json], Located], DesiredObject]] = {
+    "Topic": _topic,
+    "Acl": _acl,
+    "ClientQuota": _quota,
+    "VirtualCluster": _virtual_cluster,
+    "TopicLink": _link,
+    "VirtualClusterBinding": _member,
+    "ConsumerGroup": _member,
+}

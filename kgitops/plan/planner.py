@@ -80,7 +80,7 @@ def make_plan(
             git_sha=git_sha,
             dirty=dirty,
         ),
-        base=_base(current),
+        base=base_of(current),
         principal=desired.principal,
         changes=changes,
         drift=tuple(sorted(outcome.drift, key=lambda row: (row.address, row.path))),
@@ -197,7 +197,7 @@ def _lockout(losses: tuple[AccessLoss, ...], principal: str) -> tuple[Finding, .
     )
 
 
-def _base(current: ClusterState) -> Base:
+def base_of(current: ClusterState) -> Base:
     """The digest of the state that was planned against; usage is not part of it, it moves on."""
     digest = hashlib.sha256(current.cluster_id.encode())
     for broker in sorted(current.brokers, key=lambda broker: broker.id):

@@ -24,12 +24,17 @@ _KINDS = {
 _ALWAYS = (Kind.TOPIC, Kind.ACL, Kind.QUOTA)
 
 
+def counted_as(kind: str) -> Kind | None:
+    """What objects count as whose addresses are of this kind (``kind_of``); None: as nothing."""
+    return _KINDS.get(kind)
+
+
 def managed_counts(registry: RegistryState | None, identity: str) -> Mapping[str, int]:
     """How many objects of each kind a project manages: what the percentage is of."""
     counts = dict.fromkeys(map(str, _ALWAYS), 0)
     for address, owner in (registry.owners if registry else {}).items():
         if owner.project == identity and not owner.spent and "origin" not in owner.last_applied:
-            kind = _KINDS.get(kind_of(address))
+            kind = counted_as(kind_of(address))
             if kind:
                 counts[str(kind)] = counts.get(kind, 0) + 1
     return counts

@@ -1,0 +1,120 @@
+"""Which rows of two sides a plan must look at, found by whole columns of fingerprints."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgitops.fleet.tables.reading import Rows
+
+DESIRED_KEYS = ("fingerprint", "address", "kind", "name", "context")
+STATE_KEYS = ("fingerprint", "address", "kind", "name", "owner", "spent", "exists", "context")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The small columns of both sides, the header rows among them."""
+
+    desired: pa.Table
+    state: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """The rows of both sides to look at, a value for each row, never null."""
+
+    desired: pa.BooleanArray
+    state: pa.BooleanArray
+
+
+def differing(keys: Keys, identity: str, also: Collection[str]) -> Differing:
+    """What the project ``identity`` must look at: what differs, and what stands ``also`` there.
+
+    A row is passed over only where the other side has its fingerprint. A state's row that is not
+    this project's is passed over unless its address is declared with a difference, or it bears on
+    others.
+
+    Whatever is looked at on one side is looked at on the other: an object without its document
+    would seem removed.
+    """
+    declared = keys.desired["fingerprint"].combine_chunks()
+    found = keys.state["fingerprint"].combine_chunks()
+    new = pc.invert(pc.is_in(declared, value_set=found, skip_nulls=True))
+    mine = pc.and_(_true(pc.equal(keys.state["owner"], identity)), _false(keys.state["spent"]))
+    left = pc.and_(mine, pc.invert(pc.is_in(found, value_set=declared, skip_nulls=True)))
+    left = pc.or_(left, _true(keys.state["context"]))
+    return together(keys, Differing(new, _flat(left)), also)
+
+
+def together(keys: Keys, some: Differing, also: Collection[str] = ()) -> Differing:
+    """These rows, and all with an address of theirs or one of ``also``, on both sides."""
+    addresses = [
+        keys.desired["address"].filter(some.desired),
+        keys.state["address"].filter(some.state),
+        pa.chunked_array([sorted(also)], pa.string()),
+    ]
+    wanted = pc.unique(pa.chunked_array([c for a in addresses for c in a.chunks], pa.string()))
+    return Differing(
+        _flat(pc.or_(some.desired, pc.is_in(keys.desired["address"], value_set=wanted))),
+        _flat(pc.or_(some.state, pc.is_in(keys.state["address"], value_set=wanted))),
+    )
+
+
+def everything(keys: Keys) -> Differing:
+    """All rows of both sides."""
+    return Differing(_all(keys.desired), _all(keys.state))
+
+
+def settled(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
+    """How many objects of the project are passed over, by the kind of their address.
+
+    Raises:
+        ValueError: the two sides disagree about how many, so one has a row twice.
+    """
+    passed = pc.and_(pc.invert(differing.state), _true(pc.equal(keys.state["owner"], identity)))
+    passed = pc.and_(passed, _false(keys.state["spent"]))
+    counts = pc.value_counts(keys.state["kind"].filter(passed).combine_chunks())
+    found = {count["values"]: count["counts"] for count in counts.to_pylist()}
+    if sum(found.values()) != len(differing.desired) - (pc.sum(differing.desired).as_py() or 0):
+        raise ValueError("it has rows twice")
+    return found
+
+
+def kept(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
+    """Others' objects and nobody's that are passed over, by the rule of a plan's kept rows."""
+    passed = pc.and_(pc.invert(differing.state), _true(keys.state["exists"]))
+    owned = pc.and_(pc.is_valid(keys.state["owner"]), _false(keys.state["spent"]))
+    foreign = pc.and_(owned, pc.invert(_true(pc.equal(keys.state["owner"], identity))))
+    rules = {"foreign": foreign, "unmanaged": pc.invert(owned)}
+    counts = {rule: pc.sum(pc.and_(passed, mask)).as_py() or 0 for rule, mask in rules.items()}
+    return {rule: count for rule, count in counts.items() if count}
+
+
+def selected(rows: Rows, mask: pa.BooleanArray, names: tuple[str, ...]) -> pa.Table:
+    """These columns of the rows in ``mask``; row groups without any are not read."""
+    tables, start = [], 0
+    for position, size in enumerate(rows.sizes()):
+        part = mask.slice(start, size)
+        start += size
+        if pc.any(part).as_py():
+            tables.append(rows.group(position, names).filter(part))
+    if not tables:
+        return pa.schema([rows.schema.field(name) for name in names]).empty_table()
+    return pa.concat_tables(tables)
+
+
+def _true(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.fill_null(values, fill_value=False)
+
+
+def _false(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.invert(_true(values))
+
+
+def _all(table: pa.Table) -> pa.BooleanArray:
+    return pa.repeat(pa.scalar(value=True), table.num_rows)
+
+
+def _flat(mask: pa.BooleanArray | pa.ChunkedArray) -> pa.BooleanArray:
+    return mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask

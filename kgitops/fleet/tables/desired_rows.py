@@ -1,0 +1,130 @@
+"""What a project declares for a cluster as rows, and back: docs/fleet-tables.md has the columns."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+
+from kgitops.desired.last_applied import declared_object, with_objects
+from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredState, DesiredTopic
+from kgitops.fleet.tables.desired_header import DESIRED_KIND, Place, header_to_json, read_header
+from kgitops.fleet.tables.fingerprints import bucket_of, fingerprint_of_text
+from kgitops.fleet.tables.hydrating import check_each_once
+from kgitops.fleet.tables.reading import Rows, open_rows
+from kgitops.fleet.tables.schemas import DESIRED, PROJECT_ROW
+from kgitops.fleet.tables.settled import moves_on, reaches_others
+from kgitops.fleet.tables.writing import Row, in_order, write_rows
+from kgitops.model.addresses import kind_of
+from kgitops.model.canonical_json import canonical_json
+from kgitops.model.source import Source
+from kgitops.model.strict_json import ShapeError
+from kgitops.plan.normal_form import last_applied
+
+DECLARED = ("kind", "address", "declared", "file", "line", "column")
+"""The columns that objects are made from."""
+
+
+def write_desired(desired: DesiredState, path: Path) -> None:
+    """Write what is declared as one Parquet file."""
+    write_rows(desired_rows(desired), DESIRED, path)
+
+
+def desired_rows(desired: DesiredState) -> Iterator[Row]:
+    """The header, then a row for each declared object, by bucket and address."""
+    identity = desired.project.identity
+    rows = in_order(_row(identity, item) for item in desired.objects)
+    header: Row = {
+        "kind": PROJECT_ROW,
+        "address": f"{PROJECT_ROW}/{identity}",
+        "bucket": -1,
+        "declared": canonical_json(header_to_json(desired, len(rows))).decode(),
+    }
+    return chain([header], rows)
+
+
+def _row(identity: str, item: DesiredObject) -> Row:
+    declared = canonical_json(last_applied(item))
+    source = item.located.source
+    return {
+        "kind": kind_of(item.address),
+        "address": item.address,
+        "name": _name(item),
+        "context": isinstance(item, DesiredAcl) and reaches_others(item.binding),
+        "bucket": bucket_of(item.address),
+        "fingerprint": None
+        if moves_on(item)
+        else fingerprint_of_text(identity, item.address, declared),
+        "declared": declared.decode(),
+        "file": source.file,
+        "line": source.line,
+        "column": source.column,
+    }
+
+
+def _name(item: DesiredObject) -> str | None:
+    match item:
+        case DesiredTopic(virtual_cluster=None):
+            return item.name
+        case DesiredAcl():
+            return item.binding.resource_name
+        case _:
+            return None
+
+
+def open_desired(files: Sequence[Path], project: str, cluster: str) -> Rows:
+    """What was compiled for a cluster.
+
+    Raises:
+        UnreachableError: a file can't be read, or is no Parquet.
+        SafetyError: the rows can't be trusted.
+    """
+    rows = open_rows(
+        files,
+        DESIRED,
+        PROJECT_ROW,
+        what=f"what {project} declares for {cluster}",
+        remake="compile it again with kgitops fleet compile",
+    )
+    if rows.header.get("kind") != DESIRED_KIND:
+        raise rows.broken(f'its header has no "kind": "{DESIRED_KIND}"')
+    return rows
+
+
+def declared_by(rows: Rows) -> DesiredState:
+    """The project, its scope and its limits, without any object.
+
+    Raises:
+        SafetyError: the header is not what it must be.
+    """
+    try:
+        return read_header(rows.header)
+    except ShapeError as error:
+        raise rows.broken(f"its header can't be read: {error}") from error
+
+
+def declaring(rows: Rows, table: pa.Table) -> DesiredState:
+    """The project with just the objects in ``table``, which has the columns ``DECLARED``.
+
+    Raises:
+        SafetyError: a row is not what it must be.
+    """
+    check_each_once(rows, table)
+    return with_objects(declared_by(rows), sorted(_objects(rows, table), key=_address))
+
+
+def _address(item: DesiredObject) -> str:
+    return item.address
+
+
+def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
+    columns = (table[name].to_pylist() for name in DECLARED)
+    for kind, address, declared, file, line, column in zip(*columns, strict=True):
+        if kind == PROJECT_ROW:
+            continue
+        try:
+            place = Place(Source(file, line, column))
+            yield declared_object(address, json.loads(declared), place)
+        except (ValueError, KeyError, TypeError) as error:
+            raise rows.broken(f"the row of {address} can't be read: {error!r}") from error

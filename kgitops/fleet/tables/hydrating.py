@@ -1,0 +1,168 @@
+"""Rows of a state as the objects that they stand for."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgitops.cluster.snapshot import state_in
+from kgitops.cluster.snapshot_json import read_client_quota, read_topic, read_usage
+from kgitops.fleet.tables.reading import Rows, open_rows
+from kgitops.fleet.tables.schemas import CLUSTER_ROW, STATE
+from kgitops.model.acls import AclBinding
+from kgitops.model.cluster_state import ClusterState, TopicUsage
+from kgitops.model.object_json import read_binding, read_owner
+from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.registry import Json, Owner
+from kgitops.model.strict_json import ShapeError
+from kgitops.model.topics import TopicState
+
+T = TypeVar("T")
+
+HYDRATED = (
+    "kind",
+    "address",
+    "owner",
+    "owner_topic_id",
+    "adopted",
+    "spent",
+    "last_applied",
+    "found",
+)
+"""The columns that objects are made from."""
+_HEADER_KEYS = ("rows", "base_digest")
+
+
+def open_state(files: Sequence[Path], cluster: str) -> Rows:
+    """The saved state of a cluster.
+
+    Raises:
+        UnreachableError: a file can't be read, or is no Parquet.
+        SafetyError: the state can't be trusted.
+    """
+    return open_rows(
+        files,
+        STATE,
+        CLUSTER_ROW,
+        what=f"the state of the cluster {cluster}",
+        remake="make a new one with kgitops fleet snapshot",
+    )
+
+
+def read_state(files: Sequence[Path], cluster: str) -> ClusterState:
+    """The whole state; errors as of ``open_state``."""
+    rows = open_state(files, cluster)
+    return hydrated(rows, rows.columns(HYDRATED))
+
+
+def hydrated(rows: Rows, table: pa.Table) -> ClusterState:
+    """The cluster, holding of its objects just those in ``table``, with ``HYDRATED`` columns.
+
+    Raises:
+        SafetyError: a row is not what it must be.
+    """
+    check_each_once(rows, table)
+    bare = bare_state(rows)
+    topics: dict[str, TopicState] = {}
+    usage: dict[str, TopicUsage] = {}
+    for topic, used in _read(rows, table, "topic", _topic):
+        topics[topic.name] = topic
+        if used is not None:
+            usage[topic.name] = used
+    quotas = _read(rows, table, "quota", lambda found: read_client_quota(found, ""))
+    registry = bare.registry
+    if registry is not None:
+        registry = replace(registry, owners=dict(_owners(rows, table)))
+    return replace(
+        bare,
+        topics=topics,
+        usage=usage,
+        acls=frozenset(_read(rows, table, "acl", lambda found: read_binding(found, ""))),
+        quotas={quota.entity: quota for quota in quotas},
+        registry=registry,
+    )
+
+
+def check_each_once(rows: Rows, table: pa.Table) -> None:
+    """No address may have two rows.
+
+    Raises:
+        SafetyError: one has.
+    """
+    counts = pc.value_counts(table["address"])
+    twice = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(twice):
+        address = min(twice.field("values").to_pylist())
+        raise rows.broken(f"it has more than one row of {address}")
+
+
+def bare_state(rows: Rows) -> ClusterState:
+    """What the header alone tells: all but topics, ACLs, quotas and owners."""
+    header = {key: value for key, value in rows.header.items() if key not in _HEADER_KEYS}
+    return state_in(header, rows.what)
+
+
+def topics_in(rows: Rows) -> Mapping[str, TopicState]:
+    """All topics by name."""
+    return {topic.name: topic for topic, _ in _read(rows, _of_kind(rows, "topic"), "topic", _topic)}
+
+
+def acls_in(rows: Rows) -> frozenset[AclBinding]:
+    """All ACL bindings."""
+    table = _of_kind(rows, "acl")
+    return frozenset(_read(rows, table, "acl", lambda found: read_binding(found, "")))
+
+
+def quotas_in(rows: Rows) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
+    """All quotas by entity."""
+    table = _of_kind(rows, "quota")
+    found = _read(rows, table, "quota", lambda found: read_client_quota(found, ""))
+    return {quota.entity: quota for quota in found}
+
+
+def _of_kind(rows: Rows, kind: str) -> pa.Table:
+    groups = (
+        rows.group(position, ["kind", "address", "found"]) for position in range(len(rows.groups))
+    )
+    return pa.concat_tables(table.filter(pc.equal(table["kind"], kind)) for table in groups)
+
+
+def _read(rows: Rows, table: pa.Table, kind: str, read: Callable[[Json], T]) -> Iterator[T]:
+    """What is on the cluster of one kind."""
+    wanted = pc.and_(pc.equal(table["kind"], kind), pc.is_valid(table["found"]))
+    kept = table.filter(wanted)
+    for address, text in zip(kept["address"].to_pylist(), kept["found"].to_pylist(), strict=True):
+        try:
+            yield read(json.loads(text))
+        except (ShapeError, ValueError, KeyError) as error:
+            raise rows.broken(f"the row of {address} can't be read: {error}") from error
+
+
+def _topic(found: Json) -> tuple[TopicState, TopicUsage | None]:
+    usage = found.pop("usage")
+    return read_topic(found, ""), None if usage is None else read_usage(usage, "usage")
+
+
+def _owners(rows: Rows, table: pa.Table) -> Iterator[tuple[str, Owner]]:
+    kept = table.filter(pc.is_valid(table["owner"]))
+    for row in kept.select(["address", *_OWNER_COLUMNS]).to_pylist():
+        address = row.pop("address")
+        try:
+            last = json.loads(row.pop("last_applied"))
+            owner = {
+                "project": row["owner"],
+                "topic_id": row["owner_topic_id"],
+                "adopted": row["adopted"],
+                "spent": row["spent"],
+                "last_applied": last,
+            }
+            yield address, read_owner(owner, "")
+        except (ShapeError, ValueError, TypeError) as error:
+            raise rows.broken(f"the row of {address} can't be read: {error}") from error
+
+
+_OWNER_COLUMNS = ("owner", "owner_topic_id", "adopted", "spent", "last_applied")

@@ -1,0 +1,167 @@
+"""One side's Parquet files, checked before anything is concluded from them."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kgitops.fleet.tables.schemas import FORMAT_VERSION
+from kgitops.model.errors import SafetyError, UnreachableError
+from kgitops.model.registry import Json
+
+_HEADER_BUCKET = -1
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one table, in one file or several; ``what`` it is, for sentences.
+
+    Only :func:`open_rows` makes one, after its checks.
+    """
+
+    what: str
+    remake: str
+    files: tuple[pq.ParquetFile, ...]
+    schema: pa.Schema
+    header: Mapping[str, Json]
+
+    @property
+    def count(self) -> int:
+        """How many rows there are, the header left out."""
+        return sum(int(file.metadata.num_rows) for file in self.files) - 1
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, int], ...]:
+        """Each row group: the file's index and the group's."""
+        return tuple(
+            (index, group)
+            for index, file in enumerate(self.files)
+            for group in range(file.metadata.num_row_groups)
+        )
+
+    def sizes(self) -> list[int]:
+        """The number of rows of each group."""
+        return [self.files[file].metadata.row_group(group).num_rows for file, group in self.groups]
+
+    def columns(self, names: Sequence[str]) -> pa.Table:
+        """These columns of all rows, the header among them.
+
+        Raises:
+            SafetyError: they can't be read to their end.
+        """
+        tables = [self._read(file.read, names) for file in self.files]
+        return pa.concat_tables(tables).combine_chunks()
+
+    def group(self, position: int, names: Sequence[str]) -> pa.Table:
+        """These columns of one row group; errors as of ``columns``."""
+        file, group = self.groups[position]
+
+        def read(columns: list[str]) -> pa.Table:
+            return self.files[file].read_row_group(group, columns=columns)
+
+        return self._read(read, names)
+
+    def _read(self, read: Callable[[list[str]], pa.Table], names: Sequence[str]) -> pa.Table:
+        schema = pa.schema([self.schema.field(name) for name in names])
+        try:
+            return read(list(names)).select(list(names)).cast(schema)
+        except (pa.ArrowException, OSError) as error:
+            raise self.broken(str(error)) from error
+
+    def broken(self, why: str) -> SafetyError:
+        """What to raise where a row is not what it must be."""
+        first = why.splitlines()[0].rstrip(".") if why else "it is not whole"
+        return SafetyError(f"{self.what} can't be trusted: {first}; {self.remake}")
+
+
+def open_rows(
+    files: Sequence[Path], schema: pa.Schema, header_kind: str, *, what: str, remake: str
+) -> Rows:
+    """Open the files of one table.
+
+    Every file must be Parquet with all columns; of all their rows exactly one is the header, which
+    knows how many others there are: a lost file must not look like objects that are gone.
+
+    Raises:
+        UnreachableError: a file can't be read, or is no Parquet.
+        SafetyError: they can't be trusted.
+    """
+    opened = tuple(_open(file, what, remake) for file in sorted(files))
+    bare = Rows(what=what, remake=remake, files=opened, schema=schema, header={})
+    for path, file in zip(sorted(files), opened, strict=True):
+        _check_columns(bare, path, file.schema_arrow)
+    body = "found" if "found" in schema.names else "declared"
+    headers = list(_headers(bare, header_kind, body))
+    if len(headers) != 1:
+        raise bare.broken(
+            f"it has {len(headers)} header rows of the kind {header_kind!r} instead of one"
+        )
+    try:
+        header = json.loads(headers[0])
+        version, rows = str(header["format_version"]), int(header["rows"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise bare.broken("its header row can't be read") from error
+    if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+        raise SafetyError(
+            f"{what} has format version {version}, this kgitops knows {FORMAT_VERSION}; read it "
+            f"with another version of kgitops, or {remake}"
+        )
+    if rows != bare.count:
+        raise bare.broken(f"its header says {rows:,} rows, but there are {bare.count:,}")
+    return Rows(what=what, remake=remake, files=opened, schema=schema, header=header)
+
+
+def _open(path: Path, what: str, remake: str) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path, page_checksum_verification=True, memory_map=True)
+    except (pa.ArrowException, OSError) as error:
+        why = (
+            error.strerror if isinstance(error, OSError) and error.strerror else "no whole Parquet"
+        )
+        raise UnreachableError(f"{what} can't be read: {path}: {why.lower()}; {remake}") from error
+
+
+def _check_columns(rows: Rows, path: Path, found: pa.Schema) -> None:
+    for field in rows.schema:
+        index = found.get_field_index(field.name)
+        if index < 0:
+            raise rows.broken(f"{path} has no column {field.name!r}")
+        kind = found.field(index).type
+        if not _fits(kind, field.type):
+            raise rows.broken(
+                f"{path} has the column {field.name!r} as {kind} instead of {field.type}"
+            )
+
+
+def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether it is the type, or one that other writers put in its place without a loss."""
+    if found.equals(wanted):
+        return True
+    if pa.types.is_fixed_size_binary(wanted):
+        return bool(pa.types.is_binary(found) or pa.types.is_large_binary(found))
+    if pa.types.is_string(wanted):
+        return bool(pa.types.is_large_string(found))
+    return bool(pa.types.is_integer(wanted) and pa.types.is_signed_integer(found))
+
+
+def _headers(rows: Rows, kind: str, body: str) -> Iterator[str]:
+    """The bodies of header rows; statistics tell which row groups can hold one."""
+    for position, (file, group) in enumerate(rows.groups):
+        first = _least_bucket(rows.files[file].metadata.row_group(group))
+        if first is not None and first > _HEADER_BUCKET:
+            continue
+        table = rows.group(position, ["kind", body])
+        for text in table.filter(pc.equal(table["kind"], kind))[body].to_pylist():
+            yield text or ""
+
+
+def _least_bucket(group: pq.RowGroupMetaData) -> int | None:
+    """By the statistics, where there are some."""
+    columns = map(group.column, range(group.num_columns))
+    found = next(column.statistics for column in columns if column.path_in_schema == "bucket")
+    return int(found.min) if found is not None and found.has_min_max else None
