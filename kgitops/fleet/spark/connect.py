@@ -1,0 +1,97 @@
+"""Spark Connect: the driver is a server somewhere, and needs no Java here."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from kgitops.fleet.spark.environment import environment
+from kgitops.fleet.spark.java import check_packages
+from kgitops.fleet.spark.progress import TaskProgress
+from kgitops.fleet.spark.reaching import reach
+from kgitops.fleet.spark.sentences import failure_of
+from kgitops.fleet.spark.targets import Remote
+from kgitops.model.errors import UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.shell.progress import ProgressHandler, StageInfo
+
+# A server that is there answers at once; one that was there may be away for two minutes.
+_RETRIES_FIRST, _RETRIES = 2, 7
+_QUIET: Mapping[str, str | None] = {"GRPC_VERBOSITY": "NONE", "GRPC_ENABLE_FORK_SUPPORT": "0"}
+
+
+class Connect:
+    """A session on a server; of its settings only those of sessions can be changed."""
+
+    def __init__(self, remote: Remote, conf: Mapping[str, str]) -> None:
+        """Begin it.
+
+        Raises:
+            UnreachableError: the server can't be reached, or speaks another protocol.
+            UsageError: it does not take a setting.
+        """
+        check_packages("grpc", "google.protobuf")
+        reach(remote.url, [remote.host])
+        self.url = remote.url
+        self._stages: list[StageInfo] = []
+        self._active = 0
+        # Read where gRPC is first imported.
+        with environment(_QUIET):
+            from pyspark.sql.connect.client.retries import DefaultPolicy
+            from pyspark.sql.connect.session import SparkSession as Session
+        try:
+            session = Session(remote.url)
+            session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES_FIRST)])
+            _ = session.version
+            session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+        except Exception as error:
+            raise UnreachableError(
+                f"{failure_of(error, f'Spark at {remote.url} can not be used')}; "
+                "see that a server of Spark Connect listens there"
+            ) from error
+        self.spark = cast("SparkSession", session)
+        self._set(conf)
+        session.registerProgressHandler(cast("ProgressHandler", self._hear))
+
+    def label(self, run: str) -> None:
+        """The tag of this thread's operations."""
+        self._stages, self._active = [], 0
+        self.spark.addTag(run)
+
+    def cancel(self, run: str) -> None:
+        """The server ends them."""
+        self.spark.interruptTag(run)
+
+    def progress(self, run: str, total: int) -> TaskProgress:
+        """As the server last said, every two seconds unless it is set up otherwise."""
+        del run  # a session of ours has one run at a time
+        done = sum(stage.num_completed_tasks for stage in self._stages)
+        return TaskProgress(done=done, active=self._active, total=total)
+
+    def stop(self) -> None:
+        """The session and what runs in it; the server stays."""
+        with suppress(Exception):
+            self.spark.stop()
+
+    def _hear(
+        self,
+        stages: "Iterable[StageInfo] | None",
+        inflight_tasks: int,
+        operation_id: str | None,
+        done: bool,
+    ) -> None:
+        del operation_id, done
+        self._stages, self._active = list(stages or ()), inflight_tasks
+
+    def _set(self, conf: Mapping[str, str]) -> None:
+        for key, value in conf.items():
+            if key == "spark.remote":
+                continue
+            try:
+                self.spark.conf.set(key, value)
+            except Exception as error:
+                raise UsageError(
+                    f"{failure_of(error, f'--conf {key}={value} can not be set')}; "
+                    "set up the server with it"
+                ) from error

@@ -1,0 +1,62 @@
+"""What Spark says in hundreds of lines, as one sentence."""
+
+import re
+
+from kgitops.model.errors import KgitopsError
+
+_LONGEST = 400
+_LAST_OF_TRACEBACK = re.compile(
+    r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(?!Traceback)(\S[^\n]*)"
+)
+_NOISE = re.compile(
+    r"^(?:WARNING:|Using Spark's|Setting default|To adjust|\d\d/\d\d/\d\d \S+ (?:INFO|WARN)|\s+at |"
+    r"Picked up |NOTE:)"
+)
+_HINTS = (
+    (
+        "No module named 'kgitops",
+        "install kgitops[fleet] for the Python of the executors (PYSPARK_PYTHON)",
+    ),
+    (
+        "PYTHON_VERSION_MISMATCH",
+        "let executors run this Python version (--conf spark.pyspark.python=…, or PYSPARK_PYTHON)",
+    ),
+    (
+        'Cannot run program "',
+        "give the Python of the executors (--conf spark.pyspark.python=…, or PYSPARK_PYTHON)",
+    ),
+)
+
+
+def failure_of(error: BaseException, what: str) -> KgitopsError:
+    """``what`` went wrong, and why by the last thing that is said about it."""
+    text = str(error)
+    reason = _reason(text) or type(error).__name__
+    hint = next((f"; {hint}" for mark, hint in _HINTS if mark in text), "")
+    return KgitopsError(f"{what}: {reason}{hint}")
+
+
+def jvm_said(log: str) -> str | None:
+    """The line of a JVM's output that says why it ended; None for an empty one."""
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not _NOISE.match(line)]
+    blamed = [line for line in lines if re.search(r"\b(?:Error|Exception)\b|rror:", line)]
+    said = blamed[:1] or lines[-1:]
+    return _short(said[0]) if said else None
+
+
+def _reason(text: str) -> str:
+    tracebacks = _LAST_OF_TRACEBACK.findall(text)
+    if tracebacks:
+        return _short(tracebacks[-1])
+    lines = [line.strip() for line in text.splitlines()]
+    # Py4J puts a line of its own before what Java says.
+    told = [
+        line for line in lines if line and not line.startswith(("An error occurred while", ":"))
+    ]
+    java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    return _short((java or told or [""])[0])
+
+
+def _short(line: str) -> str:
+    line = re.sub(r"^(?:[a-z]\w*\.)+(?=[A-Z]\w*(?:Error|Exception)\b)", "", line).rstrip(".")
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -1,0 +1,104 @@
+"""A Spark to run on: it starts while the driver does something else."""
+
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from kgitops.fleet.spark.classic import Classic
+from kgitops.fleet.spark.connect import Connect
+from kgitops.fleet.spark.engine import Engine
+from kgitops.fleet.spark.java import check_packages
+from kgitops.fleet.spark.targets import Master, Remote, target_of
+from kgitops.model.errors import UnreachableError
+
+STARTING_S = 300.0
+_STOPPING_S = 60.0
+
+
+class Session:
+    """A Spark that is being started in a thread, so that the driver can prepare meanwhile."""
+
+    def __init__(self, url: str, start: Callable[[], Engine], patience_s: float) -> None:
+        self.url = url
+        self._start = start
+        self._patience_s = patience_s
+        self._engine: Engine | None = None
+        self._failure: BaseException | None = None
+        # A daemon, as an interrupted run does not wait for Spark to be there.
+        self._thread = threading.Thread(target=self._run, name="spark-start", daemon=True)
+        self._thread.start()
+
+    def engine(self) -> Engine:
+        """The started Spark, for this package; waits for it.
+
+        Raises:
+            KgitopsError: it does not start.
+            UnreachableError: it can't be reached, or is not there in time.
+        """
+        self._thread.join(self._patience_s)
+        if self._failure is not None:
+            raise self._failure
+        if self._engine is None:
+            raise UnreachableError(
+                f"Spark on {self.url} did not start within {self._patience_s:.0f} s; "
+                "look at its logs, or whether this machine is too busy"
+            )
+        return self._engine
+
+    def close(self, *, at_once: bool) -> None:
+        """Stop it; where it is just starting wait for that, unless ``at_once``."""
+        self._thread.join(0 if at_once else _STOPPING_S)
+        if self._engine is not None:
+            self._engine.stop()
+
+    def _run(self) -> None:
+        try:
+            self._engine = self._start()
+        except BaseException as error:  # noqa: BLE001 (raised again where it is waited for)
+            self._failure = error
+
+
+@contextmanager
+def session(
+    master: str | None,
+    remote: str | None,
+    conf: Mapping[str, str],
+    *,
+    starting_s: float = STARTING_S,
+) -> Iterator[Session]:
+    """A Spark within this block: classic on ``master`` (``local[*]``), or Connect at ``remote``.
+
+    ``conf`` wins over what is set here. It says nothing on stdout and stderr. A classic one is
+    the only one of its process.
+
+    Raises:
+        UsageError: these are no URLs of Spark, or there are two.
+        KgitopsError: its Python packages are missing.
+    """
+    target = target_of(master, remote, conf)
+    check_packages()
+    _be_quiet()
+    started = Session(target.url, lambda: _start(target, conf), starting_s)
+    try:
+        yield started
+    finally:
+        error = sys.exception() if sys.version_info >= (3, 12) else sys.exc_info()[1]
+        started.close(at_once=error is not None and not isinstance(error, Exception))
+
+
+def _start(target: Master | Remote, conf: Mapping[str, str]) -> Engine:
+    match target:
+        case Master():
+            return Classic(target, conf)
+        case Remote():
+            return Connect(target, conf)
+
+
+def _be_quiet() -> None:
+    """What fails comes as an error; these say the same once more, on stderr."""
+    for name in ("py4j", "pyspark"):
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.CRITICAL)

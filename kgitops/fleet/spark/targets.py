@@ -1,0 +1,112 @@
+"""Which Spark is meant, and how it is set up unless the user says otherwise."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from kgitops.model.errors import UsageError
+
+DEFAULT_MASTER = "local[*]"
+_ATTEMPTS = 4
+_CONNECT_PORT = 15002
+_LOOPBACK = "127.0.0.1"
+_LOOPBACKS = ("127.", "[::1]", "localhost")
+_LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(\d+))?\])?")
+_STANDALONE = re.compile(r"spark://([^/\s,]+:\d+(?:,[^/\s,]+:\d+)*)")
+_OTHERS = re.compile(r"yarn|k8s://\S+|local-cluster\[\d+,\d+,\d+\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Master:
+    """Classic Spark: this process is the driver. ``hosts`` are ``HOST:PORT`` of its masters."""
+
+    url: str
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its executors are on this machine."""
+        on_loopback = self.hosts and all(host.startswith(_LOOPBACKS) for host in self.hosts)
+        return bool(on_loopback) or self.url.startswith("local")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """Spark Connect: the driver is a server."""
+
+    url: str
+    host: str
+
+
+def target_of(master: str | None, remote: str | None, conf: Mapping[str, str]) -> Master | Remote:
+    """What ``--master``, ``--remote`` and ``--conf`` mean together; ``--conf`` wins.
+
+    Raises:
+        UsageError: both are given, or it is no URL of Spark.
+    """
+    remote = conf.get("spark.remote", remote)
+    if remote is None:
+        return _master(conf.get("spark.master", master or DEFAULT_MASTER))
+    if master is not None or "spark.master" in conf:
+        raise UsageError("--master and --remote are two ways to reach a Spark; give one of them")
+    return _remote(remote)
+
+
+def classic_settings(master: Master, conf: Mapping[str, str]) -> dict[str, str]:
+    """What Spark is told where this process is the driver, the user's own words last."""
+    quiet = {
+        "spark.app.name": "kgitops",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    # Nothing here is shuffled, so this is for what a user may run in the same session.
+    small = {"spark.sql.shuffle.partitions": "8"}
+    # Above this size the rows of a table would share tasks.
+    apart = {"spark.sql.execution.arrow.localRelationThreshold": "1g"}
+    here = {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
+    at_home = here if master.is_here else {}
+    return {**quiet, **small, **apart, **at_home, **conf, "spark.master": master.url}
+
+
+def classic_environment(master: Master, conf: Mapping[str, str]) -> dict[str, str | None]:
+    """The variables that Spark reads where it starts; None takes one away.
+
+    The Python of executors is the one that runs now where they are on this machine, and what
+    the user says everywhere.
+    """
+    python = conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
+    if python is None and master.is_here:
+        python = sys.executable
+    address = os.environ.get("SPARK_LOCAL_IP") or (_LOOPBACK if master.is_here else None)
+    # With these PySpark takes a classic session for one of Connect.
+    unfit: dict[str, str | None] = dict.fromkeys(
+        ("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE")
+    )
+    return {**unfit, "PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": address}
+
+
+def _master(url: str) -> Master:
+    if local := _LOCAL.fullmatch(url):
+        # Without a number of attempts the first lost worker process would end the run.
+        return Master(url=f"local[{local[1] or 1},{local[2] or _ATTEMPTS}]")
+    if standalone := _STANDALONE.fullmatch(url):
+        return Master(url=url, hosts=tuple(standalone[1].split(",")))
+    if _OTHERS.fullmatch(url):
+        return Master(url=url)
+    raise UsageError(
+        f"--master {url} is no master of Spark; give local[N], spark://HOST:PORT, yarn or k8s://URL"
+    )
+
+
+def _remote(url: str) -> Remote:
+    parts = urlsplit(url)
+    try:
+        port = parts.port or _CONNECT_PORT
+    except ValueError:
+        port = 0
+    if parts.scheme != "sc" or not parts.hostname or not port:
+        raise UsageError(f"--remote {url} is no server of Spark Connect; give sc://HOST:PORT")
+    return Remote(url=url, host=f"{parts.hostname}:{port}")
