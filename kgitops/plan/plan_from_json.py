@@ -84,9 +84,9 @@ def plan_from_json(value: Json) -> Plan:
         drift=array(given["drift"], "drift", _drift),
         kept=array(given["kept"], "kept", _kept),
         lowering=array(given["lowering"], "lowering", _line),
-        warnings=array(given["warnings"], "warnings", _finding),
-        findings=array(given["findings"], "findings", _finding),
-        refusals=array(given["refusals"], "refusals", _reason),
+        warnings=array(given["warnings"], "warnings", finding_from_json),
+        findings=array(given["findings"], "findings", finding_from_json),
+        refusals=array(given["refusals"], "refusals", reason_from_json),
         partial=boolean(given["partial"], "partial"),
         allow_deletes=_counts(given["allow_deletes"], "allow_deletes"),
         managed_counts=_counts(given["managed_counts"], "managed_counts"),
@@ -267,7 +267,8 @@ def _kept(value: Json, path: str) -> Kept:
     )
 
 
-def _finding(value: Json, path: str) -> Finding:
+def finding_from_json(value: Json, path: str) -> Finding:
+    """What ``finding_to_json`` made."""
     given = members(value, path, ("source", "problem", "advice", "severity"))
     return Finding(
         source=read_source(given["source"], f"{path}.source"),
@@ -277,7 +278,8 @@ def _finding(value: Json, path: str) -> Finding:
     )
 
 
-def _reason(value: Json, path: str) -> Reason:
+def reason_from_json(value: Json, path: str) -> Reason:
+    """What ``reason_to_json`` made."""
     given = members(value, path, ("exit", "sentence"))
     try:
         code = ExitCode(integer(given["exit"], f"{path}.exit"))

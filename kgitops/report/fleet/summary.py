@@ -98,6 +98,16 @@ def verdict(run: RunSummary) -> Verdict:
     ]
     for unit in run.units:
         reasons += (
-            replace(reason, sentence=f"{unit.name}: {reason.sentence}") for reason in unit.reasons
+            replace(reason, sentence=f"{unit.name}: {reason.sentence}")
+            for reason in stopping_reasons(unit)
         )
     return decide(reasons, changes=any(unit.change_count for unit in run.units))
+
+
+def stopping_reasons(unit: UnitSummary) -> tuple[Reason, ...]:
+    """Why the unit's plan is not there, or stops; one without any reason is not taken for fine."""
+    fine = unit.planned and unit.exit in (ExitCode.SUCCESS, ExitCode.CHANGES)
+    if unit.reasons or fine:
+        return unit.reasons
+    exit_code = ExitCode.ERROR if unit.exit in (ExitCode.SUCCESS, ExitCode.CHANGES) else unit.exit
+    return (Reason(exit=exit_code, sentence="it gives no reason; plan it alone to see why"),)

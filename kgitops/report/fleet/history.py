@@ -1,0 +1,151 @@
+"""Several runs over one fleet in the order of time: what they came to, and what grew since."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kgitops.model.verdict import ExitCode
+from kgitops.policy.judgement import Outcome
+from kgitops.policy.rules import Level
+from kgitops.report.fleet.summary import RunSummary, UnitSummary, verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """One run or more, the oldest first. ``left_out`` counts older ones that were not read."""
+
+    runs: tuple[RunSummary, ...]
+    left_out: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ValueError("a history has at least one run")
+
+    @property
+    def latest(self) -> RunSummary:
+        """The run that everything else is told beside."""
+        return self.runs[-1]
+
+    @property
+    def previous(self) -> RunSummary | None:
+        """The run before, None where there is none."""
+        return self.runs[-2] if len(self.runs) > 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Night:
+    """What a run came to. ``failed`` units have no plan, so they add nothing to the counts."""
+
+    created: str
+    clusters: int
+    units: int
+    failed: int
+    changes: int
+    drift: int
+    denied: int
+    exit: ExitCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """A unit that has more drift than in the run before."""
+
+    unit: UnitSummary
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """What is otherwise than in the run before, each by the names of units or clusters."""
+
+    created: str
+    night: Night
+    grown: tuple[Growth, ...]
+    now_failed: tuple[str, ...]
+    planned_again: tuple[str, ...]
+    new_clusters: tuple[str, ...]
+    gone_clusters: tuple[str, ...]
+
+
+def drift_count(unit: UnitSummary) -> int:
+    """How many differences others have made."""
+    return sum(unit.drift.values())
+
+
+def denied_count(unit: UnitSummary) -> int:
+    """How many violations stop the unit's plan."""
+    return sum(
+        count for (_, level, outcome), count in unit.violations.items() if stops(level, outcome)
+    )
+
+
+def stops(level: str, outcome: str) -> bool:
+    """Whether a violation stops a plan: soft and hard policies do, unless it is waived."""
+    return outcome == Outcome.DENIED and level in (Level.SOFT, Level.HARD)
+
+
+def night_of(run: RunSummary) -> Night:
+    """The run as one row of a history."""
+    return Night(
+        created=run.created,
+        clusters=len(run.clusters),
+        units=len(run.units),
+        failed=sum(not unit.planned for unit in run.units),
+        changes=_sum(run, lambda unit: unit.change_count),
+        drift=_sum(run, drift_count),
+        denied=_sum(run, denied_count),
+        exit=verdict(run).exit,
+    )
+
+
+def nights(history: History) -> tuple[Night, ...]:
+    """All runs, the oldest first."""
+    return tuple(map(night_of, history.runs))
+
+
+def since(history: History) -> Since | None:
+    """The latest run beside the one before; None where there is only one.
+
+    A unit without a plan says nothing about its drift: what it had before it failed counts
+    neither as grown nor as gone.
+    """
+    before, after = history.previous, history.latest
+    if before is None:
+        return None
+    old, new = _by_name(before), _by_name(after)
+    failed_before = {key for key, unit in old.items() if not unit.planned}
+    failed_now = {key for key, unit in new.items() if not unit.planned}
+    return Since(
+        created=before.created,
+        night=night_of(before),
+        grown=_grown(old, new),
+        now_failed=_names(new, failed_now - failed_before),
+        planned_again=_names(new, (failed_before & new.keys()) - failed_now),
+        new_clusters=tuple(sorted({*after.clusters} - {*before.clusters})),
+        gone_clusters=tuple(sorted({*before.clusters} - {*after.clusters})),
+    )
+
+
+_Key = tuple[str, str]
+
+
+def _by_name(run: RunSummary) -> dict[_Key, UnitSummary]:
+    return {(unit.cluster, unit.project): unit for unit in run.units}
+
+
+def _names(units: Mapping[_Key, UnitSummary], keys: set[_Key]) -> tuple[str, ...]:
+    return tuple(units[key].name for key in sorted(keys))
+
+
+def _grown(old: Mapping[_Key, UnitSummary], new: Mapping[_Key, UnitSummary]) -> tuple[Growth, ...]:
+    found = [
+        Growth(unit=unit, before=drift_count(old[key]), after=drift_count(unit))
+        for key, unit in new.items()
+        if unit.planned and key in old and old[key].planned
+    ]
+    grown = (each for each in found if each.after > each.before)
+    return tuple(sorted(grown, key=lambda each: (each.before - each.after, each.unit.name)))
+
+
+def _sum(run: RunSummary, count: Callable[[UnitSummary], int]) -> int:
+    return sum(map(count, run.units))
