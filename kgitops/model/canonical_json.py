@@ -12,6 +12,7 @@ from kgitops.model.registry import Json
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _MAX_SAFE = 2**53 - 1
+_AS_IT_IS = frozenset({str, bool, type(None)})
 
 
 def canonical_json(value: Json) -> bytes:
@@ -23,7 +24,8 @@ def canonical_json(value: Json) -> bytes:
     text = _ENCODER.encode(value)
     # RFC 8785 orders keys by UTF-16 units, which differs from code points only beyond the first
     # plane. Everything else comes out the same, ten times faster (a test compares the two).
-    return rfc8785.dumps(value) if _ASTRAL.search(text) else text.encode()
+    astral = not text.isascii() and _ASTRAL.search(text)
+    return rfc8785.dumps(value) if astral else text.encode()
 
 
 def sha256(data: bytes) -> str:
@@ -38,13 +40,13 @@ def plain_json(value: Json) -> Json:
         ValueError: it holds what canonical JSON can't carry exactly: a fraction, an integer
             beyond 2^53, or an object of another type.
     """
-    if value is None or isinstance(value, str | bool):
+    if type(value) in _AS_IT_IS or isinstance(value, str):
         return value
     if isinstance(value, int):
         if abs(value) > _MAX_SAFE:
             raise ValueError(f"{value} does not fit a JSON number; write it as text")
         return value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         return {_key(key): plain_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain_json(item) for item in value]

@@ -10,12 +10,28 @@ from kgitops.model.config_values import Value
 Problem = tuple[str, str]
 """The config that is at fault, and what is wrong, in plain words."""
 
+RULED = (
+    "cleanup.policy",
+    "local.retention.bytes",
+    "local.retention.ms",
+    "max.compaction.lag.ms",
+    "min.compaction.lag.ms",
+    "remote.copy.lag.bytes",
+    "remote.copy.lag.ms",
+    "remote.log.copy.disable",
+    "remote.log.delete.on.disable",
+    "remote.storage.enable",
+    "retention.bytes",
+    "retention.ms",
+)
+"""The configs that a rule is about: no other's value is looked at."""
+
 _FROM_RETENTION = -2
 _UNLIMITED = -1
 
 
 def cross_problems(values: Mapping[str, Value], *, was_tiered: bool) -> Iterator[Problem]:
-    """What is wrong between the ``values`` in effect for a topic: every key has a legal value.
+    """What is wrong between the ``values`` in effect for a topic: all of ``RULED``, and legal.
 
     ``was_tiered`` says whether the topic has ``remote.storage.enable=true`` before the change.
     """

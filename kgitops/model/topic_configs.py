@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from kgitops.model.config_rules import Problem, cross_problems
+from kgitops.model.config_rules import RULED, Problem, cross_problems
 from kgitops.model.config_values import (
     ConfigType,
     TopicConfig,
@@ -43,6 +43,7 @@ __all__ = [
 
 CLUSTER_DEFAULT = "cluster default"
 KAFKA_DEFAULT = "Kafka default"
+_REMEMBERED = 1 << 14
 
 
 @cache
@@ -88,6 +89,8 @@ def nearest_config(key: str) -> str | None:
     return nearest[0] if nearest else None
 
 
+# A cluster has few distinct values of a key, and each of them very many times.
+@lru_cache(maxsize=_REMEMBERED)
 def normal_value(key: str, value: str) -> str:
     """The value as Kafka writes it, so that equal texts mean the same; idempotent.
 
@@ -104,7 +107,7 @@ def normal_value(key: str, value: str) -> str:
 def config_problem(key: str, value: str) -> str | None:
     """Why Kafka would refuse ``value`` for a known key, and what is legal; else None."""
     reader = _readers().get(key)
-    if reader is None or reader.legal_value(value) is not None:
+    if reader is None or _legal_value(key, value) is not None:
         return None
     shown = value if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]}…"
     return f"{key} must be {legal_values(reader.config)}, not {shown!r}"
@@ -124,8 +127,8 @@ def configs_problems(
     """
     values = dict(_default_values())
     for source in (broker_defaults or {}, configs):
-        for key in source.keys() & values.keys():
-            legal = _readers()[key].legal_value(source[key])
+        for key in RULED:
+            legal = _legal_value(key, source[key]) if key in source else None
             if legal is not None:
                 values[key] = legal
     # LogConfig reads the old value with Boolean.parseBoolean, which doesn't trim.
@@ -154,10 +157,13 @@ class _Reader:
     config: TopicConfig
     parse: Callable[[str], Value | None]
 
-    def legal_value(self, text: str) -> Value | None:
-        """The value of ``text`` where Kafka accepts it."""
-        value = self.parse(text)
-        return value if value is not None and is_legal(self.config, value) else None
+
+@lru_cache(maxsize=_REMEMBERED)
+def _legal_value(key: str, text: str) -> Value | None:
+    """The value of ``text`` for a known key, where Kafka accepts it."""
+    reader = _readers()[key]
+    value = reader.parse(text)
+    return value if value is not None and is_legal(reader.config, value) else None
 
 
 @cache
@@ -170,10 +176,8 @@ def _readers() -> Mapping[str, _Reader]:
 
 @cache
 def _default_values() -> Mapping[str, Value]:
-    parsed = (
-        (name, reader.parse(reader.config.default or "")) for name, reader in _readers().items()
-    )
-    return {name: value for name, value in parsed if value is not None}
+    parsed = ((key, _readers()[key].parse(_readers()[key].config.default or "")) for key in RULED)
+    return {key: value for key, value in parsed if value is not None}
 
 
 @cache

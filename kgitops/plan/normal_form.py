@@ -63,7 +63,7 @@ def _topic_body(desired: DesiredTopic) -> dict[str, Json]:
         "partitions": desired.partitions,
         "replicationFactor": desired.replication_factor,
         "assignments": None if desired.assignment is None else _lists(desired.assignment),
-        "configs": dict(sorted(desired.configs.items())),
+        "configs": in_order(desired.configs),
         "configsPolicy": desired.configs_policy.value,
         "deleteRecordsBefore": {
             str(partition): str(offset)
@@ -96,8 +96,13 @@ def topic_view(state: TopicState) -> dict[str, Json]:
         "partitions": state.num_partitions,
         "replicationFactor": state.replication_factor,
         "assignments": _lists(state.assignment),
-        "configs": dict(sorted(state.configs.items())),
+        "configs": in_order(state.configs),
     }
+
+
+def in_order(configs: Mapping[str, str]) -> dict[str, str]:
+    """The configs in the order of their keys."""
+    return {key: configs[key] for key in sorted(configs)}
 
 
 def known_after_apply(name: str) -> str:

@@ -4,56 +4,50 @@ Topics before the ACLs that name them, a Deny before an Allow; then, in reverse,
 the topic they name. A Deny is lifted only after every Allow that goes is gone (A4-85).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from kgitops.model.capabilities import Validation
+from kgitops.model.requests import api_name
 from kgitops.plan.edges import GlobalEdges
 from kgitops.plan.phases import order_key
 from kgitops.plan.plan import Change, PlannedRequest
 from kgitops.plan.virtual_cluster_edges import VirtualClusterEdges
 
-
-def order_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """The changes as they run, their requests numbered ``r1``, ``r2``, … and bound together."""
-    ordered = sorted(changes, key=order_key)
-    return _bind(_number(ordered))
+_ANY: Mapping[str, Validation] = {}
 
 
-def _number(changes: list[Change]) -> list[Change]:
-    ids: dict[str, str] = {}
-    for change in changes:
-        for planned in change.requests:
-            ids[planned.id] = f"r{len(ids) + 1}"
-    return [
-        replace(
-            change,
-            requests=tuple(
-                replace(
-                    planned,
-                    id=ids[planned.id],
-                    undoes=ids[planned.undoes] if planned.undoes else None,
-                    depends_on=tuple(ids[name] for name in planned.depends_on),
-                )
-                for planned in change.requests
-            ),
-        )
-        if change.requests
-        else change
-        for change in changes
-    ]
+def order_changes(
+    changes: Iterable[Change], validation: Mapping[str, Validation] = _ANY
+) -> tuple[Change, ...]:
+    """The changes as they run, their requests numbered ``r1``, ``r2``, … and bound together.
+
+    ``validation`` says who can check requests of an api. Those that the cluster has no way to
+    check say so from the start.
+    """
+    return _bind(sorted(changes, key=order_key), validation)
 
 
-def _bind(changes: list[Change]) -> tuple[Change, ...]:
+def _bind(
+    changes: Sequence[Change], validation: Mapping[str, Validation] = _ANY
+) -> tuple[Change, ...]:
     """Add what must be done first in another object, so that no order of waves opens a window."""
     requests = [planned for change in changes for planned in change.requests]
     edges = (GlobalEdges(requests), VirtualClusterEdges(requests))
+    ids = {planned.id: f"r{number}" for number, planned in enumerate(requests, start=1)}
 
     def bound(planned: PlannedRequest) -> PlannedRequest:
         first = (name for each in edges for name in each.first(planned))
         missing = dict.fromkeys(name for name in first if name not in planned.depends_on)
-        if not missing:
-            return planned
-        return replace(planned, depends_on=(*planned.depends_on, *missing))
+        unchecked = validation.get(api_name(planned.request)) is Validation.NOT_SUPPORTED
+        # All at once: of a hundred thousand requests each copy counts.
+        return replace(
+            planned,
+            id=ids[planned.id],
+            undoes=ids[planned.undoes] if planned.undoes else None,
+            depends_on=tuple(ids[name] for name in (*planned.depends_on, *missing)),
+            validated=Validation.NOT_SUPPORTED if unchecked else planned.validated,
+        )
 
     return tuple(
         replace(change, requests=tuple(map(bound, change.requests))) if change.requests else change

@@ -2,12 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.addresses import acl_address
-from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
+from kgitops.model.capabilities import Capabilities, VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Severity
@@ -68,7 +67,7 @@ def make_plan(
         outcome = _outcome(desired, current, ownership, left, capabilities, advise=advise)
         add_throttles(outcome, current, desired.safety.replication_throttle, left.brokers)
         outcome.findings += _unsupported(outcome.changes, capabilities)
-    changes = order_changes(_graded(change, capabilities) for change in outcome.changes)
+    changes = order_changes(outcome.changes, capabilities.validation)
     losses = access_losses(current.acls, changes, desired.principal)
     scope = desired.scope
     return Plan(
@@ -157,26 +156,6 @@ def _unsupported(changes: Iterable[Change], capabilities: Capabilities) -> list[
         for api in sorted({api_name(planned.request) for planned in change.requests})
         if not capabilities.supports(api)
     ]
-
-
-def _graded(change: Change, capabilities: Capabilities) -> Change:
-    """Requests that the cluster has no way to check say so from the start."""
-    unchecked = {
-        planned.id
-        for planned in change.requests
-        if capabilities.validation.get(api_name(planned.request)) is Validation.NOT_SUPPORTED
-    }
-    if not unchecked:
-        return change
-    return replace(
-        change,
-        requests=tuple(
-            replace(planned, validated=Validation.NOT_SUPPORTED)
-            if planned.id in unchecked
-            else planned
-            for planned in change.requests
-        ),
-    )
 
 
 def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -34,6 +34,9 @@ class TopicThrottle:
     restored: Restored = field(default_factory=dict)
 
 
+NO_THROTTLE = TopicThrottle()
+
+
 def topic_throttle(
     state: TopicState, replicas: Replicas, *, rate: int, left: Restored
 ) -> TopicThrottle:
@@ -41,6 +44,8 @@ def topic_throttle(
 
     What an earlier run of ours ``left`` is taken over, to be undone in the end.
     """
+    if not left and replicas.grown == replicas.final:
+        return NO_THROTTLE
     held = {key: state.configs[key] for key in _KEYS if key in state.configs}
     theirs = {**held, **left}
     ours = throttled_replicas(replicas.grown, replicas.final) if rate else {}

@@ -20,6 +20,7 @@ from kgitops.plan.throttles import TopicThrottle
 from kgitops.plan.topic_replicas import Replicas
 
 _MIN_ISR = "min.insync.replicas"
+_NOTHING: Mapping[str, str | None] = {}
 
 
 def create_steps(
@@ -101,47 +102,52 @@ class _Builder:
     def __init__(self, current: TopicState, local: LocalName | None) -> None:
         self.items: list[_Item] = []
         self._local = local
-        self._state = RequestedTopicState(
-            name=current.name,
-            topic_id=current.topic_id,
-            assignment=current.assignment,
-            configs=current.configs,
-        )
+        self._current = current
+        self._assignment = current.assignment
+        self._configs = current.configs
 
     def configs(self, requested: Mapping[str, str | None], *, undoes: int | None = None) -> int:
         """The place of the request, if there is one."""
         if requested:
-            merged = {**self._state.configs, **requested}
-            after = {key: value for key, value in sorted(merged.items()) if value is not None}
-            asked = dict(sorted(requested.items()))
-            state = replace(self._state, configs=after, requested_configs=asked)
-            self._step(AlterStep.CONFIGS, state, undoes)
+            merged = {**self._configs, **requested}
+            kept = {key: merged[key] for key in sorted(merged)}
+            self._configs = {key: value for key, value in kept.items() if value is not None}
+            self._step(AlterStep.CONFIGS, asked=dict(sorted(requested.items())), undoes=undoes)
         return len(self.items) - 1
 
     def partitions(self, grown: Assignment, *, generated: bool) -> None:
-        if len(grown) > self._state.num_partitions:
-            self._step(
-                AlterStep.PARTITIONS,
-                replace(self._state, assignment=grown, generated_replica_assignments=generated),
-            )
+        if len(grown) > len(self._assignment):
+            self._assignment = grown
+            self._step(AlterStep.PARTITIONS, generated=generated)
 
     def replicas(self, wanted: Assignment, *, generated: bool, waits: bool) -> None:
-        if waits or wanted != self._state.assignment:
-            self._step(
-                AlterStep.REPLICAS,
-                replace(self._state, assignment=wanted, generated_replica_assignments=generated),
-            )
+        if waits or wanted != self._assignment:
+            self._assignment = wanted
+            self._step(AlterStep.REPLICAS, generated=generated)
 
-    def _step(self, step: AlterStep, state: RequestedTopicState, undoes: int | None = None) -> None:
+    def _step(
+        self,
+        step: AlterStep,
+        *,
+        asked: Mapping[str, str | None] = _NOTHING,
+        generated: bool = False,
+        undoes: int | None = None,
+    ) -> None:
         request = AlterTopicRequest(
-            topic=state.name,
-            topic_id=state.topic_id or "",
+            topic=self._current.name,
+            topic_id=self._current.topic_id or "",
             step=step,
-            requested_state=state,
+            requested_state=RequestedTopicState(
+                name=self._current.name,
+                topic_id=self._current.topic_id,
+                assignment=self._assignment,
+                configs=self._configs,
+                requested_configs=asked,
+                generated_replica_assignments=generated,
+            ),
             local=self._local,
         )
         self.items.append(_Item(request, undoes))
-        self._state = replace(state, requested_configs={}, generated_replica_assignments=False)
 
 
 def _split_configs(
@@ -168,7 +174,7 @@ def _chain(items: list[_Item], expects: Precondition) -> tuple[PlannedRequest, .
             mine = replace(expects, fields=written)
             rest = {path: text for path, text in expects.fields.items() if path not in written}
             expects = replace(expects, fields=rest)
-        else:
+        elif number < len(items):
             expects = _after(item.request, expects)
         planned.append(
             PlannedRequest(

@@ -381,7 +381,7 @@ def let_tombstones_act_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def keep_the_order_of_the_inputs(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(planner, "order_changes", lambda changes: order._bind(list(changes)))
+    patch.setattr(planner, "order_changes", lambda changes, _: order._bind(list(changes)))
 
 
 @pytest.mark.parametrize(
