@@ -1,6 +1,6 @@
 """The state of a cluster before any request takes effect: one immutable snapshot (KIP-201)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from kgitops.model.acls import AclBinding
@@ -77,7 +77,7 @@ class ClusterState:
     brokers: tuple[Broker, ...] = ()
     controller_id: int = -1
     topics: Mapping[str, TopicState] = field(default_factory=dict)
-    acls: frozenset[AclBinding] = frozenset()
+    acls: Set[AclBinding] = frozenset()
     quotas: Mapping[ClientQuotaEntity, ClientQuotaState] = field(default_factory=dict)
     usage: Mapping[str, TopicUsage] = field(default_factory=dict)
     moving: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -7,13 +7,15 @@ REGISTRY_TOPIC = "__kgitops"
 INTERNAL_TOPICS = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
 )
+ALL_INTERNAL = INTERNAL_TOPICS | {REGISTRY_TOPIC}
+"""The topics that brokers own, and the one in which kgitops keeps its registry."""
 _LEGAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 _PRINCIPAL = re.compile(r"[^:\s]+:.+", re.DOTALL)
 
 
 def is_internal(topic: str) -> bool:
     """Whether brokers own the topic (P201-20), or kgitops keeps its registry there."""
-    return topic in INTERNAL_TOPICS or topic == REGISTRY_TOPIC
+    return topic in ALL_INTERNAL
 
 
 def topic_name_problem(name: str) -> str | None:

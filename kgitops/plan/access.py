@@ -5,7 +5,7 @@ Deny of an operation denies just that one; a Deny wins over every Allow (Standar
 Only what ACLs say is known here: super users and allow.everyone.if.no.acl.found are the brokers'.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from kgitops.model.acls import (
@@ -26,7 +26,7 @@ from kgitops.plan.plan import AccessLoss, Change
 
 
 def access_losses(
-    before: frozenset[AclBinding], changes: Iterable[Change], requester: str
+    before: Set[AclBinding], changes: Iterable[Change], requester: str
 ) -> tuple[AccessLoss, ...]:
     """Every (principal, operation, resource) that is allowed before the changes and not after.
 

@@ -127,7 +127,7 @@ def _metadata(
         case wire.DeleteAclRequest():
             return asked.DeleteAclRequest(principal=principal, binding=request.binding)
         case wire.AlterClientQuotaRequest():
-            before = world.quotas.get(request.entity, {})
+            before = world.quotas(request.entity)
             return asked.AlterClientQuotaRequest(
                 entity=request.entity,
                 principal=principal,

@@ -49,11 +49,8 @@ class ClusterState:
             self._version = self._world.version
         key = include_internal, include_marked_for_deletion
         if key not in self._names:
-            self._names[key] = frozenset(
-                name
-                for name, topic in self._world.topics.items()
-                if (include_internal or not topic.internal)
-                and (include_marked_for_deletion or not topic.marked_for_deletion)
+            self._names[key] = self._world.topic_names(
+                internal=include_internal, going=include_marked_for_deletion
             )
         return self._names[key]
 
@@ -102,11 +99,11 @@ class ClusterState:
 
     def acls(self) -> frozenset[AclBinding]:
         """All ACL bindings."""
-        return frozenset(self._world.acls)
+        return self._world.acls
 
     def quotas(self, entity: ClientQuotaEntity) -> Mapping[str, float]:
         """The quotas set on exactly this entity, by key."""
-        return MappingProxyType(dict(self._world.quotas.get(entity, {})))
+        return MappingProxyType(dict(self._world.quotas(entity)))
 
     def virtual_cluster(self, name: str) -> VirtualClusterState | None:
         """The virtual cluster as it is; None where there is none."""

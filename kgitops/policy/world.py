@@ -7,7 +7,8 @@ from typing import TypeVar, overload
 
 from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.model.names import ALL_INTERNAL
+from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.requests import (
     NEW_UUID,
     AlterBrokerRequest,
@@ -27,39 +28,81 @@ from kgitops.model.requests import (
 )
 from kgitops.model.topics import RequestedTopicState, TopicState
 from kgitops.model.virtual_clusters import name_until_made
+from kgitops.policy.large import count_partitions, count_topics, going_topics
+from kgitops.policy.overlay import Overlay
 from kgitops.policy.virtual_clusters import VirtualClusters
 
 V = TypeVar("V", str, float)
 
 
 class World:
-    """What a cluster holds, by keys, and the sums that policies ask for again and again."""
+    """What a cluster holds, by keys, and the sums that policies ask for again and again.
+
+    The state may be large: it is neither copied nor gone through, but where a policy asks.
+    """
 
     def __init__(self, state: ClusterState) -> None:
         self.brokers = state.brokers
         self.broker_defaults = state.broker_defaults
-        self.topics: dict[str, TopicState] = dict(state.topics)
-        self.acls: set[AclBinding] = set(state.acls)
-        self.quotas: dict[ClientQuotaEntity, Mapping[str, float]] = {
-            entity: held.quotas for entity, held in state.quotas.items()
-        }
+        self.topics = Overlay(state.topics)
         self.virtual_clusters = VirtualClusters(state.virtual_clusters)
-        self.topic_count = sum(not topic.internal for topic in self.topics.values())
-        # Partitions by prefix of a topic's name, for the prefixes that were asked for.
-        self._partitions: dict[str, int] = {}
         # Of the requests accepted so far: a policy may ask how many deletions there were.
         self.deleted_topics: frozenset[str] = frozenset()
         self.version = 0
+        self._state = state
+        self._quotas = Overlay(state.quotas)
+        # Added and removed since the state; and both applied to it, once that was asked for.
+        self._added: set[AclBinding] = set()
+        self._removed: set[AclBinding] = set()
+        self._acls: frozenset[AclBinding] | None = None
+        # Partitions by prefix of a topic's name, for the prefixes that were asked for.
+        self._partitions: dict[str, int] = {}
+        self._topic_count: int | None = None
+        self._going: frozenset[str] | None = None
+
+    @property
+    def topic_count(self) -> int:
+        """How many topics, internal ones left out."""
+        if self._topic_count is None:
+            count = count_topics(self._state.topics)
+            for _, before, now in self.topics.touched():
+                count += _counts(now) - _counts(before)
+            self._topic_count = count
+        return self._topic_count
 
     def partitions(self, prefix: str) -> int:
         """The partitions of all topics, internal ones left out, whose name begins so."""
         if prefix not in self._partitions:
-            self._partitions[prefix] = sum(
-                topic.num_partitions
-                for name, topic in self.topics.items()
-                if name.startswith(prefix) and not topic.internal
-            )
+            found = count_partitions(self._state.topics, prefix)
+            for name, before, now in self.topics.touched():
+                if name.startswith(prefix):
+                    found += _partitions(now) - _partitions(before)
+            self._partitions[prefix] = found
         return self._partitions[prefix]
+
+    def topic_names(self, *, internal: bool, going: bool) -> frozenset[str]:
+        """The names of the topics, also of ``internal`` ones, and of those ``going``."""
+        names = self.topics.names()
+        if not internal:
+            names -= ALL_INTERNAL
+        if not going:
+            names -= self._going_topics()
+        return frozenset(names)
+
+    @property
+    def acls(self) -> frozenset[AclBinding]:
+        """All bindings."""
+        if self._acls is None:
+            held = frozenset(self._state.acls)
+            if self._added or self._removed:
+                held = (held - self._removed) | self._added
+            self._acls = held
+        return self._acls
+
+    def quotas(self, entity: ClientQuotaEntity) -> Mapping[str, float]:
+        """What is set on exactly this entity."""
+        found = self._quotas.get(entity)
+        return {} if found is None else found.quotas
 
     def accept(self, request: Request) -> None:
         """What the request leaves behind."""
@@ -77,15 +120,15 @@ class World:
                 self._remove(request.topic)
                 self.deleted_topics |= {request.topic}
             case CreateAclRequest():
-                self.acls.add(request.binding)
+                self._put_acl(request.binding, self._added, self._removed)
             case DeleteAclRequest():
-                self.acls.discard(request.binding)
-            case AlterClientQuotaRequest():
-                after = overlaid(self.quotas.get(request.entity, {}), request.quotas)
+                self._put_acl(request.binding, self._removed, self._added)
+            case AlterClientQuotaRequest(entity=entity):
+                after = overlaid(self.quotas(entity), request.quotas)
                 if after:
-                    self.quotas[request.entity] = after
+                    self._quotas.put(entity, ClientQuotaState(entity=entity, quotas=after))
                 else:
-                    self.quotas.pop(request.entity, None)
+                    self._quotas.remove(entity)
             case (
                 CreateVirtualClusterRequest()
                 | AlterVirtualClusterRequest()
@@ -100,23 +143,49 @@ class World:
             ):
                 pass  # none is part of what policies see of a cluster
 
+    def _going_topics(self) -> set[str]:
+        if self._going is None:
+            self._going = going_topics(self._state.topics)
+        going = set(self._going)
+        for name, _, now in self.topics.touched():
+            going.discard(name)
+            if now is not None and now.marked_for_deletion:
+                going.add(name)
+        return going
+
     def _put(self, topic: TopicState) -> None:
-        self._remove(topic.name)
-        self.topics[topic.name] = topic
-        self._count(topic, 1)
+        self._count(topic.name, topic)
+        self.topics.put(topic.name, topic)
 
     def _remove(self, name: str) -> None:
-        before = self.topics.pop(name, None)
-        if before is not None:
-            self._count(before, -1)
+        self._count(name, None)
+        self.topics.remove(name)
 
-    def _count(self, topic: TopicState, sign: int) -> None:
-        if topic.internal:
+    def _count(self, name: str, after: TopicState | None) -> None:
+        """Keep the sums that were asked for up to date; the topic itself is not changed yet."""
+        if self._topic_count is None and not self._partitions:
             return
-        self.topic_count += sign
+        before = self.topics.get(name)
+        if self._topic_count is not None:
+            self._topic_count += _counts(after) - _counts(before)
         for prefix in self._partitions:
-            if topic.name.startswith(prefix):
-                self._partitions[prefix] += sign * topic.num_partitions
+            if name.startswith(prefix):
+                self._partitions[prefix] += _partitions(after) - _partitions(before)
+
+    def _put_acl(self, binding: AclBinding, to: set[AclBinding], away: set[AclBinding]) -> None:
+        to.add(binding)
+        away.discard(binding)
+        self._acls = None
+
+
+def _counts(topic: TopicState | None) -> int:
+    """1 for a topic that sums tell of."""
+    return 0 if topic is None or topic.internal else 1
+
+
+def _partitions(topic: TopicState | None) -> int:
+    """Its partitions, where sums tell of it."""
+    return 0 if topic is None or topic.internal else topic.num_partitions
 
 
 def as_current(requested: RequestedTopicState) -> TopicState:
