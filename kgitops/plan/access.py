@@ -48,18 +48,20 @@ def access_losses(
         questions |= {_meet(allow, deny) for deny in denies for allow in allows.meeting(deny)}
     if not questions:
         return ()
-    check = _Check(old=_rules(before), new=_rules((before | added) - removed))
+    # Rules of others, nearly all of a large cluster's, answer none of the questions.
+    asked = {requester, EVERYONE, *(question.principal for question in questions)}
+    there = {acl for acl in before if acl.principal in asked}
+    check = _Check(old=_rules(there), new=_rules((there | added) - removed))
     losses = {
         AccessLoss(
             principal=question.principal,
             operation=operation.value,
             resource=_resource(question),
             requester=question.principal in (requester, EVERYONE)
-            and check.loses(replace(question, principal=requester), operation),
+            and operation in check.lost(replace(question, principal=requester)),
         )
         for question in questions
-        for operation in _granted(question)
-        if check.loses(question, operation)
+        for operation in check.lost(question)
     }
     return tuple(sorted(losses, key=lambda loss: (loss.principal, loss.resource, loss.operation)))
 
@@ -71,27 +73,32 @@ class _Check:
     old: Rules[AclBinding]
     new: Rules[AclBinding]
 
-    def loses(self, question: AclBinding, operation: Operation) -> bool:
-        """Whether the question's principal could do ``operation`` and now can't any more."""
-        return _allows(self.old, question, operation) and not _allows(self.new, question, operation)
+    def lost(self, question: AclBinding) -> frozenset[Operation]:
+        """What the question grants, its principal could do, and now can't any more."""
+        granted = _granted(question)
+        return _allowed(self.old, question, granted) - _allowed(self.new, question, granted)
 
 
 def _rules(acls: Iterable[AclBinding]) -> Rules[AclBinding]:
     return Rules((acl, acl) for acl in acls)
 
 
-def _allows(rules: Rules[AclBinding], question: AclBinding, operation: Operation) -> bool:
-    """Whether the question's principal may do ``operation`` on its whole resource pattern."""
-    covering = [rule for rule in rules.covering(question) if rule.host in ("*", question.host)]
-    if any(
-        rule.permission_type is PermissionType.DENY and rule.operation in (operation, Operation.ALL)
-        for rule in covering
-    ):
-        return False
-    return any(
-        rule.permission_type is PermissionType.ALLOW and operation in _granted(rule)
-        for rule in covering
-    )
+def _allowed(
+    rules: Rules[AclBinding], question: AclBinding, operations: frozenset[Operation]
+) -> frozenset[Operation]:
+    """Which of the operations the question's principal may do on its whole resource pattern."""
+    allowed: set[Operation] = set()
+    denied: set[Operation] = set()
+    for rule in rules.covering(question):
+        if rule.host not in ("*", question.host):
+            continue
+        if rule.permission_type is PermissionType.ALLOW:
+            allowed |= _granted(rule)
+        elif rule.operation is Operation.ALL:
+            denied |= operations
+        else:
+            denied.add(rule.operation)
+    return (operations & allowed) - denied
 
 
 def _granted(acl: AclBinding) -> frozenset[Operation]:

@@ -59,8 +59,8 @@ def plan_acls(
         if copy.planned and _may_copy(planning, copy):
             _plan(planning, copy.acl, in_use, copy)
     declared = frozenset((*(a.address for a in desired.acls), *(c.acl.address for c in copies)))
-    found = {acl_address(binding): binding for binding in sorted(current.acls)}
-    missing = {acl_address(binding): binding for binding in sorted(current.partial_acls)}
+    found = {acl_address(binding): binding for binding in current.acls}
+    missing = {acl_address(binding): binding for binding in current.partial_acls}
     for removal in find_removals(("acl",), declared, planning):
         _remove(planning, removal, found.get(removal.address), missing.get(removal.address))
     planning.keep_others(dict.fromkeys(found), declared)

@@ -93,10 +93,17 @@ def topic_view(state: TopicState) -> dict[str, Json]:
     return {
         "name": state.name,
         "topic_id": state.topic_id,
-        "partitions": state.num_partitions,
-        "replicationFactor": state.replication_factor,
-        "assignments": _lists(state.assignment),
+        **shape_view(state.assignment),
         "configs": in_order(state.configs),
+    }
+
+
+def shape_view(assignment: Assignment) -> dict[str, Json]:
+    """What an assignment says of a topic for ``before`` and ``after``."""
+    return {
+        "partitions": len(assignment),
+        "replicationFactor": len(assignment[0]) if assignment else 0,
+        "assignments": _lists(assignment),
     }
 
 

@@ -2,6 +2,8 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import starmap
 from types import MappingProxyType
 
 from kgitops.desired.state import DesiredState
@@ -183,8 +185,8 @@ def base_of(current: ClusterState) -> Base:
         digest.update(f"broker {broker!r}\n".encode())
     for name in sorted(current.topics):
         topic = current.topics[name]
-        configs = sorted(topic.configs.items())
-        digest.update(f"{name} {topic.topic_id} {topic.assignment} {configs}\n".encode())
+        configs = ", ".join(starmap(_pair, sorted(topic.configs.items())))
+        digest.update(f"{name} {topic.topic_id} {topic.assignment} [{configs}]\n".encode())
     for address in sorted(map(acl_address, current.acls)):
         digest.update(f"{address}\n".encode())
     for entity in sorted(current.quotas, key=repr):
@@ -197,6 +199,11 @@ def base_of(current: ClusterState) -> Base:
         registry_topic_id=registry.topic_id if registry else None,
         registry_offset=registry.offset if registry else None,
     )
+
+
+@lru_cache(maxsize=1 << 14)  # most topics have the configs of others
+def _pair(key: str, value: str) -> str:
+    return repr((key, value))
 
 
 def _as_text(found: VirtualCluster) -> str:

@@ -169,7 +169,8 @@ _STRENGTH = (DeletionPolicy.DELETE, DeletionPolicy.ORPHAN, DeletionPolicy.PROTEC
 def _lowers_protection(before: Owner | None, after: Owner) -> bool:
     if before is None:
         return False
-    return _STRENGTH.index(removal_policy(after)) < _STRENGTH.index(removal_policy(before))
+    old, new = removal_policy(before), removal_policy(after)
+    return old is not new and _STRENGTH.index(new) < _STRENGTH.index(old)
 
 
 def _registry_field(path: str, before: str | None, after: str | None, risk: Risk) -> FieldChange:

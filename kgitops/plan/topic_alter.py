@@ -1,7 +1,6 @@
 """One topic that exists: adopted, altered, or only remembered differently."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.registry import Json
@@ -10,7 +9,7 @@ from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default, normal_value
 from kgitops.model.topics import Assignment, TopicState
 from kgitops.plan import risks
-from kgitops.plan.normal_form import assignment_text, topic_view
+from kgitops.plan.normal_form import assignment_text, in_order, shape_view, topic_view
 from kgitops.plan.ownership import Standing
 from kgitops.plan.plan import Action, Change, Drift, FieldChange, Kind, Precondition
 from kgitops.plan.planning import (
@@ -90,6 +89,7 @@ def plan_alteration(
         found |= {risks.TOPIC_ADOPT, *taking_risks(planning.ownership, topic.address)}
     if any(field.path in _IN_SYNC for field in fields):
         found |= unreachable_min_isr(topic, effective.value("min.insync.replicas"))
+    before = topic_view(state)
     planning.outcome.changes.append(
         Change(
             address=topic.address,
@@ -102,8 +102,8 @@ def plan_alteration(
             if fields
             else "its document says more than was last applied",
             source=topic.located.source,
-            before=topic_view(state),
-            after=topic_view(replace(state, assignment=assignment, configs=effective.configs)),
+            before=before,
+            after=_view_after(before, state, assignment, effective),
             fields=shown,
             preconditions=(expects,),
             requests=alter_steps(
@@ -128,6 +128,14 @@ def plan_alteration(
             else {},
         )
     )
+
+
+def _view_after(
+    before: Mapping[str, Json], state: TopicState, assignment: Assignment, effective: "_Effective"
+) -> dict[str, Json]:
+    """The topic once the plan is applied; what stays is shared with ``before``: nobody writes."""
+    after = {**before, "configs": in_order(effective.configs)}
+    return after if assignment == state.assignment else after | shape_view(assignment)
 
 
 def _link_fields(relink: AlterVirtualClusterRequest | None) -> list[FieldChange]:

@@ -152,11 +152,12 @@ class _Builder:
 
 def _split_configs(
     current: TopicState, requested: Mapping[str, str | None], assignment: Assignment
-) -> tuple[dict[str, str | None], dict[str, str | None]]:
+) -> tuple[Mapping[str, str | None], Mapping[str, str | None]]:
     # With fewer replicas than min.insync.replicas no producer with acks=all gets through, so a
     # value that goes down with the replication factor goes first; one that goes up goes last.
-    fewer = len(assignment[0]) < current.replication_factor
-    first = {key: value for key, value in requested.items() if fewer and key == _MIN_ISR}
+    if _MIN_ISR not in requested or len(assignment[0]) >= current.replication_factor:
+        return _NOTHING, requested
+    first = {_MIN_ISR: requested[_MIN_ISR]}
     return first, {key: value for key, value in requested.items() if key not in first}
 
 

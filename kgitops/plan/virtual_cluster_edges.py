@@ -55,6 +55,8 @@ class VirtualClusterEdges:
 
     def first(self, planned: PlannedRequest) -> Iterator[str]:
         """What must be done before it."""
+        if not (self._ups or self._binds or self._downs or self._unlinked):
+            return iter(())
         return (name for name in self._all(planned) if name != planned.id)
 
     def _file(self, planned: PlannedRequest) -> None:
