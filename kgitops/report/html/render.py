@@ -1,23 +1,14 @@
 """From a plan to the file's text: one template, its style and its script inlined and hashed."""
 
-from base64 import b64encode
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.report.html.page import page_of
-from kgitops.report.safe_text import terminal_text
-from kgitops.report.units import counted
-from kgitops.report.values import shortened
+from kgitops.report.html.template import content_security_policy, environment, inline
 from kgitops.report.virtual_cluster_svg import STYLE
 
 _HERE = Path(__file__).parent
-_LONGEST = 4_000
 
 
 def render_html(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
@@ -28,58 +19,13 @@ def render_html(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
         sealed: its envelope; gives the base's time and until when the plan holds.
     """
     page = page_of(plan, sealed)
-    style, script = (_inline(_HERE / name) for name in ("plan.css", "plan.js"))
+    style, script = (inline(_HERE / name) for name in ("plan.css", "plan.js"))
     if page.map is not None:
-        style += _inline(STYLE)
-    template = _environment().get_template("plan.html.jinja")
+        style += inline(STYLE)
+    template = environment(_HERE).get_template("plan.html.jinja")
     return template.render(
         page=page,
         style=style,
         script=script,
-        csp=_content_security_policy(style, script),
+        csp=content_security_policy(style, script),
     )
-
-
-@cache
-def _environment() -> Environment:
-    """Jinja's, made once: it keeps the templates that it has compiled."""
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["counted"] = counted
-    return environment
-
-
-def _shown(value: object) -> object:
-    """Whatever the template writes, on one line and with nothing hidden; it is escaped after."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return terminal_text(shortened(value, _LONGEST))
-    return value
-
-
-def _inline(file: Path) -> Markup:
-    return Markup(file.read_text(encoding="utf-8"))  # noqa: S704 (our own files)
-
-
-def _content_security_policy(style: str, script: str) -> str:
-    """Nothing but this very style and script; no network, no frames, no HTML made by scripts."""
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src '{_hash(style)}'",
-            f"script-src '{_hash(script)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        )
-    )
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
