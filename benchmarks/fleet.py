@@ -6,15 +6,16 @@ of all of them. All must count the same changes, or the benchmark fails.
     uv run python benchmarks/fleet.py                                 # 10,000 to 10 million topics
     uv run python benchmarks/fleet.py --sizes 100000 1000000 --rounds 1
     uv run python benchmarks/fleet.py --sizes 1000000 --acls --only fleet duckdb
-    uv run python benchmarks/fleet.py --sizes 1000000 --skew --limit 512
+    uv run python benchmarks/fleet.py --sizes 1000000 --skew --limit 2048
 """
 
 import argparse
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from fleet_contestants import CONTESTANTS, Contestant, Result, Setting
+from fleet_contestants import CONTESTANTS, FLEET, Contestant, Result, Setting
 from fleet_data import Fleet, megabytes, write_fleet
 from fleet_report import crossover, goals, memory_table, time_table
 from fleet_values import check
@@ -30,7 +31,8 @@ def main() -> None:
     try:
         for size in given.sizes:
             fleet = Fleet(topics=size, acls=given.acls, skew=given.skew)
-            measured[size] = measure(fleet, base / f"fleet-{size}", given)
+            name = f"fleet-{size}{'-acls' * given.acls}{'-skew' * given.skew}"
+            measured[size] = measure(fleet, base / name, given)
             report(measured)
     finally:
         if given.dir is None:
@@ -49,7 +51,7 @@ def measure(fleet: Fleet, folder: Path, given: argparse.Namespace) -> dict[str, 
     print(
         f"\n{fleet.topics:,} topics, {clusters} clusters, {megabytes(folder):,.0f} MB", flush=True
     )
-    setting = Setting(fleet=fleet, folder=folder, limit_mb=given.limit)
+    setting = Setting(fleet=fleet, folder=folder)
     chosen = [one for one in CONTESTANTS if one.name in given.only and one.fits(fleet)]
     results: dict[str, list[Result]] = {one.name: [] for one in chosen}
     for number in range(given.rounds):
@@ -57,6 +59,9 @@ def measure(fleet: Fleet, folder: Path, given: argparse.Namespace) -> dict[str, 
             found = _run(one, setting)
             print(f"  round {number + 1}: {one.name}: {found}", flush=True)
             results[one.name].append(found)
+    if given.limit is not None:
+        limited = replace(setting, limit_mb=given.limit)
+        print(f"  with workers of {given.limit} MB: {_run(FLEET, limited)}", flush=True)
     if not given.keep:
         shutil.rmtree(folder)
     return results
@@ -96,7 +101,11 @@ def _options() -> argparse.ArgumentParser:
         "--only", nargs="+", choices=names, default=names, metavar="NAME", help="see below"
     )
     options.add_argument(
-        "--limit", type=int, metavar="MB", help="address space of a Python worker of Spark"
+        "--limit",
+        type=int,
+        metavar="MB",
+        help="run once more with so much address space for each Python worker of Spark, of which "
+        "its libraries take 1,400",
     )
     options.add_argument(
         "--dir", type=Path, help="where fleets are made, and found again with --keep"

@@ -111,6 +111,7 @@ def _told(tree: Tree) -> Result:
     )
 
 
+FLEET = Contestant(name="fleet", what="kgitops fleet plan on local[2]", run=fleet_plan)
 CONTESTANTS = (
     Contestant(
         name="duckdb",
@@ -133,7 +134,7 @@ CONTESTANTS = (
         run=_script("fleet_alone.py", "session"),
         counts=False,
     ),
-    Contestant(name="fleet", what="kgitops fleet plan on local[2]", run=fleet_plan),
+    FLEET,
     Contestant(
         name="units",
         what="the same tasks in turn in one process, without Spark",
