@@ -95,6 +95,10 @@ class ProjectFile:
             raise UsageError(f"the project {self.name} has no cluster {name!r}; {advice}")
         return _cluster(name, self._written, env, offline=offline)
 
+    def place_of(self, cluster: str) -> Source:
+        """Where the project says that it is for ``cluster``."""
+        return self._written.document.key_at("spec", "clusters", cluster)
+
     @property
     def manifests_there(self) -> tuple[Path, ...]:
         """Where manifests are, but for the default folder where it neither is nor was written."""

@@ -17,6 +17,7 @@ from kgitops.policy.rules import Bundle, Level
 DEFAULT_CLUSTER = "local"
 DEFAULT_URL = "embedded:.kgitops/local.db"
 _SCHEMES = ("embedded:", "kafka:")
+_NOWHERE = "embedded:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,8 @@ def choose_cluster(
 ) -> ChosenCluster:
     """The cluster called ``wanted``, the one behind that URL, or the default one.
 
-    ``offline`` says that it won't be connected to, so that nothing it takes is asked for.
+    ``offline`` says that it won't be connected to, so that nothing it takes is asked for, and any
+    name will do where no project file names clusters.
 
     Raises:
         UsageError: it can't be meant, or can't be told which is.
@@ -112,6 +114,8 @@ def choose_cluster(
             f"--cluster {wanted} is not the URL of a cluster; write embedded:FILE or "
             "kafka://HOST:PORT"
         )
+    if offline and wanted is not None and not names:
+        return ChosenCluster(name=wanted, url=_NOWHERE, base=base)
     if file is not None and wanted is not None and names:
         file.cluster(wanted, env=environ)  # says which name is near
     raise UsageError(
