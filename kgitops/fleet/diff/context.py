@@ -8,14 +8,15 @@ import pyarrow.compute as pc
 from kgitops.fleet.diff.differing import Differing, Keys, together
 
 _MOST_PATTERNS = 20
-"""Beyond these it is faster to look at all ACLs than to compare each with each pattern."""
+"""Beyond these it is faster to look at all of them than to compare each with each pattern."""
 
 
 def with_context(keys: Keys, differing: Differing) -> Differing:
     """These rows and what bears on them.
 
-    A topic that is going to be made can be in the way of one whose name collides with its own. Who
-    gains or loses a right by an ACL depends on all others that count for the same names.
+    A topic whose name collides is in the way of one that is going to be made. Who gains or loses a
+    right by an ACL depends on all others that count for the same names, and on whether there are
+    topics of these names: the first rule on one shuts others out.
     """
     desired, state = keys.desired.filter(differing.desired), keys.state.filter(differing.state)
     there = pc.is_in(desired["address"], value_set=state["address"].combine_chunks())
@@ -48,19 +49,19 @@ def _plain(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def _of_the_same_names(keys: Keys, changing: pa.Table) -> pa.BooleanArray:
-    """The state's ACLs that reach what the changing ones reach."""
+    """The state's ACLs that reach what the changing ones reach, and the topics of these names."""
     acls = changing.filter(pc.equal(changing["kind"], "acl"))
     if not acls.num_rows:
         return _none(keys.state)
-    is_acl = pc.equal(keys.state["kind"], "acl")
+    either = pc.is_in(keys.state["kind"], value_set=pa.array(["acl", "topic"]))
     names = keys.state["name"]
     wide = acls.filter(acls["context"])
     prefixes = pc.unique(wide["name"]).to_pylist()
     if "*" in prefixes or len(prefixes) > _MOST_PATTERNS:
-        return _flat(is_acl)
+        return _flat(either)
     hits = [pc.is_in(names, value_set=pc.unique(acls["name"]))]
     hits += [pc.starts_with(names, prefix) for prefix in prefixes]
-    return _flat(pc.and_(is_acl, pc.fill_null(reduce(pc.or_, hits), fill_value=False)))
+    return _flat(pc.and_(either, pc.fill_null(reduce(pc.or_, hits), fill_value=False)))
 
 
 def _names(table: pa.Table, kind: str) -> pa.Array:

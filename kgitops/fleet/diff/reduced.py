@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from kgitops.desired.state import DesiredState
 from kgitops.fleet.diff.context import with_context
 from kgitops.fleet.diff.differing import (
-    DESIRED_KEYS,
     STATE_KEYS,
     Keys,
     differing,
@@ -15,13 +14,11 @@ from kgitops.fleet.diff.differing import (
     selected,
     settled,
 )
-from kgitops.fleet.tables.desired_rows import DECLARED, declared_by, declaring
+from kgitops.fleet.diff.sides import DesiredSide
 from kgitops.fleet.tables.hydrating import HYDRATED, bare_state, hydrated
 from kgitops.fleet.tables.reading import Rows
 from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.safety import counted_as
-
-__all__ = ["Reduced", "reduce_rows"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +34,7 @@ class Reduced:
     kept: Mapping[str, int]
 
 
-def reduce_rows(desired: Rows, state: Rows, also: Collection[str] = ()) -> Reduced:
+def reduce_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> Reduced:
     """The objects that a plan must look at, hydrated; addresses in ``also`` are among them.
 
     Where either side has virtual clusters nothing is left out: their objects hang together.
@@ -45,21 +42,20 @@ def reduce_rows(desired: Rows, state: Rows, also: Collection[str] = ()) -> Reduc
     Raises:
         SafetyError: a side can't be trusted.
     """
-    project = declared_by(desired)
     bare = bare_state(state)
-    identity = project.project.identity
-    keys = Keys(desired.columns(DESIRED_KEYS), state.columns(STATE_KEYS))
-    if bare.virtual_clusters or bare.lowered or desired.header["virtual_clusters"]:
+    identity = side.project.project.identity
+    keys = Keys(side.keys, state.columns(STATE_KEYS))
+    if bare.virtual_clusters or bare.lowered or side.virtual_clusters:
         found = everything(keys)
     else:
-        buried = {tombstone.address for tombstone in project.tombstones}
+        buried = {tombstone.address for tombstone in side.project.tombstones}
         found = with_context(keys, differing(keys, identity, {*also, *buried}))
     try:
         left = settled(keys, found, identity)
     except ValueError as error:
-        raise desired.broken(str(error)) from error
+        raise state.broken(str(error)) from error
     return Reduced(
-        desired=declaring(desired, selected(desired, found.desired, DECLARED)),
+        desired=side.choose(found.desired),
         current=hydrated(state, selected(state, found.state, HYDRATED)),
         settled={str(counted_as(kind)): count for kind, count in left.items()},
         kept=kept(keys, found, identity),

@@ -44,18 +44,28 @@ def desired_rows(desired: DesiredState) -> Iterator[Row]:
     return chain([header], rows)
 
 
-def _row(identity: str, item: DesiredObject) -> Row:
-    declared = canonical_json(last_applied(item))
-    source = item.located.source
+def keys_of(identity: str, item: DesiredObject) -> Row:
+    """What an object is compared by."""
+    return _keys(identity, item, canonical_json(last_applied(item)))
+
+
+def _keys(identity: str, item: DesiredObject, declared: bytes) -> Row:
+    same = None if moves_on(item) else fingerprint_of_text(identity, item.address, declared)
     return {
         "kind": kind_of(item.address),
         "address": item.address,
         "name": _name(item),
+        "fingerprint": same,
         "context": isinstance(item, DesiredAcl) and reaches_others(item.binding),
+    }
+
+
+def _row(identity: str, item: DesiredObject) -> Row:
+    declared = canonical_json(last_applied(item))
+    source = item.located.source
+    return {
+        **_keys(identity, item, declared),
         "bucket": bucket_of(item.address),
-        "fingerprint": None
-        if moves_on(item)
-        else fingerprint_of_text(identity, item.address, declared),
         "declared": declared.decode(),
         "file": source.file,
         "line": source.line,

@@ -1,0 +1,139 @@
+"""A fleet's plan is the planner's: what both sides leave out changes not one word of it."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from builders import ALL_CAPABILITIES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws.chains import Turn, assert_caught, obey
+from strategies import TEAMS
+
+from kgitops.desired.state import DesiredState
+from kgitops.fleet.diff import differing, reduced
+from kgitops.fleet.diff.reduced import Reduced, reduce_sides
+from kgitops.fleet.diff.sides import side_of_rows, side_of_value
+from kgitops.fleet.tables import settled, state_rows
+from kgitops.fleet.tables.desired_rows import open_desired, write_desired
+from kgitops.fleet.tables.hydrating import open_state, read_state
+from kgitops.fleet.tables.state_rows import write_state
+from kgitops.model.cluster_state import ClusterState
+from kgitops.plan.plan import Plan
+from kgitops.plan.plan_json import plan_to_json
+from kgitops.plan.planner import make_plan
+
+
+def reduce_both(desired: DesiredState, state: ClusterState) -> list[Reduced]:
+    """By what was compiled to a file, and by what was just built."""
+    with TemporaryDirectory() as folder:
+        there, declared = Path(folder, "state.parquet"), Path(folder, "desired.parquet")
+        write_state(state, there)
+        write_desired(desired, declared)
+        assert read_state([there], "prod") == state
+        rows = open_state([there], "prod")
+        both = (side_of_rows(open_desired([declared], "p", "prod")), side_of_value(desired))
+        return [reduce_sides(side, rows) for side in both]
+
+
+def planned(turn: Turn, found: Reduced) -> Plan:
+    # What one run asks for is no part of what is declared, so a file does not hold it.
+    desired = replace(found.desired, scope=turn.desired.scope, safety=turn.desired.safety)
+    plan = make_plan(
+        desired,
+        found.current,
+        target_name="local",
+        capabilities=ALL_CAPABILITIES,
+        settled=found.settled,
+    )
+    return replace(plan, base=turn.plan.base)
+
+
+def as_told(plan: Plan) -> object:
+    """All of it but what is left alone, and which field is meant: a table knows an object's line.
+
+    The builders write the field into the file's name (``orders.yaml#spec.partitions``).
+    """
+    told = plan_to_json(plan)
+    kept = {key: value for key, value in told.items() if key not in ("kept", "summary")}
+    return json.loads(re.sub(r"(\.yaml)#[^:\"]*", r"\1", json.dumps(kept)))
+
+
+def a_fleet_plans_the_same(turn: Turn, _: Sequence[Turn]) -> None:
+    """The same changes, requests, risk codes, drift, warnings, refusals and verdict."""
+    for found in reduce_both(turn.desired, turn.before):
+        assert as_told(planned(turn, found)) == as_told(turn.plan)
+
+
+def what_is_left_alone_is_counted(turn: Turn, _: Sequence[Turn]) -> None:
+    """As many objects of others, and of nobody, as the planner lists one by one."""
+    if turn.plan.refusals and not turn.plan.changes:
+        return  # a plan that concludes nothing lists nothing
+    for found in reduce_both(turn.desired, turn.before):
+        plan = planned(turn, found)
+        for rule in ("foreign", "unmanaged"):
+            here = sum(row.rule == rule for row in plan.kept)
+            whole = sum(row.rule == rule for row in turn.plan.kept)
+            assert here + found.kept.get(rule, 0) == whole
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_fleet_plans_what_the_planner_plans(data: st.DataObject) -> None:
+    """VC-410, the law *fleet and planner agree*: dirty clusters, several teams, chains of plans."""
+    obey(data, [a_fleet_plans_the_same, what_is_left_alone_is_counted], TEAMS)
+
+
+# Each part of the reduction is needed: without it the law is broken
+
+
+def see_no_context(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reduced, "with_context", lambda keys, found: found)
+
+
+def forget_the_other_side(patch: pytest.MonkeyPatch) -> None:
+    """What is looked at on one side is not looked at on the other: it seems removed."""
+    patch.setattr(differing, "together", lambda keys, some, also=(): some)
+
+
+def trust_what_drifted(patch: pytest.MonkeyPatch) -> None:
+    def every(state: ClusterState) -> object:
+        owners = state.registry.owners if state.registry else {}
+        return {
+            address: settled.fingerprint(owner.project, address, owner.last_applied)
+            for address, owner in owners.items()
+            if not owner.spent
+        }
+
+    patch.setattr(state_rows, "settled_fingerprints", every)
+
+
+def count_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reduced, "counted_as", lambda kind: "Nothing")
+
+
+def forget_tombstones(patch: pytest.MonkeyPatch) -> None:
+    real = reduced.differing
+    patch.setattr(reduced, "differing", lambda keys, identity, also: real(keys, identity, ()))
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [see_no_context, forget_the_other_side, trust_what_drifted, count_nothing, forget_tombstones],
+)
+def test_the_law_catches_a_fleet_that_would(
+    mutate: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutate(monkeypatch)
+
+    def attempt(data: st.DataObject) -> None:
+        try:
+            obey(data, [a_fleet_plans_the_same], TEAMS)
+        except Exception as error:
+            raise AssertionError from error
+
+    assert_caught(attempt)
