@@ -12,6 +12,7 @@ from kgitops.model.registry import Json
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _MAX_SAFE = 2**53 - 1
+_TEXT = frozenset({str})
 _AS_IT_IS = frozenset({str, bool, type(None)})
 
 
@@ -21,11 +22,21 @@ def canonical_json(value: Json) -> bytes:
     Raises:
         ValueError: the value holds a lone surrogate.
     """
+    return canonical_text(value).encode()
+
+
+def canonical_text(value: Json) -> str:
+    """The same as text, for where it goes into a column or a part of a file.
+
+    Raises:
+        ValueError: the value holds a lone surrogate.
+    """
     text = _ENCODER.encode(value)
+    if text.isascii():
+        return text
     # RFC 8785 orders keys by UTF-16 units, which differs from code points only beyond the first
     # plane. Everything else comes out the same, ten times faster (a test compares the two).
-    astral = not text.isascii() and _ASTRAL.search(text)
-    return rfc8785.dumps(value) if astral else text.encode()
+    return (rfc8785.dumps(value) if _ASTRAL.search(text) else text.encode()).decode()
 
 
 def sha256(data: bytes) -> str:
@@ -40,17 +51,28 @@ def plain_json(value: Json) -> Json:
         ValueError: it holds what canonical JSON can't carry exactly: a fraction, an integer
             beyond 2^53, or an object of another type.
     """
-    if type(value) in _AS_IT_IS or isinstance(value, str):
+    # Told by the very type where it can be: plans hold millions of values.
+    kind = type(value)
+    if kind in _AS_IT_IS:
         return value
-    if isinstance(value, int):
-        if abs(value) > _MAX_SAFE:
+    if kind is int or isinstance(value, int):
+        if not -_MAX_SAFE <= value <= _MAX_SAFE:
             raise ValueError(f"{value} does not fit a JSON number; write it as text")
         return value
-    if isinstance(value, dict | Mapping):
-        return {_key(key): plain_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if kind is list or isinstance(value, list | tuple):
         return [plain_json(item) for item in value]
+    if kind is dict and _is_flat(value):
+        return dict(value)
+    if kind is dict or isinstance(value, Mapping):
+        return {_key(key): plain_json(item) for key, item in value.items()}
+    if isinstance(value, str):
+        return value
     raise ValueError(f"{value!r} is a {type(value).__name__}, which JSON can't carry exactly")
+
+
+def _is_flat(value: dict[object, object]) -> bool:
+    """Whether nothing in it needs a look inside: configs, which are most of what there is."""
+    return _TEXT.issuperset(map(type, value)) and _AS_IT_IS.issuperset(map(type, value.values()))
 
 
 def _key(key: object) -> str:

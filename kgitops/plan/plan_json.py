@@ -5,7 +5,7 @@ whoever reads a plan compares what it derives itself with what is written.
 """
 
 from kgitops import __version__
-from kgitops.model.canonical_json import plain_json
+from kgitops.model.canonical_json import canonical_text, plain_json
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.object_json import owner_to_json, source_to_json
 from kgitops.model.registry import Json, Owner
@@ -65,7 +65,7 @@ def plan_to_json(plan: Plan) -> dict[str, Json]:
         "base": {"digest": plan.base.digest, "registry": _registry_to_json(plan.base)},
         "principal": plan.principal,
         "policies_loaded": [loaded_to_json(policy) for policy in plan.policies_loaded],
-        "changes": [_change_to_json(change) for change in plan.changes],
+        "changes": [change_to_json(change) for change in plan.changes],
         "access_losses": [
             {
                 "principal": loss.principal,
@@ -119,24 +119,12 @@ def finding_to_json(finding: Finding) -> dict[str, Json]:
     }
 
 
-def _line_to_json(line: LoweringLine) -> dict[str, Json]:
-    return {
-        "code": line.code,
-        "grade": None if line.grade is None else str(line.grade),
-        "virtual_cluster": line.virtual_cluster,
-        "subject": line.subject,
-        "reason": line.reason,
-        "remedy": line.remedy,
-    }
+def change_to_json(change: Change) -> dict[str, Json]:
+    """One change, as plans show it; nothing in it is shared with the change.
 
-
-def _registry_to_json(base: Base) -> dict[str, Json] | None:
-    if base.registry_topic_id is None or base.registry_offset is None:
-        return None
-    return {"topic_id": base.registry_topic_id, "offset": str(base.registry_offset)}
-
-
-def _change_to_json(change: Change) -> dict[str, Json]:
+    Raises:
+        ValueError: it holds what canonical JSON can't carry exactly.
+    """
     return {
         "address": change.address,
         "kind": str(change.kind),
@@ -170,6 +158,32 @@ def _change_to_json(change: Change) -> dict[str, Json]:
         "requests": [_planned_request_to_json(request) for request in change.requests],
         "policies": [result_to_json(result) for result in change.policies],
     }
+
+
+def change_text(change: Change) -> str:
+    """The canonical JSON of one change: a plan that is written in parts is made of these.
+
+    Raises:
+        ValueError: it holds what canonical JSON can't carry exactly.
+    """
+    return canonical_text(change_to_json(change))
+
+
+def _line_to_json(line: LoweringLine) -> dict[str, Json]:
+    return {
+        "code": line.code,
+        "grade": None if line.grade is None else str(line.grade),
+        "virtual_cluster": line.virtual_cluster,
+        "subject": line.subject,
+        "reason": line.reason,
+        "remedy": line.remedy,
+    }
+
+
+def _registry_to_json(base: Base) -> dict[str, Json] | None:
+    if base.registry_topic_id is None or base.registry_offset is None:
+        return None
+    return {"topic_id": base.registry_topic_id, "offset": str(base.registry_offset)}
 
 
 def _owner_to_json(owner: Owner | None) -> dict[str, Json] | None:
