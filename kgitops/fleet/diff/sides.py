@@ -39,6 +39,10 @@ class DesiredSide:
     virtual_clusters: bool
     choose: Callable[[pa.BooleanArray], DesiredState]
 
+    def choose_all(self) -> DesiredState:
+        """Everything that is declared; errors as of ``choose``."""
+        return self.choose(pa.repeat(pa.scalar(value=True), self.keys.num_rows))
+
     @property
     def objects(self) -> Mapping[str, int]:
         """How many there are of each kind (``Topic``)."""

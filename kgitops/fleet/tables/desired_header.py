@@ -33,6 +33,7 @@ _KEYS = (
     "tombstones",
     "warnings",
     "virtual_clusters",
+    "git",
 )
 _PROJECT_KEYS = ("name", "uid", "formerly", "take_from")
 _SAFETY_KEYS = ("max_deletes", "max_delete_percent", "replication_throttle")
@@ -52,7 +53,12 @@ class Place:
         return self.source
 
 
-def header_to_json(desired: DesiredState, rows: int) -> dict[str, Json]:
+Git = tuple[str | None, bool]
+"""The commit of what is declared, and whether it differs from that commit."""
+NO_GIT: Git = (None, False)
+
+
+def header_to_json(desired: DesiredState, rows: int, git: Git) -> dict[str, Json]:
     """The header of a table of ``rows`` objects.
 
     A run's own targets and overrides are no part of what is declared.
@@ -95,6 +101,7 @@ def header_to_json(desired: DesiredState, rows: int) -> dict[str, Json]:
             for finding in desired.warnings
         ],
         "virtual_clusters": any(item.address.startswith("vc/") for item in desired.objects),
+        "git": {"sha": git[0], "dirty": git[1]},
     }
 
 
@@ -123,6 +130,12 @@ def read_header(value: Mapping[str, Json]) -> DesiredState:
         tombstones=array(given["tombstones"], "tombstones", _tombstone),
         warnings=array(given["warnings"], "warnings", _finding),
     )
+
+
+def read_git(value: Mapping[str, Json]) -> Git:
+    """The commit in a header; errors as of ``read_header``."""
+    given = members(value["git"], "git", ("sha", "dirty"))
+    return text_or_none(given["sha"], "git.sha"), boolean(given["dirty"], "git.dirty")
 
 
 def _project(value: Json) -> Project:

@@ -9,7 +9,15 @@ import pyarrow as pa
 
 from kgitops.desired.last_applied import declared_object, with_objects
 from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredState, DesiredTopic
-from kgitops.fleet.tables.desired_header import DESIRED_KIND, Place, header_to_json, read_header
+from kgitops.fleet.tables.desired_header import (
+    DESIRED_KIND,
+    NO_GIT,
+    Git,
+    Place,
+    header_to_json,
+    read_git,
+    read_header,
+)
 from kgitops.fleet.tables.fingerprints import bucket_of, fingerprint_of_text
 from kgitops.fleet.tables.hydrating import check_each_once
 from kgitops.fleet.tables.reading import Rows, open_rows
@@ -26,12 +34,12 @@ DECLARED = ("kind", "address", "declared", "file", "line", "column")
 """The columns that objects are made from."""
 
 
-def write_desired(desired: DesiredState, path: Path) -> None:
+def write_desired(desired: DesiredState, path: Path, git: Git = NO_GIT) -> None:
     """Write what is declared as one Parquet file."""
-    write_rows(desired_rows(desired), DESIRED, path)
+    write_rows(desired_rows(desired, git), DESIRED, path)
 
 
-def desired_rows(desired: DesiredState) -> Iterator[Row]:
+def desired_rows(desired: DesiredState, git: Git = NO_GIT) -> Iterator[Row]:
     """The header, then a row for each declared object, by bucket and address."""
     identity = desired.project.identity
     rows = in_order(_row(identity, item) for item in desired.objects)
@@ -39,7 +47,7 @@ def desired_rows(desired: DesiredState) -> Iterator[Row]:
         "kind": PROJECT_ROW,
         "address": f"{PROJECT_ROW}/{identity}",
         "bucket": -1,
-        "declared": canonical_json(header_to_json(desired, len(rows))).decode(),
+        "declared": canonical_json(header_to_json(desired, len(rows), git)).decode(),
     }
     return chain([header], rows)
 
@@ -110,6 +118,14 @@ def declared_by(rows: Rows) -> DesiredState:
     """
     try:
         return read_header(rows.header)
+    except ShapeError as error:
+        raise rows.broken(f"its header can't be read: {error}") from error
+
+
+def git_of(rows: Rows) -> Git:
+    """The commit that the rows were compiled from; errors as of ``declared_by``."""
+    try:
+        return read_git(rows.header)
     except ShapeError as error:
         raise rows.broken(f"its header can't be read: {error}") from error
 

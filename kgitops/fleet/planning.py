@@ -1,0 +1,134 @@
+"""One unit of work on one page: both sides, what differs, the planner, the policies, the rows."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from kgitops.cluster.snapshot import SnapshotCluster
+from kgitops.fleet.diff.reduced import reduce_sides
+from kgitops.fleet.diff.sides import DesiredSide, side_of_rows, side_of_value
+from kgitops.fleet.output.writing import failed_unit, write_plan
+from kgitops.fleet.policies.at_large import at_large
+from kgitops.fleet.policies.judges import policies_at
+from kgitops.fleet.tables.desired_rows import open_desired
+from kgitops.fleet.tables.hydrating import open_state
+from kgitops.fleet.units.manifests import declared_in
+from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, Unit
+from kgitops.model.errors import KgitopsError
+from kgitops.plan.plan import Plan
+from kgitops.report.fleet.summary import Counts, UnitSummary, total
+from kgitops.workflow.loading import Loaded
+from kgitops.workflow.offline import read_cluster
+from kgitops.workflow.pipeline import plan_state
+from kgitops.workflow.policies import Policies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A unit's plan; ``kept`` counts by rule what the plan itself does not list."""
+
+    plan: Plan
+    captured_at: str
+    objects: Counts
+    kept: Counts
+
+
+def plan_unit(
+    unit: Unit, out: Path, *, created: datetime, environ: Mapping[str, str]
+) -> UnitSummary:
+    """Plan one project for one cluster, and write the plan's rows below ``out``.
+
+    What is wrong with the unit is part of the summary; other units don't suffer.
+
+    Raises:
+        KgitopsError: the rows can't be written.
+    """
+    start = time.monotonic()
+    try:
+        found = plan_of_unit(unit, environ)
+    except KgitopsError as error:
+        summary = failed_unit(unit, error, out)
+    else:
+        summary = write_plan(
+            found.plan,
+            unit,
+            out,
+            captured_at=found.captured_at,
+            created=created,
+            objects=found.objects,
+        )
+        summary = replace(summary, kept=total([summary.kept, found.kept]))
+    return replace(summary, seconds=time.monotonic() - start)
+
+
+def plan_of_unit(unit: Unit, environ: Mapping[str, str]) -> Planned:
+    """The plan of one project for one cluster, as ``kgitops plan --snapshot`` would make it.
+
+    Raises:
+        FindingsError: with every finding of every document.
+        UnreachableError: the state can't be read.
+        SafetyError: a side can't be trusted.
+    """
+    with _declared(unit, environ) as given:
+        if unit.state.form is Form.JSON:
+            return _plan_whole(unit, given)
+        return _plan_what_differs(unit, given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What is declared, from which commit, and who judges."""
+
+    side: DesiredSide
+    policies: Policies
+    git: Git
+
+
+@contextmanager
+def _declared(unit: Unit, environ: Mapping[str, str]) -> Iterator[_Given]:
+    match unit.desired:
+        case RowsAt(files=files):
+            rows = open_desired(files, unit.project, unit.cluster)
+            policies = policies_at(unit.policies, unit.cluster)
+            yield _Given(side_of_rows(rows), policies, git_of(rows))
+        case ManifestsAt(git_sha=sha, dirty=dirty):
+            with declared_in(unit, environ) as declared:
+                side = side_of_value(declared.desired)
+                yield _Given(side, declared.policies, (sha, dirty))
+
+
+def _plan_whole(unit: Unit, given: _Given) -> Planned:
+    """By a snapshot in JSON, which has no fingerprints."""
+    (file,) = unit.state.files
+    cluster = read_cluster(file)
+    current = cluster.read_state()
+    declared = Loaded(given.side.choose_all(), given.policies)
+    plan = plan_state(cluster, current, declared, target_name=unit.cluster, git=given.git)
+    return Planned(plan=plan, captured_at=current.captured_at, objects=given.side.objects, kept={})
+
+
+def _plan_what_differs(unit: Unit, given: _Given) -> Planned:
+    files = unit.state.files
+    rows = open_state(files, unit.cluster)
+    found = reduce_sides(given.side, rows)
+    cluster = SnapshotCluster(found.current)
+    current = cluster.read_state()
+    plan = plan_state(
+        cluster,
+        current,
+        Loaded(found.desired, given.policies),
+        target_name=unit.cluster,
+        git=given.git,
+        settled=found.settled,
+        judged_on=at_large(current, found.desired, files, unit.cluster),
+    )
+    base = replace(plan.base, digest=str(rows.header["base_digest"]))
+    return Planned(
+        plan=replace(plan, base=base),
+        captured_at=current.captured_at,
+        objects=given.side.objects,
+        kept=found.kept,
+    )
