@@ -6,7 +6,9 @@ without a rack count as standing in one rack of their own, as in Kafka.
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from operator import itemgetter
 from typing import TypeVar
 
 from kgitops.model.cluster_state import Broker
@@ -91,11 +93,12 @@ class _Loads:
     """How many replicas and leaders each unfenced broker has, while partitions are placed."""
 
     def __init__(self, brokers: Iterable[Broker], *, seed: str = "") -> None:
-        self.racks = _racks([broker for broker in brokers if not broker.fenced], seed)
+        self.racks = _racks(_unfenced(brokers), seed)
         self.rack_of = {id_: rack for rack, ids in self.racks.items() for id_ in ids}
-        self.leaders: Counter[int] = Counter()
-        self.replicas: Counter[int] = Counter()
-        self._in_rack: Counter[str | None] = Counter()
+        # With zeros: a Counter is slow where it has to answer for what it doesn't hold.
+        self.leaders: Counter[int] = Counter(dict.fromkeys(self.rack_of, 0))
+        self.replicas: Counter[int] = Counter(dict.fromkeys(self.rack_of, 0))
+        self._in_rack: Counter[str | None] = Counter(dict.fromkeys(self.racks, 0))
 
     def require(self, replication_factor: int) -> None:
         _require_positive(replication_factor)
@@ -117,15 +120,16 @@ class _Loads:
 
     def next_broker(self, taken: Sequence[int]) -> int | None:
         """The best broker for one more replica of a partition that has ``taken`` already."""
-        beside = Counter(self.rack_of[id_] for id_ in taken if id_ in self.rack_of)
-        open_racks = [rack for rack, ids in self.racks.items() if beside[rack] < len(ids)]
+        beside = [self.rack_of[id_] for id_ in taken if id_ in self.rack_of]
+        open_racks = [
+            (beside.count(rack), self._in_rack[rack] / len(ids), place, ids)
+            for place, (rack, ids) in enumerate(self.racks.items())
+            if beside.count(rack) < len(ids)
+        ]
         if not open_racks:
             return None
-        rack = min(
-            open_racks, key=lambda rack: (beside[rack], self._in_rack[rack] / len(self.racks[rack]))
-        )
-        free = [id_ for id_ in self.racks[rack] if id_ not in taken]
-        return min(free, key=lambda id_: self.replicas[id_])
+        *_, ids = min(open_racks)
+        return min((id_ for id_ in ids if id_ not in taken), key=self.replicas.__getitem__)
 
     def as_spread(self, replicas: Sequence[int], old: int, new: int) -> bool:
         """Whether ``new`` in place of ``old`` leaves the partition no worse spread over racks."""
@@ -147,19 +151,31 @@ class _Loads:
         return replicas[min(range(len(replicas)), key=worth)]
 
 
-def _racks(brokers: Sequence[Broker], seed: str) -> dict[str | None, list[int]]:
+def _unfenced(brokers: Iterable[Broker]) -> tuple[tuple[int, str | None], ...]:
+    return tuple((broker.id, broker.rack) for broker in brokers if not broker.fenced)
+
+
+def _racks(brokers: tuple[tuple[int, str | None], ...], seed: str) -> dict[str | None, list[int]]:
     """Broker ids by rack; both in the order in which equals are taken, which ``seed`` rotates.
 
     It rotates each rack by another step: else a broker would share partitions, of all topics, with
     the same few others, and all its load would fall on these when it fails.
     """
-    ids: defaultdict[str | None, list[int]] = defaultdict(list)
-    for broker in sorted(brokers, key=lambda broker: broker.id):
-        ids[broker.rack].append(broker.id)
-    names = sorted(ids, key=lambda rack: (rack is not None, rack or ""))
+    ids = _by_rack(brokers)
     return {
         rack: _rotated(ids[rack], _stable_hash(seed, place))
-        for place, rack in enumerate(_rotated(names, _stable_hash(seed)), 1)
+        for place, rack in enumerate(_rotated(list(ids), _stable_hash(seed)), 1)
+    }
+
+
+@lru_cache(maxsize=16)  # all topics of a cluster are placed on the same brokers
+def _by_rack(brokers: tuple[tuple[int, str | None], ...]) -> Mapping[str | None, list[int]]:
+    """The ids of each rack; ids and racks in their order."""
+    ids: defaultdict[str | None, list[int]] = defaultdict(list)
+    for id_, rack in sorted(brokers, key=itemgetter(0)):
+        ids[rack].append(id_)
+    return {
+        rack: ids[rack] for rack in sorted(ids, key=lambda rack: (rack is not None, rack or ""))
     }
 
 
