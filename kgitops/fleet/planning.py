@@ -13,7 +13,8 @@ from kgitops.fleet.diff.sides import DesiredSide, side_of_rows, side_of_value
 from kgitops.fleet.output.writing import failed_unit, write_plan
 from kgitops.fleet.policies.at_large import at_large
 from kgitops.fleet.policies.judges import policies_at
-from kgitops.fleet.tables.desired_rows import open_desired
+from kgitops.fleet.tables.desired_header import Git
+from kgitops.fleet.tables.desired_rows import git_of, open_desired
 from kgitops.fleet.tables.hydrating import open_state
 from kgitops.fleet.units.manifests import declared_in
 from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, Unit
