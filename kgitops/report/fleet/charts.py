@@ -1,7 +1,7 @@
 """The numbers behind a fleet's pictures, as shares of what is drawn."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,6 +19,7 @@ _HEIGHT = 120
 _EDGE = 8
 _SIDE = 2.0
 _CROWD = 40
+_LEAST = 0.6
 _OTHER = "other"
 _TENANTS = "in virtual clusters"
 _FAMILIES = {
@@ -150,13 +151,16 @@ def _stacked(name: str, families: Mapping[str, int], longest: int) -> StackedBar
     )
 
 
-def _parts(parts: Iterable[tuple[str, int]], longest: int) -> tuple[Segment, ...]:
-    """Parts one after the other; the smallest are as wide as can be seen, if that fits."""
-    if not longest:
+def _parts(parts: Sequence[tuple[str, int]], longest: int) -> tuple[Segment, ...]:
+    """Parts one after the other; the smallest are made as wide as can be seen."""
+    total = sum(count for _, count in parts)
+    if not longest or not total:
         return ()
+    whole = max(100 * total / longest, _LEAST * len(parts))
+    room = whole - _LEAST * len(parts)
     found, x = [], 0.0
     for tone, count in parts:
-        width = min(max(100 * count / longest, 0.6), 100 - x)
+        width = _LEAST + room * count / total
         found.append(Segment(tone=tone, x=f"{x:.2f}", width=f"{width:.2f}"))
         x += width
     return tuple(found)

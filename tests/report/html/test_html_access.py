@@ -17,7 +17,7 @@ Save = Callable[[Plan], Path]
 PLANS = [judged_plan, twelve_changes, refused_plan, moving_plan]
 
 # Every text against the ground behind it: WCAG 2.2, 1.4.3, at least 4.5 to 1 whatever its size.
-_CONTRAST = """
+CONTRAST = """
 const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
 const light = ([r, g, b]) => {
   const part = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
@@ -71,7 +71,7 @@ def test_every_text_stands_out_from_its_ground(
     browser.open(saved(plan()), scheme=scheme)
     browser.run("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
     browser.run("document.querySelectorAll('#filter input').forEach((e) => { e.checked = true; })")
-    pairs, poor = browser.run(_CONTRAST)  # type: ignore[misc]
+    pairs, poor = browser.run(CONTRAST)  # type: ignore[misc]
     assert poor == []
     assert pairs >= 8
 

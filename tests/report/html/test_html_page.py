@@ -280,7 +280,7 @@ def test_the_filter_is_there_only_where_there_are_changes(
     assert browser.logged() == []
 
 
-_ATTACKS = [
+ATTACKS = [
     template % "window.__pwned = 1"
     for template in (
         "<script>%s</script>",
@@ -339,7 +339,7 @@ _ATTACKS = [
 ]
 
 
-@pytest.mark.parametrize("attack", _ATTACKS, ids=range(len(_ATTACKS)))
+@pytest.mark.parametrize("attack", ATTACKS, ids=range(len(ATTACKS)))
 def test_no_name_or_value_runs(browser: Browser, saved: Save, attack: str) -> None:
     plan = poisoned(attack)
     browser.open(saved(plan))
