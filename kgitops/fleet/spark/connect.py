@@ -46,9 +46,9 @@ class Connect:
             _ = session.version
             session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
         except Exception as error:
+            failure = failure_of(error, f"Spark at {remote.url} can't be used")
             raise UnreachableError(
-                f"{failure_of(error, f'Spark at {remote.url} can not be used')}; "
-                "see that a server of Spark Connect listens there"
+                f"{failure}; see that a server of Spark Connect listens there"
             ) from error
         self.spark = cast("SparkSession", session)
         self._set(conf)
@@ -91,7 +91,5 @@ class Connect:
             try:
                 self.spark.conf.set(key, value)
             except Exception as error:
-                raise UsageError(
-                    f"{failure_of(error, f'--conf {key}={value} can not be set')}; "
-                    "set up the server with it"
-                ) from error
+                failure = failure_of(error, f"--conf {key}={value} can't be set")
+                raise UsageError(f"{failure}; set up the server with it") from error

@@ -10,7 +10,7 @@ _LAST_OF_TRACEBACK = re.compile(
 )
 _NOISE = re.compile(
     r"^(?:WARNING:|Using Spark's|Setting default|To adjust|\d\d/\d\d/\d\d \S+ (?:INFO|WARN)|\s+at |"
-    r"Picked up |NOTE:)"
+    r"Picked up |NOTE:|Error occurred during initialization)"
 )
 _HINTS = (
     (
@@ -59,4 +59,5 @@ def _reason(text: str) -> str:
 
 def _short(line: str) -> str:
     line = re.sub(r"^(?:[a-z]\w*\.)+(?=[A-Z]\w*(?:Error|Exception)\b)", "", line).rstrip(".")
+    line = re.sub(r"^(?:\w+: )?\[[A-Z_.]+\] ", "", line)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -1,0 +1,44 @@
+"""A process that runs tasks on Spark, as a JSON file tells it; the result goes to another."""
+
+import json
+import sys
+import time
+from dataclasses import astuple
+from pathlib import Path
+
+from fleet.spark import spark_work
+
+from kgitops.cli.signals import InterruptedRunError, stop_on_signals
+from kgitops.fleet.spark.progress import TaskProgress
+from kgitops.fleet.spark.session import session
+from kgitops.fleet.spark.tasks import run_tasks
+from kgitops.model.errors import KgitopsError
+
+
+def main() -> None:
+    order = json.loads(Path(sys.argv[1]).read_text())
+    progress: list[TaskProgress] = []
+    answers: list[str] = []
+    error: KgitopsError | InterruptedRunError | None = None
+    begun = time.monotonic()
+    stop_on_signals()
+    try:
+        with session(order["master"], order["remote"], order["conf"]) as spark:
+            work = getattr(spark_work, order["work"])
+            patience = order["unbegun_s"]
+            specs = order["specs"]
+            answers = list(run_tasks(spark, specs, work, progress.append, unbegun_s=patience))
+    except (KgitopsError, InterruptedRunError) as raised:
+        error = raised
+    result = {
+        "answers": answers,
+        "error": None if error is None else str(error),
+        "kind": None if error is None else type(error).__name__,
+        "progress": [astuple(step) for step in progress],
+        "seconds": time.monotonic() - begun,
+    }
+    Path(order["result"]).write_text(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""A standalone cluster on loopback: a master and two workers with real ports."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fleet.spark import spark_work
+from fleet.spark.spark_clusters import Cluster, nothing, standalone, until
+from fleet.spark_sessions import SPARK, Driver
+
+pytestmark = SPARK
+# The workers have a core each, so that each runs one executor.
+SMALL = {"spark.executor.memory": "512m", "spark.executor.cores": "1"}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with standalone(tmp_path_factory.mktemp("spark")) as cluster:
+        yield cluster
+
+
+def test_it_runs_by_one_option(cluster: Cluster, tmp_path: Path) -> None:
+    specs = [str(tmp_path / f"task{number}") for number in range(8)]
+    driven = Driver(tmp_path, spark_work.note, specs, master=cluster.url, conf=SMALL).finish()
+    assert (driven.error, driven.stdout, driven.stderr) == (None, "", "")
+    assert driven.answers == tuple(f"did task{number}" for number in range(8))
+    workers = {text for spec in specs for text in Path(spec).read_text().split()}
+    assert len(workers) == 2
+    assert driven.progress[-1] == (8, 0, 8)
+
+
+def test_a_killed_executor_costs_nothing_but_time(cluster: Cluster, tmp_path: Path) -> None:
+    specs = [str(tmp_path / f"task{number}") for number in range(20)]
+    driver = Driver(tmp_path, spark_work.note, specs, master=cluster.url, conf=SMALL)
+    until(lambda: sum(Path(spec).exists() for spec in specs) > 4, nothing, 120)
+    executors = cluster.executors()
+    assert len(executors) == 2
+    executors[0].kill()
+    driven = driver.finish()
+    assert (driven.error, driven.stdout, driven.stderr) == (None, "", "")
+    assert driven.answers == tuple(f"did task{number}" for number in range(20))
+    attempts = [len(Path(spec).read_text().split()) for spec in specs]
+    assert min(attempts) == 1
+    assert max(attempts) == 2, json.dumps(attempts)
+
+
+def test_executors_that_can_not_be_had_are_not_waited_for_without_end(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    conf = {**SMALL, "spark.executor.memory": "64g"}
+    specs = ["a"]
+    driver = Driver(tmp_path, spark_work.echo, specs, master=cluster.url, conf=conf, unbegun_s=5)
+    driven = driver.finish()
+    assert driven.kind == "UnreachableError"
+    assert driven.error is not None
+    assert "began no task within 5 s" in driven.error
