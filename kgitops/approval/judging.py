@@ -12,6 +12,7 @@ from kgitops.desired.state import DesiredState
 from kgitops.model.addresses import broker_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
+from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.plan import Change, Plan, denials
 from kgitops.plan.policies import PolicyResult
@@ -43,7 +44,7 @@ def judge_plan(
         warnings=(
             *plan.warnings,
             *bundle.warnings,
-            *use_of_waivers(bundle, judged, known=_addresses(desired, state)),
+            *_use_of_waivers(bundle, judged, desired, state),
         ),
     )
 
@@ -122,6 +123,14 @@ def missing_policies(plan: Plan, bundle: Bundle) -> Iterator[Reason]:
             sentence=f"the policy {recorded.name}, which was {recorded.level} when the plan was "
             f"made, {now}; restore it, or make a new plan and have it reviewed",
         )
+
+
+def _use_of_waivers(
+    bundle: Bundle, judged: Judged, desired: DesiredState, state: ClusterState
+) -> Iterator[Finding]:
+    # All addresses of a cluster are gone through only where a waiver may name one.
+    if bundle.waivers:
+        yield from use_of_waivers(bundle, judged, known=_addresses(desired, state))
 
 
 def _addresses(desired: DesiredState, state: ClusterState) -> frozenset[str] | None:

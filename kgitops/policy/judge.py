@@ -9,6 +9,7 @@ from kgitops.policy.asked import Asked, ask
 from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
 from kgitops.policy.interrupts import is_interrupt
 from kgitops.policy.judgement import Judgement, Outcome, Ruling, fingerprint
+from kgitops.policy.large import late_parts
 from kgitops.policy.principal import Principal
 from kgitops.policy.rule import PolicyFailed, Rule
 from kgitops.policy.rules import Waiver
@@ -53,6 +54,7 @@ class Judge:
         """Judge from now on for ``principal``, on ``state``."""
         self._principal = Principal.parse(principal)
         self._world = World(state)
+        self._late = late_parts(state)
         self._cluster = self._unknown = PolicyClusterState(self._world)
         self._broker_configs: Mapping[str, str] | None = None
 
@@ -63,7 +65,11 @@ class Judge:
         broker_configs: Mapping[str, str] | None = None,
         failed: Mapping[int, str] = _NONE,
     ) -> Judgement:
-        """What the policies say of ``request``; those in ``failed``, by index, failed already."""
+        """What the policies say of ``request``; those in ``failed``, by index, failed already.
+
+        Raises:
+            KgitopsError: the part of the state that a policy asked for can't be read.
+        """
         asked = ask(request, self._principal, self._world, broker_configs)
         cluster = self._as_seen_with(broker_configs)
         bits, denied = 0, False
@@ -90,11 +96,19 @@ class Judge:
             else:
                 bits |= 1 << index
                 rulings.append(self._passed[index])
+        for part in self._late:
+            if part.failure is not None:
+                raise part.failure  # whatever the policy that met with it made of it
         if denied:
             return Judgement(waived(rulings, asked.address, self._waivers))
         if bits not in self._all_passed:
             self._all_passed[bits] = Judgement(tuple(rulings))
         return self._all_passed[bits]
+
+    @property
+    def sound(self) -> bool:
+        """Nothing can go wrong here that lasts."""
+        return True
 
     def accept(self, request: Request) -> None:
         """``request`` is going to be carried out."""

@@ -15,6 +15,11 @@ class Judging(Protocol):
     accepted since make of the cluster (P201-35, P201-41).
     """
 
+    @property
+    def sound(self) -> bool:
+        """Whether the next state will be judged as if this session had just been opened."""
+        ...
+
     def begin(self, state: ClusterState, *, principal: str) -> None:
         """Judge from now on for ``principal``, on ``state``."""
         ...

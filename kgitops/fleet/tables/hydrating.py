@@ -34,6 +34,11 @@ HYDRATED = (
     "found",
 )
 """The columns that objects are made from."""
+BODY = ("kind", "address", "found")
+"""Those of them that tell what is on the cluster."""
+_OWNER_COLUMNS = ("owner", "owner_topic_id", "adopted", "spent", "last_applied")
+OWNED = ("address", *_OWNER_COLUMNS)
+"""Those that tell who manages it."""
 _HEADER_KEYS = ("rows", "base_digest")
 
 
@@ -73,16 +78,15 @@ def hydrated(rows: Rows, table: pa.Table) -> ClusterState:
         topics[topic.name] = topic
         if used is not None:
             usage[topic.name] = used
-    quotas = _read(rows, table, "quota", lambda found: read_client_quota(found, ""))
     registry = bare.registry
     if registry is not None:
-        registry = replace(registry, owners=dict(_owners(rows, table)))
+        registry = replace(registry, owners=owners_in(rows, table))
     return replace(
         bare,
         topics=topics,
         usage=usage,
-        acls=frozenset(_read(rows, table, "acl", lambda found: read_binding(found, ""))),
-        quotas={quota.entity: quota for quota in quotas},
+        acls=acls_in(rows, table),
+        quotas=quotas_in(rows, table),
         registry=registry,
     )
 
@@ -106,29 +110,25 @@ def bare_state(rows: Rows) -> ClusterState:
     return state_in(header, rows.what)
 
 
-def topics_in(rows: Rows) -> Mapping[str, TopicState]:
-    """All topics by name."""
-    return {topic.name: topic for topic, _ in _read(rows, _of_kind(rows, "topic"), "topic", _topic)}
+def topics_in(rows: Rows, table: pa.Table) -> Mapping[str, TopicState]:
+    """The topics in ``table``, with ``BODY`` columns, by name; errors as of ``hydrated``."""
+    return {topic.name: topic for topic, _ in _read(rows, table, "topic", _topic)}
 
 
-def acls_in(rows: Rows) -> frozenset[AclBinding]:
-    """All ACL bindings."""
-    table = _of_kind(rows, "acl")
+def acls_in(rows: Rows, table: pa.Table) -> frozenset[AclBinding]:
+    """The bindings, likewise."""
     return frozenset(_read(rows, table, "acl", lambda found: read_binding(found, "")))
 
 
-def quotas_in(rows: Rows) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
-    """All quotas by entity."""
-    table = _of_kind(rows, "quota")
+def quotas_in(rows: Rows, table: pa.Table) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
+    """The quotas by entity, likewise."""
     found = _read(rows, table, "quota", lambda found: read_client_quota(found, ""))
     return {quota.entity: quota for quota in found}
 
 
-def _of_kind(rows: Rows, kind: str) -> pa.Table:
-    groups = (
-        rows.group(position, ["kind", "address", "found"]) for position in range(len(rows.groups))
-    )
-    return pa.concat_tables(table.filter(pc.equal(table["kind"], kind)) for table in groups)
+def owners_in(rows: Rows, table: pa.Table) -> Mapping[str, Owner]:
+    """Who manages what, by address, in ``table`` with ``OWNED`` columns; errors likewise."""
+    return dict(_owners(rows, table))
 
 
 def _read(rows: Rows, table: pa.Table, kind: str, read: Callable[[Json], T]) -> Iterator[T]:
@@ -149,7 +149,7 @@ def _topic(found: Json) -> tuple[TopicState, TopicUsage | None]:
 
 def _owners(rows: Rows, table: pa.Table) -> Iterator[tuple[str, Owner]]:
     kept = table.filter(pc.is_valid(table["owner"]))
-    for row in kept.select(["address", *_OWNER_COLUMNS]).to_pylist():
+    for row in kept.select(list(OWNED)).to_pylist():
         address = row.pop("address")
         try:
             last = json.loads(row.pop("last_applied"))
@@ -163,6 +163,3 @@ def _owners(rows: Rows, table: pa.Table) -> Iterator[tuple[str, Owner]]:
             yield address, read_owner(owner, "")
         except (ShapeError, ValueError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error}") from error
-
-
-_OWNER_COLUMNS = ("owner", "owner_topic_id", "adopted", "spent", "last_applied")

@@ -41,6 +41,11 @@ class Breaches:
         )
 
     @property
+    def happened(self) -> bool:
+        """Whether there was any."""
+        return self._count.total() > 0
+
+    @property
     def are_hopeless(self) -> bool:
         """Whether there were more than all policies together may have: it never ends."""
         return self._count.total() > self._limits.breaches * len(self._policies)

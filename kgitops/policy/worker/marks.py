@@ -5,7 +5,7 @@ from collections.abc import MutableSequence
 
 BYTES = 16
 NOBODY = -1
-"""No policy is at work."""
+"""No policy is at work; nor is one below this number."""
 
 
 class Marks:
@@ -19,13 +19,13 @@ class Marks:
 
     @property
     def place(self) -> tuple[int, int]:
-        """The request's number and the policy's index, or NOBODY."""
+        """The request's number and the policy's index, or NOBODY or less."""
         return self._cells[0], self._cells[1]
 
     def at_request(self, number: int) -> None:
         """This request is judged from now on."""
         self._cells[0] = number
 
-    def at_nothing(self) -> None:
-        """No policy is at work."""
-        self._cells[1] = NOBODY
+    def at_nothing(self, piece: int = 0) -> None:
+        """No policy is at work; ``piece`` lets others see how far other work has come."""
+        self._cells[1] = NOBODY - piece

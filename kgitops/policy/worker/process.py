@@ -72,7 +72,7 @@ class Process:
                     "processes and run again"
                 ) from error
         # Also where nobody remembers to close it.
-        self._end = weakref.finalize(self, _kill, self._child)
+        self._end = weakref.finalize(self, _kill, self._child, os.getpid())
         assert self._child.stdin is not None  # noqa: S101 (for mypy)
         assert self._child.stdout is not None  # noqa: S101 (for mypy)
         self._to, self._from = self._child.stdin.fileno(), self._child.stdout.fileno()
@@ -93,7 +93,7 @@ class Process:
         """
         place, since = self._marks.place, time.monotonic()
         while (answer := self._next()) is None:
-            limit = self._limits.idle_seconds if place[1] == NOBODY else seconds
+            limit = self._limits.idle_seconds if place[1] <= NOBODY else seconds
             left = since + limit - time.monotonic()
             if left <= 0:
                 raise Breach(f"took longer than {limit:g} s", place)
@@ -164,11 +164,13 @@ class Process:
         if status == OUT_OF_MEMORY:
             return Breach(f"took more than {self._limits.memory >> 20:,} MiB of memory", place)
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        what = "ended" if place[1] == NOBODY else "ended its process"
+        what = "ended" if place[1] <= NOBODY else "ended its process"
         return Breach(f"{what} ({how})", place)
 
 
-def _kill(child: "subprocess.Popen[bytes]") -> None:
+def _kill(child: "subprocess.Popen[bytes]", owner: int) -> None:
+    if os.getpid() != owner:  # a fork of whoever started it
+        return
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()

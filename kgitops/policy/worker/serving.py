@@ -7,15 +7,17 @@ tell it which policy was at work.
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import FindingsError
+from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.requests import Request
 from kgitops.policy.asked import Asked
 from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
 from kgitops.policy.judge import Judge
 from kgitops.policy.judgement import Ruling
+from kgitops.policy.large import late_parts
 from kgitops.policy.loading import load_rules
 from kgitops.policy.rule import PolicyFailed, Rule
 from kgitops.policy.rules import Policy
@@ -28,7 +30,7 @@ from kgitops.policy.worker.becoming import (
     take_pipes,
 )
 from kgitops.policy.worker.marks import Marks
-from kgitops.policy.worker.memory import lift_limit, limit_memory
+from kgitops.policy.worker.memory import above_limit, lift_limit, limit_memory
 from kgitops.policy.worker.messages import (
     BROKEN,
     HEADER,
@@ -73,6 +75,7 @@ class Worker:
         self._broker_configs = BrokerConfigs(None)
         self._ahead = bytearray()
         self._last: Request | None = None
+        self._pieces = 0
 
     def run(self) -> None:
         """Load, then judge until told to close; with the parent gone, close all the same."""
@@ -125,14 +128,40 @@ class Worker:
     def _begin(self, judge: Judge, begin: Begin) -> None:
         self._state = begin.state or self._state
         if self._state is not None:
+            for part in late_parts(self._state):
+                part.load_within(self._reading)
             judge.begin(self._state, principal=begin.principal)
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """What a policy waits for is not its doing: neither the time that it takes nor the memory.
+
+        Each piece of reading counts anew as a time without an answer.
+        """
+        at_work = self._marks.at_work
+        policy = at_work[0]
+        self._pieces += 1
+        self._marks.at_nothing(self._pieces)
+        try:
+            with above_limit():
+                yield
+        finally:
+            at_work[0] = policy
+
     def _work(self, judge: Judge, work: Work) -> None:
+        try:
+            answer = ["judged", work.first, self._judged(judge, work)]
+        except KgitopsError as error:
+            answer = ["unreadable", work.first, str(error)]
+        self._send(answer)
+        self._marks.at_nothing()
+
+    def _judged(self, judge: Judge, work: Work) -> list[object]:
         for accepted in work.accepted:
             carried_out = accepted or self._last
             if carried_out is not None:
                 judge.accept(carried_out)
-        written = []
+        written: list[object] = []
         for number, request in enumerate(work.requests, work.first):
             self._marks.at_request(number)
             judgement = judge.judge(
@@ -144,8 +173,7 @@ class Worker:
                 judge.accept(request)
             written.append(self._writing.written(judgement))
             self._last = request
-        self._send(["judged", work.first, written])
-        self._marks.at_nothing()
+        return written
 
     def _receive(self) -> Message | None:
         """The next message; None where the parent has closed its end."""

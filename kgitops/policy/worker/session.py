@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import FindingsError, KgitopsError
+from kgitops.model.errors import FindingsError, KgitopsError, UnreachableError
 from kgitops.model.requests import Request
 from kgitops.model.source import Finding
 from kgitops.policy.asked import address_of
@@ -54,6 +54,11 @@ class WorkerJudging:
             _log.info("the memory of policies is not limited on this system")
         self._start()
 
+    @property
+    def sound(self) -> bool:
+        """Whether no policy has broken a limit, and the process can go on."""
+        return self._failure is None and not self._breaches.happened
+
     def begin(self, state: ClusterState, *, principal: str) -> None:
         """Judge from now on for ``principal``, on ``state``.
 
@@ -69,7 +74,11 @@ class WorkerJudging:
     def judge(
         self, request: Request, *, broker_configs: Mapping[str, str] | None = None
     ) -> Judgement:
-        """What the policies say of ``request``; errors as of ``begin``."""
+        """What the policies say of ``request``; errors as of ``begin``.
+
+        Raises:
+            UnreachableError: the part of the state that a policy asked for can't be read.
+        """
         return self._judged([request], broker_configs, accepting=False)[0]
 
     def accept(self, request: Request) -> None:
@@ -77,7 +86,7 @@ class WorkerJudging:
         self._accepted.append(request)
 
     def judge_all(self, requests: Sequence[Request]) -> Sequence[Judgement]:
-        """Judge one after another, and accept each that nothing stops; errors as of ``begin``."""
+        """Judge one after another, and accept each that nothing stops; errors as of ``judge``."""
         return self._judged(requests, None, accepting=True)
 
     def close(self) -> None:
@@ -212,12 +221,15 @@ class WorkerJudging:
             answer = self._process.answer(self._limits.seconds)
             try:
                 kind, first, written = answer
-                if kind == "judged" and first < number:
+                if kind in ("judged", "unreadable") and first < number:
                     continue  # of a call that was interrupted
                 if kind == "judged" and first == number:
                     return [self._answers.read(item) for item in written]
             except (TypeError, ValueError, IndexError):
-                pass
+                kind = written = None
+            if kind == "unreadable" and isinstance(written, str):
+                self._last = None  # it may not have come that far
+                raise UnreachableError(written)
             raise self._process.nonsense()
 
     # What goes wrong

@@ -1,0 +1,123 @@
+"""What policies may ask of a saved state, read piece by piece: each is one group of rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgitops.fleet.tables.hydrating import (
+    BODY,
+    OWNED,
+    acls_in,
+    open_state,
+    owners_in,
+    quotas_in,
+    topics_in,
+)
+from kgitops.model.acls import AclBinding
+from kgitops.model.names import ALL_INTERNAL
+from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.registry import Owner
+from kgitops.model.topics import TopicState
+
+_STAYS = '"marked_for_deletion":false'
+
+
+class Reader:
+    """A saved state that is open. Every method but ``pieces`` reads files.
+
+    Raises:
+        UnreachableError: a file can't be read.
+        SafetyError: the state can't be trusted; every method may raise it.
+    """
+
+    def __init__(self, files: Sequence[Path], cluster: str) -> None:
+        self._rows = open_state(files, cluster)
+
+    @property
+    def pieces(self) -> range:
+        """The pieces that methods are asked for."""
+        return range(len(self._rows.groups))
+
+    def names(self, piece: int) -> pa.Table:
+        """The topics' names and numbers of partitions, and which row of the piece each is."""
+        table = self._rows.group(piece, ["kind", "exists", "name", "partitions"])
+        table = table.append_column("row", pa.array(range(table.num_rows), pa.int32()))
+        found = table.filter(_is_topic(table)).select(["name", "partitions", "row"])
+        if found["name"].null_count or found["partitions"].null_count:
+            raise self._rows.broken("a topic there has no name, or no number of partitions")
+        return found
+
+    def bodies(self, piece: int) -> pa.Table:
+        """All rows of the piece as ``topics`` takes them."""
+        return self._rows.group(piece, BODY)
+
+    def topics(self, bodies: pa.Table, name: str) -> Mapping[str, TopicState]:
+        """The topics among rows of ``bodies``, by name; this one is known to be there."""
+        found = topics_in(self._rows, bodies)
+        if name not in found:
+            raise self._rows.broken(f"the row of the topic {name} holds another one")
+        return found
+
+    def places(self, tables: Sequence[pa.Table], rows: int) -> Mapping[str, int]:
+        """Where each topic is: its piece times ``rows``, and its row. ``tables`` are all names."""
+        found: dict[str, int] = {}
+        for piece, table in enumerate(tables):
+            places = pc.add(pc.cast(table["row"], pa.int64()), piece * rows)
+            found.update(zip(table["name"].to_pylist(), places.to_pylist(), strict=True))
+        if len(found) != sum(table.num_rows for table in tables):
+            raise self._rows.broken("it has more than one row of a topic")
+        return found
+
+    def sums(self, tables: Sequence[pa.Table]) -> "Sums":
+        """What can be counted in ``tables``, which are all ``names``."""
+        table = pa.concat_tables(tables)
+        internal = pc.is_in(table["name"], value_set=pa.array(sorted(ALL_INTERNAL), pa.string()))
+        table = table.filter(pc.invert(internal))
+        return Sums(table["name"], table["partitions"])
+
+    def going(self, piece: int) -> Sequence[str]:
+        """The names of the topics that are marked for deletion."""
+        bodies = self.bodies(piece)
+        # Canonical JSON has no spaces, and quotes inside of a text are escaped there.
+        stays = pc.fill_null(pc.match_substring(bodies["found"], _STAYS), fill_value=False)
+        found = topics_in(self._rows, bodies.filter(pc.invert(stays)))
+        return [name for name, topic in found.items() if topic.marked_for_deletion]
+
+    def acls(self, piece: int) -> frozenset[AclBinding]:
+        """The bindings."""
+        return acls_in(self._rows, self.bodies(piece))
+
+    def quotas(self, piece: int) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
+        """The quotas."""
+        return quotas_in(self._rows, self.bodies(piece))
+
+    def owned(self, piece: int) -> Sequence[str]:
+        """The addresses that somebody manages, or did."""
+        table = self._rows.group(piece, ["address", "owner"])
+        addresses: list[str] = table["address"].filter(pc.is_valid(table["owner"])).to_pylist()
+        return addresses
+
+    def owners(self, piece: int) -> Mapping[str, Owner]:
+        """Who manages them."""
+        return owners_in(self._rows, self._rows.group(piece, OWNED))
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The small columns of all topics but internal ones."""
+
+    names: pa.ChunkedArray
+    partitions: pa.ChunkedArray
+
+    def partitions_below(self, prefix: str) -> int:
+        """The partitions of those whose name begins so."""
+        chosen = self.partitions.filter(pc.starts_with(self.names, pattern=prefix))
+        return int(pc.sum(pc.cast(chosen, pa.int64()), min_count=0).as_py())
+
+
+def _is_topic(table: pa.Table) -> pa.ChunkedArray:
+    exists = pc.fill_null(table["exists"], fill_value=False)
+    return pc.and_(pc.equal(table["kind"], "topic"), exists)
