@@ -1,6 +1,7 @@
 """``kgitops fleet summary``: what the runs of a fleet came to, and one unit's plan out of them."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,6 +69,7 @@ def summary(
         from kgitops.plan.plan_file import to_text
 
         check_place(out)
+        _put_right(directory)
         sealed = read_slice(newest_run(directory), cluster, project)
         if out:
             write_file(out, to_text(sealed))
@@ -92,9 +94,22 @@ def _show_fleet(
             f"--format {format_} shows the plan of one cluster; name it with --cluster, or show "
             f"the fleet as {', '.join(_OF_A_FLEET)}"
         )
+    _put_right(directory)
     history = read_history(directory)
     print_result(render_fleet(history, format_, full=full, no_color=no_color))
     return exit_code(verdict(history.latest), detailed=detailed)
+
+
+def _put_right(directory: Path) -> None:
+    """A run that was killed while it took another's place leaves none until it is put back.
+
+    What puts it back needs pyarrow; without that no run was ever made here.
+    """
+    if not directory.exists():
+        with suppress(ModuleNotFoundError):
+            from kgitops.fleet.output.committing import recover
+
+            recover(directory)
 
 
 def render_fleet(history: "History", format_: Format, *, full: bool, no_color: bool) -> str:

@@ -11,16 +11,20 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import EXAMPLES, Project, topic
+from report.fleet.fleets import a_run, a_unit
 
 import kgitops as package
 from kgitops.cli.main import COMMANDS
+from kgitops.report.fleet.summary_json import run_to_text
 
-CLIENTS = {"confluent_kafka", "kafka", "pyspark"}
+FLEETS = {"pyspark", "pyarrow", "pandas"}
+CLIENTS = {"confluent_kafka", "kafka", *FLEETS}
 HEAVY = {"sqlite3", "yaml", "jsonschema", "rich", "cel", "jinja2", "deepdiff", *CLIENTS}
 SHOWN = (
     *("create", "alter", "list", "describe", "bindings"),
     *("graph", "orphans", "export-acls", "plan-migration", "delete"),
 )
+FLEET_VERBS = ("summary",)
 IN_ORDER = (
     "init",
     "validate",
@@ -61,6 +65,31 @@ def test_help_of_a_command_imports_nothing_of_its_work() -> None:
     assert modules_after("apply", "--help").isdisjoint(HEAVY)
     assert modules_after("policy", "test", "--help").isdisjoint({*HEAVY, "junitparser"})
     assert modules_after("sandbox", "start", "--help").isdisjoint({*HEAVY, "psutil", "filelock"})
+
+
+@pytest.mark.parametrize("words", [("fleet",), *(("fleet", verb) for verb in FLEET_VERBS)])
+def test_help_of_fleets_imports_nothing_that_they_are_made_with(words: tuple[str, ...]) -> None:
+    assert modules_after(*words, "--help").isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
+def test_a_fleets_summary_needs_neither_spark_nor_arrow(form: str, here: Path) -> None:
+    """It is read where it was never made: in a workflow, on a laptop."""
+    example = here / "fleet-plan"
+    example.mkdir()
+    (example / "fleet.json").write_text(run_to_text(a_run(a_unit(creates=3))), encoding="utf-8")
+    imported = modules_after("fleet", "summary", str(example), "--format", form)
+    assert imported.isdisjoint({"sqlite3", "cel", "deepdiff", *CLIENTS})
+
+
+def test_the_example_of_a_fleets_summary_runs(here: Path, kgitops: Kgitops) -> None:
+    shown = kgitops("fleet", "summary", "--help").out
+    (example,) = [line for line in shown.splitlines() if "Example: " in line]
+    words = shlex.split(example.partition("Example: ")[2])
+    (here / words[-1]).mkdir()
+    summary = here / words[-1] / "fleet.json"
+    summary.write_text(run_to_text(a_run(a_unit())), encoding="utf-8")
+    assert kgitops(*words[1:]).code == 0
 
 
 def test_validating_imports_no_client_and_no_store() -> None:
@@ -116,11 +145,12 @@ def test_every_example_of_vc_commands_runs(here: Path, kgitops: Kgitops) -> None
 
 POLICY = [("policy",), ("policy", "list"), ("policy", "explain"), ("policy", "test")]
 VC = [("vc",), ("vc", "quota"), ("vc", "quota", "explain"), *(("vc", verb) for verb in SHOWN)]
+FLEET = [("fleet",), *(("fleet", verb) for verb in FLEET_VERBS)]
 SANDBOX = [("sandbox",), ("sandbox", "start"), ("sandbox", "status"), ("sandbox", "stop")]
 
 
 @pytest.mark.parametrize(
-    "command", [(), *((command,) for command in COMMANDS), *POLICY, *SANDBOX, *VC]
+    "command", [(), *((command,) for command in COMMANDS), *FLEET, *POLICY, *SANDBOX, *VC]
 )
 def test_help_fits_into_80_columns(command: tuple[str, ...], kgitops: Kgitops) -> None:
     assert max(map(len, kgitops(*command, "--help").out.splitlines())) <= 80

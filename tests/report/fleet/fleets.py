@@ -181,9 +181,9 @@ FLEETS = {
     "large": large,
 }
 
-_text = st.text(max_size=12)
+_text = st.text(max_size=8)
 _count = st.integers(0, 2**40)
-_counts = st.dictionaries(_text, _count, max_size=3)
+_counts = st.dictionaries(_text, _count, max_size=2)
 _source = st.none() | st.builds(Source, _text, _count, _count)
 _findings = st.lists(
     st.builds(
@@ -193,10 +193,10 @@ _findings = st.lists(
         advice=_text,
         severity=st.sampled_from(Severity),
     ),
-    max_size=3,
+    max_size=2,
 ).map(tuple)
 _reasons = st.lists(
-    st.builds(Reason, exit=st.sampled_from(ExitCode), sentence=_text), max_size=3
+    st.builds(Reason, exit=st.sampled_from(ExitCode), sentence=_text), max_size=2
 ).map(tuple)
 _milliseconds = st.integers(0, 10**7).map(lambda count: count / 1_000)
 _mostly = {
@@ -238,11 +238,11 @@ any_run = st.builds(
     RunSummary,
     created=_moments,
     version=_text,
-    units=st.lists(any_unit, max_size=8, unique_by=lambda unit: (unit.cluster, unit.project)).map(
+    units=st.lists(any_unit, max_size=4, unique_by=lambda unit: (unit.cluster, unit.project)).map(
         tuple
     ),
     findings=_findings,
     unplanned=st.lists(_text, max_size=3).map(tuple),
     seconds=_milliseconds,
 )
-any_history = st.lists(any_run, min_size=1, max_size=4).map(lambda runs: History(runs=tuple(runs)))
+any_history = st.lists(any_run, min_size=1, max_size=2).map(lambda runs: History(runs=tuple(runs)))
