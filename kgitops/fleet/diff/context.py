@@ -19,8 +19,8 @@ def with_context(keys: Keys, differing: Differing) -> Differing:
     topics of these names: the first rule on one shuts others out.
     """
     desired, state = keys.desired.filter(differing.desired), keys.state.filter(differing.state)
-    there = pc.is_in(desired["address"], value_set=state["address"].combine_chunks())
-    new = desired.filter(pc.invert(there))
+    existing = state.filter(state["exists"])["address"].combine_chunks()
+    new = desired.filter(pc.invert(pc.is_in(desired["address"], value_set=existing)))
     added = _in_the_way(keys, _names(new, "topic"))
     declared = pc.is_in(state["address"], value_set=desired["address"].combine_chunks())
     gone = state.filter(pc.and_(pc.invert(declared), pc.is_valid(state["owner"])))
