@@ -146,9 +146,14 @@ def _stacked(name: str, families: Mapping[str, int], longest: int) -> StackedBar
     return StackedBar(
         name=name,
         total=sum(families.values()),
-        words=", ".join(f"{count:,} {words}" for words, count in parts),
+        words=", ".join(_counted(count, words) for words, count in parts),
         segments=_parts([(FAMILIES[words], count) for words, count in parts], longest),
     )
+
+
+def _counted(count: int, words: str) -> str:
+    one = count == 1 and words != _TENANTS
+    return f"{count:,} {words.removesuffix('s') if one else words}"
 
 
 def _parts(parts: Sequence[tuple[str, int]], longest: int) -> tuple[Segment, ...]:

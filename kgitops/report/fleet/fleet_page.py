@@ -88,6 +88,7 @@ class FleetPage:
     rules: tuple[Rule, ...]
     rule_bars: tuple[StackedBar, ...]
     standings: tuple[str, ...]
+    unjudged: str
     lines: tuple[LineChart, ...]
     nights: tuple[Night, ...]
     nights_left_out: int
@@ -140,6 +141,7 @@ def page_of_fleet(history: History) -> FleetPage:
         standings=tuple(
             str(each) for each in Standing if any(rule.standing is each for rule in violated)
         ),
+        unjudged=_unjudged(run, violated),
         lines=line_charts(found[-_MOST_NIGHTS:]),
         nights=tuple(reversed(found[-_MOST_NIGHTS:])),
         nights_left_out=history.left_out + max(0, len(found) - _MOST_NIGHTS),
@@ -170,18 +172,31 @@ def _status(run: RunSummary) -> tuple[str, str]:
 def _facts(run: RunSummary) -> Iterator[Fact]:
     yield Fact(label="Clusters", value=f"{len(run.clusters):,}")
     yield Fact(label="Plans", value=f"{sum(unit.planned for unit in run.units):,}")
-    declared = run.total("objects")
-    yield Fact(
-        label="Declared",
-        value=counted(sum(declared.values()), "object"),
-        more=f"{declared[Kind.TOPIC]:,} topics" if declared.get(Kind.TOPIC) else "",
-    )
-    yield Fact(label="Changes", value=action_words(run) or "none")
-    yield Fact(label="Beside", value=beside_words(run) or "no drift")
+    if any(unit.planned for unit in run.units):
+        declared = run.total("objects")
+        topics = declared.get(Kind.TOPIC)
+        yield Fact(
+            label="Declared",
+            value=counted(sum(declared.values()), "object"),
+            more=counted(topics, "topic") if topics else "",
+        )
+        yield Fact(label="Changes", value=action_words(run) or "none")
+        yield Fact(label="Beside them", value=beside_words(run) or "no drift")
     warnings = sum(unit.warning_count for unit in run.units)
     if warnings:
         yield Fact(label="Warnings", value=f"{warnings:,}")
     yield Fact(label="Made", value=run.created, more=f"in {run.seconds:.0f} s")
+
+
+def _unjudged(run: RunSummary, found: Sequence[Rule]) -> str:
+    """What is said where there is no violation; nothing is said of plans that are not there."""
+    if found:
+        return ""
+    if not any(unit.planned for unit in run.units):
+        return "There is no plan that a policy could judge."
+    missing = any(not unit.planned for unit in run.units)
+    which = "the plans that could be made" if missing else "these plans"
+    return f"No policy says anything against {which}."
 
 
 def _moved(history: History) -> Iterator[Named]:

@@ -62,6 +62,19 @@ def test_the_page_needs_nothing_and_runs_nothing(name: str) -> None:
     assert "https:" not in page
 
 
+def test_nothing_is_said_of_plans_that_are_not_there() -> None:
+    """That nothing changes, drifts or is denied would be taken for good news."""
+    failed = Document(render_fleet_html(FLEETS["all failed"]())).text
+    assert "There is no plan that a policy could judge." in failed
+    assert "no drift" not in failed
+    assert "Changes none" not in failed
+    some = a_history(a_run(a_unit(), a_failed_unit()))
+    assert (
+        "No policy says anything against the plans that could be made."
+        in Document(render_fleet_html(some)).text
+    )
+
+
 def test_the_same_history_gives_the_same_bytes() -> None:
     assert render_fleet_html(large()) == render_fleet_html(large())
 
