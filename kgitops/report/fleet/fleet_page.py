@@ -1,6 +1,6 @@
 """All that a fleet's page says, as values in the order it is said; the template places them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgitops import __version__
