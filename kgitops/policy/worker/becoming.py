@@ -8,6 +8,9 @@ import sys
 import threading
 import time
 
+_CLOSING_S = 2.0
+"""So long policies may take to close once the parent is gone."""
+
 
 def take_pipes() -> tuple[int, int]:
     """The two ends of our parent, moved to where no policy finds them by chance.
@@ -46,4 +49,5 @@ def log_everything() -> None:
 def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
+    time.sleep(_CLOSING_S)
     os.kill(os.getpid(), signal.SIGKILL)

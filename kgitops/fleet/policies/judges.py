@@ -1,0 +1,121 @@
+"""Policies that stay open from unit to unit: configured and closed once in a process of Spark's.
+
+A process judges many clusters, one after another, and shows its policies each one anew. Whichever
+way it ends, the process that runs the policies sees that nobody speaks to it any more, closes
+them, and ends too: Spark's processes don't run what Python would run at their end.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from kgitops.model.errors import KgitopsError
+from kgitops.policy.judging import Judging
+from kgitops.policy.opening import open_judging
+from kgitops.policy.rules import Bundle
+from kgitops.workflow.policies import Policies, load_policies_from
+
+MOST_OPEN = 4
+"""Every project and cluster may have policies and levels of its own; each is a process."""
+
+
+class Judges:
+    """Those who judge by the bundles that were used last."""
+
+    def __init__(
+        self, opening: Callable[[Bundle], Judging] = open_judging, most: int = MOST_OPEN
+    ) -> None:
+        self._opening = opening
+        self._most = most
+        self._lock = threading.Lock()
+        self._idle: list[tuple[Bundle, Judging]] = []  # who was used last is last
+        self._process = os.getpid()
+
+    @contextmanager
+    def lent(self, bundle: Bundle) -> Iterator[Policies]:
+        """Who judges by ``bundle``, within a ``with`` block, in place of ``policies.opened``.
+
+        A judging by which a policy failed is closed at its end, so that the next unit is judged
+        as it would be alone.
+
+        Raises:
+            KgitopsError: the process that judges can't be started.
+        """
+        if not bundle:
+            yield Policies(bundle)
+            return
+        key = replace(bundle, warnings=())
+        judging = self._take(key) or self._open(bundle)
+        try:
+            yield Policies(bundle, judging)
+        finally:
+            self._give_back(key, judging)
+
+    def close(self) -> None:
+        """Close all that nobody uses now."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, judging in idle:
+            judging.close()
+
+    def _open(self, bundle: Bundle) -> Judging:
+        judging = self._opening(bundle)
+        # Not before: what is registered last runs first, and what opened it ends it at exit, too.
+        atexit.unregister(self.close)
+        atexit.register(self.close)
+        return judging
+
+    def _take(self, key: Bundle) -> Judging | None:
+        with self._lock:
+            if self._process != os.getpid():  # a fork may not speak with its parent's processes
+                self._idle, self._process = [], os.getpid()
+            for index, (bundle, judging) in enumerate(self._idle):
+                if bundle == key:
+                    del self._idle[index]
+                    return judging
+        return None
+
+    def _give_back(self, key: Bundle, judging: Judging) -> None:
+        if not _forgets(key, judging):
+            judging.close()
+            return
+        with self._lock:
+            self._idle.append((key, judging))
+            too_many = self._idle[: -self._most]
+            self._idle = self._idle[-self._most :]
+        for _, oldest in too_many:
+            oldest.close()
+
+
+def _forgets(bundle: Bundle, judging: Judging) -> bool:
+    """Let go of the last cluster, which may be large; whether the judging can be used again."""
+    if not judging.sound:
+        return False
+    try:
+        Policies(bundle, judging).wait()
+    except KgitopsError:
+        return False
+    return True
+
+
+JUDGES = Judges()
+"""Those of this process."""
+
+
+@contextmanager
+def policies_at(
+    paths: Sequence[Path], cluster: str, environ: Mapping[str, str]
+) -> Iterator[Policies]:
+    """Who judges on ``cluster`` by the policies below ``paths`` alone, within a ``with`` block.
+
+    Raises:
+        FindingsError: with every finding; some can't be loaded.
+        KgitopsError: the process that judges can't be started.
+    """
+    with JUDGES.lent(load_policies_from(paths, cluster=cluster, environ=environ)) as policies:
+        policies.wait()
+        yield policies
