@@ -1,6 +1,7 @@
 """Where in the manifests the part of an object stands that a policy complains about."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from kgitops.desired.state import DesiredObject
 from kgitops.model.source import Located, Source
@@ -18,8 +19,13 @@ _PLURALS: Mapping[str, str] = {"principal": "principals", "operation": "operatio
 class Places:
     """The declared objects by address, to look places up in."""
 
-    def __init__(self, declared: Iterable[DesiredObject]) -> None:
-        self._located: dict[str, Located] = {item.address: item.located for item in declared}
+    def __init__(self, declared: Sequence[DesiredObject]) -> None:
+        self._declared = declared
+
+    @cached_property
+    def _located(self) -> Mapping[str, Located]:
+        # Made when the first is looked up: where nothing is wrong nobody asks.
+        return {item.address: item.located for item in self._declared}
 
     def of(self, change: Change, field: str | None) -> Source | None:
         """Where ``field`` of the object stands, or the nearest that holds it.

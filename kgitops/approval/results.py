@@ -35,6 +35,8 @@ def with_results(changes: Sequence[Change], judged: Judged, places: Places) -> t
     What two requests of an object have wrong alike is said once, of the first. The rows of policies
     that passed are shared: nearly all are.
     """
+    if not judged.rulings:
+        return tuple(changes)
     passed: dict[tuple[Ruling, ...], tuple[PolicyResult, ...]] = {}
     return tuple(_with_results(change, judged, places, passed) for change in changes)
 

@@ -1,6 +1,8 @@
 """Requests survive the way to JSON and back, and nothing else is accepted."""
 
 import json
+from collections.abc import Callable
+from types import MappingProxyType
 from typing import get_args
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model.request_strategies import any_text, quota_values, requests
 
-from kgitops.model.canonical_json import canonical_json, plain_json
+from kgitops.model.canonical_json import canonical_json, canonical_text, plain_json
 from kgitops.model.quotas import quota_text
 from kgitops.model.request_json import request_from_json, request_to_json
 from kgitops.model.requests import AlterClientQuotaRequest, Request, api_name
@@ -119,6 +121,30 @@ json_values = st.recursive(
 @given(json_values)
 def test_canonical_json_is_what_rfc_8785_says(value: object) -> None:
     assert canonical_json(value) == rfc8785.dumps(value)
+    assert canonical_text(value) == rfc8785.dumps(value).decode()
+
+
+@pytest.mark.parametrize("write", [canonical_json, canonical_text])
+def test_half_a_character_has_no_spelling(write: Callable[[object], object]) -> None:
+    with pytest.raises(ValueError, match="surrogates"):
+        write({"a": "\ud800"})
+
+
+@given(json_values)
+def test_plain_values_are_copied_as_they_are(value: object) -> None:
+    assert canonical_json(plain_json(value)) == canonical_json(value)
+
+
+def test_a_plain_copy_shares_nothing_that_can_be_written_to() -> None:
+    value = {"configs": {"a": "1"}, "assignments": [[1, 2]]}
+    copy = plain_json(value)
+    copy["configs"]["a"] = "2"
+    copy["assignments"][0].append(3)
+    assert value == {"configs": {"a": "1"}, "assignments": [[1, 2]]}
+
+
+def test_other_mappings_and_sequences_become_plain() -> None:
+    assert plain_json(MappingProxyType({"a": (1, (True,))})) == {"a": [1, [True]]}
 
 
 def test_keys_beyond_the_first_plane_are_ordered_by_utf_16_units() -> None:
@@ -126,7 +152,9 @@ def test_keys_beyond_the_first_plane_are_ordered_by_utf_16_units() -> None:
     assert canonical_json({"\ue000": 1, "\U0001f600": 2}) == '{"\U0001f600":2,"\ue000":1}'.encode()
 
 
-@pytest.mark.parametrize("value", [1.5, 2**53, -(2**53), {1: "a"}, {"a": {1, 2}}, [b"x"]])
+@pytest.mark.parametrize(
+    "value", [1.5, 2**53, -(2**53), {1: "a"}, {1: 2}, {"a": 1.5}, {"a": {1, 2}}, [b"x"]]
+)
 def test_what_json_can_not_carry_exactly_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"JSON|not text"):
         plain_json(value)

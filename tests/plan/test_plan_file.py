@@ -22,7 +22,7 @@ from kgitops.plan.plan_file import (
     sealed_to_json,
     to_text,
 )
-from kgitops.plan.plan_json import plan_to_json
+from kgitops.plan.plan_json import change_text, change_to_json, plan_to_json
 
 
 def resealed(document: dict[str, object]) -> str:
@@ -52,6 +52,33 @@ def test_a_plan_survives_the_file(name: str) -> None:
 @settings(max_examples=60)
 def test_any_plan_survives_the_file(plan: Plan) -> None:
     assert read_plan(to_text(sealed(plan)), "plan.json").plan == plan
+
+
+@given(any_plan)
+@settings(max_examples=60)
+def test_changes_written_one_by_one_are_those_of_the_file(plan: Plan) -> None:
+    texts = ",".join(map(change_text, plan.changes))
+    assert f"[{texts}]".encode() == canonical_json(plan_to_json(plan)["changes"])
+
+
+def test_who_writes_to_the_json_of_a_change_does_not_change_the_plan() -> None:
+    plan = twelve_changes()
+    for change in plan.changes:
+        rows = change_to_json(change)
+        del rows["policies"]  # those of all changes are one and the same
+        _spoil(rows)
+    assert plan == twelve_changes()
+
+
+def _spoil(value: object) -> None:
+    if isinstance(value, dict):
+        for item in value.values():
+            _spoil(item)
+        value.clear()
+    elif isinstance(value, list):
+        for item in value:
+            _spoil(item)
+        value.clear()
 
 
 def test_the_same_plan_gives_the_same_bytes_and_another_nonce_only_another_envelope() -> None:
