@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.shell.progress import ProgressHandler, StageInfo
 
-# A server that is there answers at once; one that was there may be away for two minutes.
-_RETRIES_FIRST, _RETRIES = 2, 7
+# A server that is there answers at once; one that was there may be away for a minute.
+_RETRIES_FIRST, _RETRIES = 2, 6
 _QUIET: Mapping[str, str | None] = {"GRPC_VERBOSITY": "NONE", "GRPC_ENABLE_FORK_SUPPORT": "0"}
 
 
@@ -38,13 +38,13 @@ class Connect:
         self._active = 0
         # Read where gRPC is first imported.
         with environment(_QUIET):
-            from pyspark.sql.connect.client.retries import DefaultPolicy
             from pyspark.sql.connect.session import SparkSession as Session
         try:
             session = Session(remote.url)
-            session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES_FIRST)])
+            self._client = session.client
+            self._retry(_RETRIES_FIRST)
             _ = session.version
-            session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+            self._retry(_RETRIES)
         except Exception as error:
             failure = failure_of(error, f"Spark at {remote.url} can't be used")
             raise UnreachableError(
@@ -72,6 +72,7 @@ class Connect:
     def stop(self) -> None:
         """The session and what runs in it; the server stays."""
         with suppress(Exception):
+            self._retry(_RETRIES_FIRST)
             self.spark.stop()
 
     def _hear(
@@ -83,6 +84,11 @@ class Connect:
     ) -> None:
         del operation_id, done
         self._stages, self._active = list(stages or ()), inflight_tasks
+
+    def _retry(self, times: int) -> None:
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+
+        self._client.set_retry_policies([DefaultPolicy(max_retries=times)])
 
     def _set(self, conf: Mapping[str, str]) -> None:
         for key, value in conf.items():

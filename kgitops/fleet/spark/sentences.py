@@ -2,7 +2,7 @@
 
 import re
 
-from kgitops.model.errors import KgitopsError
+from kgitops.model.errors import KgitopsError, UnreachableError
 
 _LONGEST = 400
 _LAST_OF_TRACEBACK = re.compile(
@@ -11,6 +11,11 @@ _LAST_OF_TRACEBACK = re.compile(
 _NOISE = re.compile(
     r"^(?:WARNING:|Using Spark's|Setting default|To adjust|\d\d/\d\d/\d\d \S+ (?:INFO|WARN)|\s+at |"
     r"Picked up |NOTE:|Error occurred during initialization)"
+)
+_GRPC_DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
+_LOST = re.compile(
+    r"StatusCode\.(?:UNAVAILABLE|UNAUTHENTICATED|PERMISSION_DENIED)|SparkContext was shut down|"
+    r"All masters are unresponsive|Master removed our application|RETRIES_EXCEEDED"
 )
 _HINTS = (
     (
@@ -36,6 +41,14 @@ def failure_of(error: BaseException, what: str) -> KgitopsError:
     return KgitopsError(f"{what}: {reason}{hint}")
 
 
+def failure_of_run(error: BaseException, url: str) -> KgitopsError:
+    """Whether a task failed for good, or Spark itself went away."""
+    if _LOST.search(str(error)):
+        lost = failure_of(error, f"Spark on {url} was lost")
+        return UnreachableError(f"{lost}; look at its logs, and run again")
+    return failure_of(error, f"a task failed on {url}")
+
+
 def jvm_said(log: str) -> str | None:
     """The line of a JVM's output that says why it ended; None for an empty one."""
     lines = [line.strip() for line in log.splitlines() if line.strip() and not _NOISE.match(line)]
@@ -48,6 +61,8 @@ def _reason(text: str) -> str:
     tracebacks = _LAST_OF_TRACEBACK.findall(text)
     if tracebacks:
         return _short(tracebacks[-1])
+    if details := _GRPC_DETAILS.search(text):
+        return _short(details[1])
     lines = [line.strip() for line in text.splitlines()]
     # Py4J puts a line of its own before what Java says.
     told = [

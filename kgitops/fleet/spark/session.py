@@ -3,6 +3,7 @@
 import logging
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -102,3 +103,4 @@ def _be_quiet() -> None:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"pyspark\.")

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from kgitops.fleet.spark.engine import Engine
 from kgitops.fleet.spark.progress import OnProgress, TaskProgress, untold
-from kgitops.fleet.spark.sentences import failure_of
+from kgitops.fleet.spark.sentences import failure_of_run
 from kgitops.fleet.spark.session import Session
 from kgitops.model import errors
 from kgitops.model.errors import KgitopsError, UnreachableError
@@ -86,9 +86,7 @@ class _Run:
             self._cancel()
             raise
         if self._failure is not None:
-            raise failure_of(
-                self._failure, f"a task failed on {self._engine.url}"
-            ) from self._failure
+            raise failure_of_run(self._failure, self._engine.url) from self._failure
         total = len(self._specs)
         on_progress(TaskProgress(done=total, active=0, total=total))
         return self._rows
