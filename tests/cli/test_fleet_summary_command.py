@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
-from fleet.output.results import committed, unit
+from fleet.output.fleet_results import committed, unit
 from report.fleet.fleets import FLEETS, a_run, a_unit, large
 from report.plans import judged_plan, no_changes, twelve_changes
 
