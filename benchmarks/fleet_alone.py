@@ -9,12 +9,15 @@ import json
 import sys
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 from kgitops.cluster.snapshot import SnapshotCluster
+from kgitops.fleet.planning import plan_unit
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.tables.desired_rows import DECLARED, declaring, open_desired
 from kgitops.fleet.tables.hydrating import read_state
+from kgitops.fleet.units.discovery import find_units
 from kgitops.plan.planner import make_plan
 
 
@@ -35,12 +38,23 @@ def whole(folder: Path) -> Counter[str]:
     return counts
 
 
+def units(folder: Path, out: Path) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    out.mkdir(parents=True)
+    found = find_units([folder / "desired"], [folder / "state"], [], {})
+    for unit in found.units:
+        counts.update(plan_unit(unit, out, created=datetime.now(UTC), environ={}).actions)
+    return counts
+
+
 def main() -> None:
     how, folder = sys.argv[1], Path(sys.argv[2])
     started = time.perf_counter()
     counts: Counter[str] = Counter()
     if how == "whole":
         counts = whole(folder)
+    elif how == "units":
+        counts = units(folder, Path(sys.argv[3]))
     else:
         with session("local[2]", None, {}) as spark:
             spark.engine()
