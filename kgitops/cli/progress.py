@@ -47,7 +47,7 @@ class EventPrinter:
 
     def __init__(self, format_: EventFormat, *, no_color: bool) -> None:
         self._json = format_ is EventFormat.JSON
-        self._bar = None if self._json or not sys.stderr.isatty() else _bar(no_color=no_color)
+        self._bar = None if self._json or not sys.stderr.isatty() else new_bar(no_color=no_color)
         self._task = self._bar.add_task("applying", total=None) if self._bar else None
         self._last = ""
         self._gone = False
@@ -126,7 +126,8 @@ class EventPrinter:
             self._bar.update(self._task, total=total, completed=completed, advance=advance)
 
 
-def _bar(*, no_color: bool) -> "Progress":
+def new_bar(*, no_color: bool) -> "Progress":
+    """A bar on stderr that is gone in the end."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     return Progress(
