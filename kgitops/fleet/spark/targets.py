@@ -49,7 +49,7 @@ def target_of(master: str | None, remote: str | None, conf: Mapping[str, str]) -
     """
     remote = conf.get("spark.remote", remote)
     if remote is None:
-        return _master(conf.get("spark.master", master or DEFAULT_MASTER))
+        return _master(conf.get("spark.master", DEFAULT_MASTER if master is None else master))
     if master is not None or "spark.master" in conf:
         raise UsageError("--master and --remote are two ways to reach a Spark; give one of them")
     return _remote(remote)
