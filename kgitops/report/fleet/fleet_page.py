@@ -182,9 +182,6 @@ def _facts(run: RunSummary) -> Iterator[Fact]:
         )
         yield Fact(label="Changes", value=action_words(run) or "none")
         yield Fact(label="Beside them", value=beside_words(run) or "no drift")
-    warnings = sum(unit.warning_count for unit in run.units)
-    if warnings:
-        yield Fact(label="Warnings", value=f"{warnings:,}")
     yield Fact(label="Made", value=run.created, more=f"in {run.seconds:.0f} s")
 
 

@@ -164,11 +164,14 @@ class _Page:
             yield [f"  and {left:,} earlier"]
 
     def ending(self, history: History) -> Iterator[Line]:
+        units = history.latest.units
+        told = "declare something for a cluster, and plan again."
+        if any(unit.planned for unit in units):
+            told = "kgitops fleet summary DIR --cluster NAME shows one plan."
+        elif units:
+            told = "correct what is said of each plan, and plan again."
         yield []
-        if history.latest.units:
-            yield [(Style.BOLD, "Next: kgitops fleet summary DIR --cluster NAME shows one plan.")]
-        else:
-            yield [(Style.BOLD, "Next: declare something for a cluster, and plan again.")]
+        yield [(Style.BOLD, f"Next: {told}")]
 
     def rows(
         self,

@@ -166,9 +166,14 @@ def action_words(run: RunSummary) -> str:
 
 
 def beside_words(run: RunSummary) -> str:
-    """How much drift there is and what is left alone; nothing where there is neither."""
+    """How much drift there is, what is left alone, and warnings; nothing where there is none."""
     drift, kept = sum(run.total("drift").values()), sum(run.total("kept").values())
-    parts = ((drift, f"{drift:,} drifted"), (kept, f"{kept:,} kept"))
+    warnings = sum(unit.warning_count for unit in run.units)
+    parts = (
+        (drift, f"{drift:,} drifted"),
+        (kept, f"{kept:,} kept"),
+        (warnings, counted(warnings, "warning")),
+    )
     return ", ".join(words for count, words in parts if count)
 
 

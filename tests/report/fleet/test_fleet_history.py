@@ -19,6 +19,7 @@ from kgitops.model.verdict import ExitCode, Reason
 from kgitops.report.fleet.history import History, night_of, nights, since
 from kgitops.report.fleet.outliers import outliers
 from kgitops.report.fleet.telling import (
+    beside_words,
     exit_counts,
     failures,
     graves,
@@ -51,6 +52,22 @@ def test_a_night_counts_what_its_units_have() -> None:
     assert (night.clusters, night.units, night.failed) == (2, 3, 1)
     assert (night.changes, night.drift, night.denied) == (4, 2, 4)
     assert night.exit is ExitCode.UNREACHABLE
+
+
+def test_soft_policies_deny_too_unless_waived() -> None:
+    levels = {
+        ("cap", "soft", "denied"): 3,
+        ("cap", "soft", "waived"): 50,
+        ("cap", "advisory", "denied"): 700,
+        ("cap", "hard", "denied"): 1,
+    }
+    assert night_of(a_run(replace(a_unit(), violations=levels))).denied == 4
+
+
+def test_warnings_are_counted_beside_drift() -> None:
+    warned = replace(a_unit("a", drift=2), warning_count=3)
+    assert beside_words(a_run(warned, a_unit("b"))) == "2 drifted, 14 kept, 3 warnings"
+    assert beside_words(a_run()) == ""
 
 
 def test_drift_grows_only_where_both_runs_know_it() -> None:

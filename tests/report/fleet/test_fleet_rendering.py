@@ -84,6 +84,16 @@ def test_a_single_run_is_compared_with_nothing() -> None:
     assert "RUNS" not in text
 
 
+@pytest.mark.parametrize(
+    ("fleet", "step"),
+    [("empty", "declare something"), ("all failed", "correct what is said"), ("calm", "--cluster")],
+)
+def test_the_last_line_is_the_next_step(fleet: str, step: str) -> None:
+    last = render_fleet_text(FLEETS[fleet]()).splitlines()[-1]
+    assert last.startswith("Next: ")
+    assert step in last
+
+
 def test_earlier_runs_are_counted() -> None:
     history = replace(large(40, runs=20), left_out=300)
     assert "RUNS (320)" in render_fleet_text(history)
