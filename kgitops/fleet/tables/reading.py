@@ -62,7 +62,7 @@ class Rows:
         file, group = self.groups[position]
 
         def read(columns: list[str]) -> pa.Table:
-            return self.files[file].read_row_group(group, columns=columns)
+            return self.files[file].read_row_group(group, columns=columns, use_threads=False)
 
         return self._read(read, names)
 
