@@ -1,7 +1,7 @@
 """What the selected documents declare: manifests and policies, loaded and checked; no cluster."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,6 +18,8 @@ from kgitops.workflow.stages import OnStage, in_silence
 
 T = TypeVar("T")
 
+Opening = Callable[[Bundle], AbstractContextManager[Policies]]
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -28,8 +30,12 @@ class Loaded:
 
 
 @contextmanager
-def loaded(workspace: Workspace, on_stage: OnStage = in_silence) -> Iterator[Loaded]:
+def loaded(
+    workspace: Workspace, on_stage: OnStage = in_silence, opening: Opening = opened
+) -> Iterator[Loaded]:
     """What is declared, within a ``with`` block: at its end the policies are closed.
+
+    A fleet lends policies by an ``opening`` of its own, and keeps them open for what comes next.
 
     Raises:
         FindingsError: with every finding of every document; a policy can't be loaded.
@@ -52,7 +58,7 @@ def loaded(workspace: Workspace, on_stage: OnStage = in_silence) -> Iterator[Loa
     )
     findings: list[Finding] = []
     bundle = _collecting(findings, lambda: load_policies(workspace, manifests))
-    with opened(bundle or Bundle()) as policies:
+    with opening(bundle or Bundle()) as policies:
         on_stage("checking the manifests")
         desired = _collecting(findings, lambda: _build(workspace, manifests))
         _collecting(findings, policies.wait)

@@ -3,10 +3,11 @@
 They judge every run of a project, also one that loads a part of it or applies a saved plan.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 from kgitops.apply.settings import SystemClock
 from kgitops.approval.waivers import ends_soon, why_not
@@ -19,7 +20,12 @@ from kgitops.plan.broker_validation import BROKER_POLICY
 from kgitops.policy.judging import Judging
 from kgitops.policy.opening import open_judging
 from kgitops.policy.rules import Bundle, Policy, Waiver
-from kgitops.workflow.policy_documents import ReadPolicies, described, more_documents
+from kgitops.workflow.policy_documents import (
+    ReadPolicies,
+    described,
+    documents_beside,
+    more_documents,
+)
 from kgitops.workflow.selection import ANONYMOUS, Workspace
 
 _NOWHERE = ClusterState(cluster_id="", backend="", brokers=())
@@ -52,7 +58,8 @@ def load_policies(workspace: Workspace, manifests: ManifestSet | None = None) ->
 
     They stand in the project file, in the files and folders that its ``policies`` name, and among
     its manifests. ``manifests`` are those that are loaded already; what is wrong with them is said
-    by whoever loaded them.
+    by whoever loaded them. Beside them judge those of ``workspace.selection.policies``, at the
+    levels that they are written with: no project's file weakens them.
 
     Raises:
         FindingsError: with every finding; without all of its policies nothing may be judged.
@@ -62,13 +69,47 @@ def load_policies(workspace: Workspace, manifests: ManifestSet | None = None) ->
         read.take(manifests)
     for more in more_documents(workspace, manifests, read.findings):
         read.take(more)
-    policies = _at_their_levels(read, workspace)
+    python = workspace.file.python_policies if workspace.file else ()
+    own = _named((*read.policies, *map(described, python)), read.findings)
+    own = _at_their_levels(own, read, workspace)
+    selection, count = workspace.selection, len(read.policies)
+    if selection.policies:
+        beside = documents_beside(
+            selection.policies,
+            read.findings,
+            cluster=workspace.target_name,
+            environ=selection.environ,
+        )
+        read.take(beside)
+    return _bundle(_named((*own.values(), *read.policies[count:]), read.findings), read)
+
+
+def load_policies_from(
+    paths: Sequence[Path],
+    *,
+    cluster: str,
+    environ: Mapping[str, str],
+) -> Bundle:
+    """The policies below ``paths`` alone, as they judge on ``cluster``, without any project.
+
+    Raises:
+        FindingsError: with every finding; without all of its policies nothing may be judged.
+    """
+    read = ReadPolicies()
+    if paths:
+        read.take(documents_beside(paths, read.findings, cluster=cluster, environ=environ))
+    return _bundle(_named(read.policies, read.findings), read)
+
+
+def _bundle(policies: Mapping[str, Policy], read: ReadPolicies) -> Bundle:
+    ordered = tuple(policies[name] for name in sorted(policies))
+    read.findings += [_reserved(one) for one in ordered if one.name == BROKER_POLICY.name]
     today = utc_day(SystemClock().now())
-    waivers, warnings = _that_hold(read, policies, today)
+    waivers, warnings = _that_hold(read, ordered, today)
     if any(finding.severity is Severity.ERROR for finding in read.findings):
         raise FindingsError(read.findings)
     return Bundle(
-        policies=policies, waivers=waivers, today=today, warnings=(*read.findings, *warnings)
+        policies=ordered, waivers=waivers, today=today, warnings=(*read.findings, *warnings)
     )
 
 
@@ -89,16 +130,20 @@ def opened(bundle: Bundle) -> Iterator[Policies]:
         judging.close()
 
 
-def _at_their_levels(read: ReadPolicies, workspace: Workspace) -> tuple[Policy, ...]:
-    """The policies in the order of their names, at the levels that they have on the cluster."""
-    python = workspace.file.python_policies if workspace.file else ()
-    policies: dict[str, Policy] = {}
-    for policy in (*read.policies, *map(described, python)):
-        if policy.name == BROKER_POLICY.name:
-            read.findings.append(_reserved(policy))
-        first = policies.setdefault(policy.name, policy)
+def _named(policies: Iterable[Policy], findings: list[Finding]) -> dict[str, Policy]:
+    """The policies by name, of which each has one of its own."""
+    named: dict[str, Policy] = {}
+    for policy in policies:
+        first = named.setdefault(policy.name, policy)
         if first is not policy:
-            read.findings.append(_twice(f"policy {policy.name}", policy.source, first.source))
+            findings.append(_twice(f"policy {policy.name}", policy.source, first.source))
+    return named
+
+
+def _at_their_levels(
+    policies: dict[str, Policy], read: ReadPolicies, workspace: Workspace
+) -> dict[str, Policy]:
+    """The policies at the levels that they have on the cluster."""
     # One that can't be read is not one that is not there.
     stopped = any(finding.severity is Severity.ERROR for finding in read.findings)
     for name, (level, source) in workspace.cluster.policy_levels.items():
@@ -119,7 +164,7 @@ def _at_their_levels(read: ReadPolicies, workspace: Workspace) -> tuple[Policy, 
         for name, level in workspace.file.strictest_levels.items():
             if name in policies and policies[name].level.weaker_than(level):
                 policies[name] = replace(policies[name], level=level)
-    return tuple(policies[name] for name in sorted(policies))
+    return policies
 
 
 def _that_hold(

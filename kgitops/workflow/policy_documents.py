@@ -1,6 +1,6 @@
 """The documents and classes that a project's policies and waivers are read from."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from inspect import getdoc
@@ -94,6 +94,23 @@ def _load(
         only=only,
     )
     findings += without_env_values(loaded.findings, loaded.env_values)
+    return loaded
+
+
+def documents_beside(
+    paths: Sequence[Path],
+    findings: list[Finding],
+    *,
+    cluster: str,
+    environ: Mapping[str, str],
+) -> ManifestSet:
+    """The policies and waivers that stand below ``paths``, which belong to no project.
+
+    They may name any cluster of a fleet, so a name that a project doesn't know is no mistake.
+    """
+    loaded = load_manifests(paths, cluster=cluster, variables={}, env=environ, known_clusters=None)
+    findings += without_env_values(loaded.findings, loaded.env_values)
+    findings += map(_stranger, _not_judging(loaded))
     return loaded
 
 

@@ -25,7 +25,7 @@ class Selection:
     """What the user typed; ``environ`` is the process's environment.
 
     ``offline``: a snapshot stands in for the cluster. ``fail_on`` is the grade of lowering at which
-    a plan is denied.
+    a plan is denied. Below ``policies`` stand some that judge beside the project's own.
     """
 
     paths: Sequence[Path] = ()
@@ -36,6 +36,7 @@ class Selection:
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
     offline: bool = False
     fail_on: Grade | None = None
+    policies: Sequence[Path] = ()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
