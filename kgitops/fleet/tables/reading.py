@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +13,8 @@ from kgitops.fleet.tables.schemas import FORMAT_VERSION
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.registry import Json
 
-_HEADER_BUCKET = -1
+HEADER_BUCKET = -1
+LAST_BUCKET = 255
 
 
 @dataclass(frozen=True)
@@ -29,20 +29,22 @@ class Rows:
     files: tuple[pq.ParquetFile, ...]
     schema: pa.Schema
     header: Mapping[str, Json]
+    groups: tuple[tuple[int, int], ...]
+    """Each row group: the file's index and the group's."""
 
     @property
     def count(self) -> int:
         """How many rows there are, the header left out."""
         return sum(int(file.metadata.num_rows) for file in self.files) - 1
 
-    @cached_property
-    def groups(self) -> tuple[tuple[int, int], ...]:
-        """Each row group: the file's index and the group's."""
-        return tuple(
-            (index, group)
-            for index, file in enumerate(self.files)
-            for group in range(file.metadata.num_row_groups)
-        )
+    def part(self, buckets: range) -> "Rows":
+        """The row groups that may hold rows of these buckets; others' rows lie there as well."""
+        kept = []
+        for file, group in self.groups:
+            least, most = _buckets(self.files[file].metadata.row_group(group))
+            if least < buckets.stop and most >= buckets.start:
+                kept.append((file, group))
+        return replace(self, groups=tuple(kept))
 
     def sizes(self) -> list[int]:
         """The number of rows of each group."""
@@ -54,7 +56,9 @@ class Rows:
         Raises:
             SafetyError: they can't be read to their end.
         """
-        tables = [self._read(file.read, names) for file in self.files]
+        if not self.groups:
+            return pa.schema([self.schema.field(name) for name in names]).empty_table()
+        tables = [self.group(position, names) for position in range(len(self.groups))]
         return pa.concat_tables(tables).combine_chunks()
 
     def group(self, position: int, names: Sequence[str]) -> pa.Table:
@@ -92,7 +96,12 @@ def open_rows(
         SafetyError: they can't be trusted.
     """
     opened = tuple(_open(file, what, remake) for file in sorted(files))
-    bare = Rows(what=what, remake=remake, files=opened, schema=schema, header={})
+    groups = tuple(
+        (index, group)
+        for index, file in enumerate(opened)
+        for group in range(file.metadata.num_row_groups)
+    )
+    bare = Rows(what=what, remake=remake, files=opened, schema=schema, header={}, groups=groups)
     for path, file in zip(sorted(files), opened, strict=True):
         _check_columns(bare, path, file.schema_arrow)
     body = "found" if "found" in schema.names else "declared"
@@ -113,7 +122,7 @@ def open_rows(
         )
     if rows != bare.count:
         raise bare.broken(f"its header says {rows:,} rows, but there are {bare.count:,}")
-    return Rows(what=what, remake=remake, files=opened, schema=schema, header=header)
+    return replace(bare, header=header)
 
 
 def _open(path: Path, what: str, remake: str) -> pq.ParquetFile:
@@ -151,17 +160,16 @@ def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 def _headers(rows: Rows, kind: str, body: str) -> Iterator[str]:
     """The bodies of header rows; statistics tell which row groups can hold one."""
-    for position, (file, group) in enumerate(rows.groups):
-        first = _least_bucket(rows.files[file].metadata.row_group(group))
-        if first is not None and first > _HEADER_BUCKET:
-            continue
-        table = rows.group(position, ["kind", body])
+    first = rows.part(range(HEADER_BUCKET, HEADER_BUCKET + 1))
+    for position in range(len(first.groups)):
+        table = first.group(position, ["kind", body])
         for text in table.filter(pc.equal(table["kind"], kind))[body].to_pylist():
             yield text or ""
 
 
-def _least_bucket(group: pq.RowGroupMetaData) -> int | None:
-    """By the statistics, where there are some."""
+def _buckets(group: pq.RowGroupMetaData) -> tuple[int, int]:
+    """The least and the greatest bucket, by the statistics; any, where there are none."""
     columns = map(group.column, range(group.num_columns))
     found = next(column.statistics for column in columns if column.path_in_schema == "bucket")
-    return int(found.min) if found is not None and found.has_min_max else None
+    known = found is not None and found.has_min_max
+    return (int(found.min), int(found.max)) if known else (HEADER_BUCKET, LAST_BUCKET)
