@@ -1,5 +1,6 @@
 """Which ACLs reach which resources, found by Kafka's patterns instead of comparing all with all."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
@@ -21,15 +22,33 @@ def covers(rule: AclBinding, other: AclBinding) -> bool:
     return other.pattern_type is PatternType.LITERAL and other.resource_name == rule.resource_name
 
 
+class _Names:
+    """Names in their order, where those with a prefix stand side by side."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._places = {name: place for place, name in enumerate(names)}
+        self._sorted = sorted(self._places)
+
+    def starting(self, prefix: str) -> list[str]:
+        """The names that begin with the prefix, in the order in which they were given."""
+        names = self._sorted
+        first = end = bisect_left(names, prefix)
+        while end < len(names) and names[end].startswith(prefix):
+            end += 1
+        return sorted(names[first:end], key=self._places.__getitem__)
+
+
 class Patterns(Generic[_T]):
     """Items filed under the pattern of a binding; one instance is for one resource type."""
 
     def __init__(self) -> None:
         self._literal: dict[str, list[_T]] = {}
         self._prefixed: dict[str, list[_T]] = {}
+        self._names: dict[PatternType, _Names] = {}
 
     def add(self, binding: AclBinding, item: _T) -> None:
         """File ``item`` under the pattern of ``binding``."""
+        self._names.clear()
         self._of(binding.pattern_type).setdefault(binding.resource_name, []).append(item)
 
     def reach(self, name: str) -> bool:
@@ -52,12 +71,18 @@ class Patterns(Generic[_T]):
         if binding.pattern_type is PatternType.LITERAL and not everything:
             return
         prefix = "" if everything else binding.resource_name
-        for name, items in self._literal.items():
-            if name != "*" and name.startswith(prefix):
-                yield from items
-        for name, items in self._prefixed.items():
-            if name.startswith(prefix) and (everything or name != prefix):
-                yield from items
+        for name in self._starting(PatternType.LITERAL, prefix):
+            if name != "*":
+                yield from self._literal[name]
+        for name in self._starting(PatternType.PREFIXED, prefix):
+            if everything or name != prefix:
+                yield from self._prefixed[name]
+
+    def _starting(self, pattern: PatternType, prefix: str) -> list[str]:
+        """The names that begin so, in the order in which they were filed."""
+        if pattern not in self._names:
+            self._names[pattern] = _Names(self._of(pattern))
+        return self._names[pattern].starting(prefix)
 
     def _of_name(self, name: str) -> Iterator[_T]:
         yield from self._literal.get("*", ())
