@@ -1,7 +1,8 @@
 """One process plans a whole fleet, a cluster at a time: what ``fleet.py`` compares Spark with.
 
 ``whole``: every row is hydrated and given to the planner, as ``kgitops plan`` does. ``units``: what
-a task of Spark does, without Spark. ``session``: no plan at all, only Spark started and stopped.
+a task of Spark does, without Spark. ``session``: no plan at all, only Spark started and stopped,
+without workers.
 Prints its seconds without the start of the process, and what it counted.
 """
 
@@ -13,9 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kgitops.cluster.snapshot import SnapshotCluster
+from kgitops.fleet.diff.sides import side_of_rows
 from kgitops.fleet.planning import plan_unit
 from kgitops.fleet.spark.session import session
-from kgitops.fleet.tables.desired_rows import DECLARED, declaring, open_desired
+from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.units.discovery import find_units
 from kgitops.plan.planner import make_plan
@@ -29,7 +31,7 @@ def whole(folder: Path) -> Counter[str]:
         files = sorted((folder / "desired" / part.name).iterdir())
         rows = open_desired(files, "bench", cluster)
         plan = make_plan(
-            declaring(rows, rows.columns(DECLARED)),
+            side_of_rows(rows).whole(),
             state,
             target_name=cluster,
             capabilities=SnapshotCluster(state).capabilities,

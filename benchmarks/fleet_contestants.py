@@ -10,6 +10,8 @@ from fleet_events import Moved, event_log, moved
 from fleet_values import write_project
 from process_trees import Tree, run_tree
 
+from kgitops.report.fleet.summary_json import read_run
+
 HERE = Path(__file__).parent
 
 
@@ -65,16 +67,12 @@ def fleet_plan(setting: Setting, scratch: Path) -> Result:
     for key, value in conf.items():
         words += ["--conf", f"{key}={value}"]
     tree = run_tree(words)
-    run = json.loads((out / "fleet.json").read_text())
-    actions: dict[str, int] = {}
-    for unit in run["units"]:
-        for action, count in unit["actions"].items():
-            actions[action] = actions.get(action, 0) + count
+    run = read_run((out / "fleet.json").read_text(), "fleet.json")
     return Result(
         wall=tree.wall,
-        seconds=run["seconds"],
+        seconds=run.seconds,
         peaks=tree.peaks,
-        actions=actions,
+        actions=run.total("actions"),
         moved=moved(log),
     )
 
