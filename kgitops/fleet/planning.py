@@ -93,8 +93,8 @@ def _declared(unit: Unit, environ: Mapping[str, str]) -> Iterator[_Given]:
     match unit.desired:
         case RowsAt(files=files):
             rows = open_desired(files, unit.project, unit.cluster)
-            policies = policies_at(unit.policies, unit.cluster)
-            yield _Given(side_of_rows(rows), policies, git_of(rows))
+            with policies_at(unit.policies, unit.cluster, environ) as policies:
+                yield _Given(side_of_rows(rows), policies, git_of(rows))
         case ManifestsAt(git_sha=sha, dirty=dirty):
             with declared_in(unit, environ) as declared:
                 side = side_of_value(declared.desired)
@@ -106,7 +106,7 @@ def _plan_whole(unit: Unit, given: _Given) -> Planned:
     (file,) = unit.state.files
     cluster = read_cluster(file)
     current = cluster.read_state()
-    declared = Loaded(given.side.choose_all(), given.policies)
+    declared = Loaded(given.side.whole(), given.policies)
     plan = plan_state(cluster, current, declared, target_name=unit.cluster, git=given.git)
     return Planned(plan=plan, captured_at=current.captured_at, objects=given.side.objects, kept={})
 

@@ -6,18 +6,35 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kgitops.fleet.tables.reading import Rows
+from kgitops.fleet.tables.reading import HEADER_BUCKET, LAST_BUCKET, Rows
 
-DESIRED_KEYS = ("fingerprint", "address", "kind", "name", "context")
-STATE_KEYS = ("fingerprint", "address", "kind", "name", "owner", "spent", "exists", "context")
+DESIRED_KEYS = ("bucket", "fingerprint", "address", "kind", "name", "context")
+STATE_KEYS = (
+    "bucket",
+    "fingerprint",
+    "address",
+    "kind",
+    "name",
+    "owner",
+    "spent",
+    "exists",
+    "context",
+)
+
+
+EVERY_BUCKET = range(HEADER_BUCKET, LAST_BUCKET + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The small columns of both sides, the header rows among them."""
+    """The small columns of both sides, the header rows among them.
+
+    It is about the rows of ``buckets``; others may lie beside them, and are passed over.
+    """
 
     desired: pa.Table
     state: pa.Table
+    buckets: range = EVERY_BUCKET
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +61,7 @@ def differing(keys: Keys, identity: str, also: Collection[str]) -> Differing:
     mine = pc.and_(_true(pc.equal(keys.state["owner"], identity)), _false(keys.state["spent"]))
     left = pc.and_(mine, pc.invert(pc.is_in(found, value_set=declared, skip_nulls=True)))
     left = pc.or_(left, _true(keys.state["context"]))
-    return together(keys, Differing(new, _flat(left)), also)
+    return together(keys, Differing(_flat(new), _flat(left)), also)
 
 
 def together(keys: Keys, some: Differing, also: Collection[str] = ()) -> Differing:
@@ -55,15 +72,29 @@ def together(keys: Keys, some: Differing, also: Collection[str] = ()) -> Differi
         pa.chunked_array([sorted(also)], pa.string()),
     ]
     wanted = pc.unique(pa.chunked_array([c for a in addresses for c in a.chunks], pa.string()))
-    return Differing(
-        _flat(pc.or_(some.desired, pc.is_in(keys.desired["address"], value_set=wanted))),
-        _flat(pc.or_(some.state, pc.is_in(keys.state["address"], value_set=wanted))),
+    return _only_inside(
+        keys,
+        pc.or_(some.desired, pc.is_in(keys.desired["address"], value_set=wanted)),
+        pc.or_(some.state, pc.is_in(keys.state["address"], value_set=wanted)),
     )
 
 
 def everything(keys: Keys) -> Differing:
     """All rows of both sides."""
-    return Differing(_all(keys.desired), _all(keys.state))
+    return _only_inside(keys, _all(keys.desired), _all(keys.state))
+
+
+def _only_inside(keys: Keys, desired: pa.Array, state: pa.Array) -> Differing:
+    """An address is of the same bucket on both sides, so nothing is torn apart."""
+    return Differing(
+        _flat(pc.and_(desired, _inside(keys.desired, keys.buckets))),
+        _flat(pc.and_(state, _inside(keys.state, keys.buckets))),
+    )
+
+
+def both(some: Differing, more: Differing) -> Differing:
+    """The rows of either."""
+    return Differing(pc.or_(some.desired, more.desired), pc.or_(some.state, more.state))
 
 
 def settled(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
@@ -72,23 +103,34 @@ def settled(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
     Raises:
         ValueError: the two sides disagree about how many, so one has a row twice.
     """
-    passed = pc.and_(pc.invert(differing.state), _true(pc.equal(keys.state["owner"], identity)))
-    passed = pc.and_(passed, _false(keys.state["spent"]))
+    mine = pc.and_(_true(pc.equal(keys.state["owner"], identity)), _false(keys.state["spent"]))
+    passed = pc.and_(mine, _passed(keys.state, differing.state, keys.buckets))
     counts = pc.value_counts(keys.state["kind"].filter(passed).combine_chunks())
     found = {count["values"]: count["counts"] for count in counts.to_pylist()}
-    if sum(found.values()) != len(differing.desired) - (pc.sum(differing.desired).as_py() or 0):
+    declared = pc.sum(_passed(keys.desired, differing.desired, keys.buckets)).as_py() or 0
+    if sum(found.values()) != declared:
         raise ValueError("it has rows twice")
     return found
 
 
 def kept(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
     """Others' objects and nobody's that are passed over, by the rule of a plan's kept rows."""
-    passed = pc.and_(pc.invert(differing.state), _true(keys.state["exists"]))
+    passed = _passed(keys.state, differing.state, keys.buckets)
+    passed = pc.and_(passed, _true(keys.state["exists"]))
     owned = pc.and_(pc.is_valid(keys.state["owner"]), _false(keys.state["spent"]))
     foreign = pc.and_(owned, pc.invert(_true(pc.equal(keys.state["owner"], identity))))
     rules = {"foreign": foreign, "unmanaged": pc.invert(owned)}
     counts = {rule: pc.sum(pc.and_(passed, mask)).as_py() or 0 for rule, mask in rules.items()}
     return {rule: count for rule, count in counts.items() if count}
+
+
+def _passed(side: pa.Table, looked_at: pa.BooleanArray, buckets: range) -> pa.ChunkedArray:
+    return pc.and_(_inside(side, buckets), pc.invert(looked_at))
+
+
+def _inside(side: pa.Table, buckets: range) -> pa.ChunkedArray:
+    least = pc.greater_equal(side["bucket"], buckets.start)
+    return pc.and_(least, pc.less(side["bucket"], buckets.stop))
 
 
 def selected(rows: Rows, mask: pa.BooleanArray, names: tuple[str, ...]) -> pa.Table:

@@ -1,12 +1,18 @@
 """Both sides without what needs no look: what the planner is given instead of the whole."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from kgitops.desired.state import DesiredState
-from kgitops.fleet.diff.context import with_context
+import pyarrow as pa
+
+from kgitops.desired.last_applied import with_objects
+from kgitops.desired.state import DesiredObject, DesiredState
+from kgitops.fleet.diff.context import Changing, changing, with_context
 from kgitops.fleet.diff.differing import (
+    EVERY_BUCKET,
     STATE_KEYS,
+    Differing,
     Keys,
     differing,
     everything,
@@ -14,11 +20,15 @@ from kgitops.fleet.diff.differing import (
     selected,
     settled,
 )
-from kgitops.fleet.diff.sides import DesiredSide
+from kgitops.fleet.diff.sides import DesiredSide, Part
 from kgitops.fleet.tables.hydrating import HYDRATED, bare_state, hydrated
 from kgitops.fleet.tables.reading import Rows
 from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.safety import counted_as
+from kgitops.report.fleet.summary import total
+
+ROWS_AT_ONCE = 1_000_000
+"""Of the larger side, about: a huge cluster is compared a range of buckets at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,21 +52,67 @@ def reduce_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> 
     Raises:
         SafetyError: a side can't be trusted.
     """
+    ranges = _ranges(max(side.count, state.count))
+    found, about = [], Changing()
+    wanted = {*also, *(tombstone.address for tombstone in side.project.tombstones)}
+    whole = _is_whole(side, state)
+    for part in _parts(side, state, ranges):
+        looked_at = everything(part.keys) if whole else differing(part.keys, side.identity, wanted)
+        found.append(looked_at)
+        about |= changing(part.keys, looked_at)
+    return _gathered(side, state, _parts(side, state, ranges), found, about)
+
+
+def _is_whole(side: DesiredSide, state: Rows) -> bool:
     bare = bare_state(state)
-    identity = side.project.project.identity
-    keys = Keys(side.keys, state.columns(STATE_KEYS))
-    if bare.virtual_clusters or bare.lowered or side.virtual_clusters:
-        found = everything(keys)
-    else:
-        buried = {tombstone.address for tombstone in side.project.tombstones}
-        found = with_context(keys, differing(keys, identity, {*also, *buried}))
-    try:
-        left = settled(keys, found, identity)
-    except ValueError as error:
-        raise state.broken(str(error)) from error
+    return bool(bare.virtual_clusters or bare.lowered or side.virtual_clusters)
+
+
+@dataclass(frozen=True, slots=True)
+class _Both:
+    """A range of buckets of both sides."""
+
+    keys: Keys
+    desired: Part
+    state: Rows
+
+
+def _parts(side: DesiredSide, state: Rows, ranges: Sequence[range]) -> Iterator[_Both]:
+    for buckets in ranges:
+        desired, current = side.part(buckets), state.part(buckets)
+        keys = Keys(desired.keys, current.columns(STATE_KEYS), buckets)
+        yield _Both(keys, desired, current)
+
+
+def _gathered(
+    side: DesiredSide,
+    state: Rows,
+    parts: Iterator[_Both],
+    found: Sequence[Differing],
+    about: Changing,
+) -> Reduced:
+    declared: list[DesiredObject] = []
+    rows, left, others = [], [], []
+    for part, differs in zip(parts, found, strict=True):
+        looked_at = with_context(part.keys, differs, about)
+        try:
+            left.append(settled(part.keys, looked_at, side.identity))
+        except ValueError as error:
+            raise state.broken(str(error)) from error
+        others.append(kept(part.keys, looked_at, side.identity))
+        declared += part.desired.choose(looked_at.desired)
+        rows.append(selected(part.state, looked_at.state, HYDRATED))
     return Reduced(
-        desired=side.choose(found.desired),
-        current=hydrated(state, selected(state, found.state, HYDRATED)),
-        settled={str(counted_as(kind)): count for kind, count in left.items()},
-        kept=kept(keys, found, identity),
+        desired=with_objects(side.project, sorted(declared, key=lambda item: item.address)),
+        current=hydrated(state, pa.concat_tables(rows)),
+        settled={str(counted_as(kind)): count for kind, count in total(left).items()},
+        kept=total(others),
     )
+
+
+def _ranges(rows: int) -> list[range]:
+    """All buckets, in as many ranges as there are times ``ROWS_AT_ONCE`` rows."""
+    count = min(1 + rows // ROWS_AT_ONCE, EVERY_BUCKET.stop)
+    edges = [EVERY_BUCKET.stop * number // count for number in range(count + 1)]
+    edges[0] = EVERY_BUCKET.start
+    return [range(least, stop) for least, stop in pairwise(edges)]

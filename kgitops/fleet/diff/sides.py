@@ -1,15 +1,20 @@
 """What is declared, as keys to compare and objects to choose from: out of files, or out of YAML."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgitops.desired.last_applied import with_objects
-from kgitops.desired.state import DesiredState
-from kgitops.fleet.diff.differing import DESIRED_KEYS, selected
-from kgitops.fleet.tables.desired_rows import DECLARED, declared_by, declaring, keys_of
+from kgitops.desired.state import DesiredObject, DesiredState
+from kgitops.fleet.diff.differing import DESIRED_KEYS, EVERY_BUCKET, selected
+from kgitops.fleet.tables.desired_rows import (
+    DECLARED,
+    declared_by,
+    declared_in_rows,
+    keys_of,
+)
 from kgitops.fleet.tables.reading import Rows
 from kgitops.fleet.tables.schemas import DESIRED
 from kgitops.plan.plan import Kind
@@ -27,31 +32,44 @@ _KINDS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the rows; ``choose`` gives the objects of a mask over ``keys``.
+
+    It raises SafetyError where a row is not what it must be.
+    """
+
+    keys: pa.Table
+    choose: Callable[[pa.BooleanArray], Sequence[DesiredObject]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredSide:
-    """``project`` declares no objects itself; ``choose`` gives it those of a mask over ``keys``.
+    """``project`` declares no objects itself; ``part`` has those of some buckets, and others.
 
-    ``choose`` raises SafetyError where a row is not what it must be.
+    ``count`` is the number of all, ``objects`` how many there are of each kind (``Topic``).
     """
 
     project: DesiredState
-    keys: pa.Table
+    count: int
+    objects: Mapping[str, int]
     virtual_clusters: bool
-    choose: Callable[[pa.BooleanArray], DesiredState]
-
-    def choose_all(self) -> DesiredState:
-        """Everything that is declared; errors as of ``choose``."""
-        return self.choose(pa.repeat(pa.scalar(value=True), self.keys.num_rows))
+    part: Callable[[range], Part]
 
     @property
-    def objects(self) -> Mapping[str, int]:
-        """How many there are of each kind (``Topic``)."""
-        counts: dict[str, int] = {}
-        for row in pc.value_counts(self.keys["kind"].combine_chunks()).to_pylist():
-            kind = _KINDS.get(row["values"])
-            if kind is not None:
-                counts[str(kind)] = counts.get(str(kind), 0) + row["counts"]
-        return dict(sorted(counts.items()))
+    def identity(self) -> str:
+        """What registries know the project by."""
+        return self.project.project.identity
+
+    def whole(self) -> DesiredState:
+        """Everything that is declared.
+
+        Raises:
+            SafetyError: a row is not what it must be.
+        """
+        every = self.part(EVERY_BUCKET)
+        mask = pa.repeat(pa.scalar(value=True), every.keys.num_rows)
+        return with_objects(self.project, every.choose(mask))
 
 
 def side_of_rows(rows: Rows) -> DesiredSide:
@@ -60,27 +78,45 @@ def side_of_rows(rows: Rows) -> DesiredSide:
     Raises:
         SafetyError: the rows can't be trusted.
     """
+
+    def part(buckets: range) -> Part:
+        some = rows.part(buckets)
+        return Part(
+            some.columns(DESIRED_KEYS),
+            lambda mask: declared_in_rows(some, selected(some, mask, DECLARED)),
+        )
+
     return DesiredSide(
         project=declared_by(rows),
-        keys=rows.columns(DESIRED_KEYS),
+        count=rows.count,
+        objects=_counts(rows.columns(["kind"])),
         virtual_clusters=rows.header["virtual_clusters"],
-        choose=lambda mask: declaring(rows, selected(rows, mask, DECLARED)),
+        part=part,
     )
 
 
 def side_of_value(desired: DesiredState) -> DesiredSide:
     """What was just built from manifests."""
     identity, objects = desired.project.identity, desired.objects
-    rows = [keys_of(identity, item) for item in objects]
     schema = pa.schema([DESIRED.field(name) for name in DESIRED_KEYS])
+    keys = pa.Table.from_pylist([keys_of(identity, item) for item in objects], schema)
 
-    def choose(mask: pa.BooleanArray) -> DesiredState:
-        chosen = zip(objects, mask.to_pylist(), strict=True)
-        return with_objects(desired, (item for item, is_in in chosen if is_in))
+    def choose(mask: pa.BooleanArray) -> list[DesiredObject]:
+        return [item for item, chosen in zip(objects, mask.to_pylist(), strict=True) if chosen]
 
     return DesiredSide(
         project=with_objects(desired, ()),
-        keys=pa.Table.from_pylist(rows, schema),
+        count=len(objects),
+        objects=_counts(keys),
         virtual_clusters=any(item.address.startswith("vc/") for item in objects),
-        choose=choose,
+        part=lambda _: Part(keys, choose),
     )
+
+
+def _counts(keys: pa.Table) -> Mapping[str, int]:
+    counts: dict[str, int] = {}
+    for row in pc.value_counts(keys["kind"].combine_chunks()).to_pylist():
+        kind = _KINDS.get(row["values"])
+        if kind is not None:
+            counts[str(kind)] = counts.get(str(kind), 0) + row["counts"]
+    return dict(sorted(counts.items()))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kgitops.desired.last_applied import declared_object, with_objects
+from kgitops.desired.last_applied import declared_object
 from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredState, DesiredTopic
 from kgitops.fleet.tables.desired_header import (
     DESIRED_KIND,
@@ -62,6 +62,7 @@ def _keys(identity: str, item: DesiredObject, declared: bytes) -> Row:
     return {
         "kind": kind_of(item.address),
         "address": item.address,
+        "bucket": bucket_of(item.address),
         "name": _name(item),
         "fingerprint": same,
         "context": isinstance(item, DesiredAcl) and reaches_others(item.binding),
@@ -73,7 +74,6 @@ def _row(identity: str, item: DesiredObject) -> Row:
     source = item.located.source
     return {
         **_keys(identity, item, declared),
-        "bucket": bucket_of(item.address),
         "declared": declared.decode(),
         "file": source.file,
         "line": source.line,
@@ -130,18 +130,14 @@ def git_of(rows: Rows) -> Git:
         raise rows.broken(f"its header can't be read: {error}") from error
 
 
-def declaring(rows: Rows, table: pa.Table) -> DesiredState:
-    """The project with just the objects in ``table``, which has the columns ``DECLARED``.
+def declared_in_rows(rows: Rows, table: pa.Table) -> list[DesiredObject]:
+    """The objects in ``table``, which has the columns ``DECLARED``.
 
     Raises:
         SafetyError: a row is not what it must be.
     """
     check_each_once(rows, table)
-    return with_objects(declared_by(rows), sorted(_objects(rows, table), key=_address))
-
-
-def _address(item: DesiredObject) -> str:
-    return item.address
+    return list(_objects(rows, table))
 
 
 def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
