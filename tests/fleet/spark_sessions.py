@@ -73,6 +73,7 @@ class Driver:
         conf: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         unbegun_s: float = 600.0,
+        warm: bool = False,
     ) -> None:
         self._result = folder / "result.json"
         self._order = folder / "order.json"
@@ -84,6 +85,7 @@ class Driver:
             "specs": list(specs),
             "result": str(self._result),
             "unbegun_s": unbegun_s,
+            "warm": warm,
         }
         self._order.write_text(json.dumps(order))
         self.process = subprocess.Popen(

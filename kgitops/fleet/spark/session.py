@@ -12,6 +12,7 @@ from kgitops.fleet.spark.connect import Connect
 from kgitops.fleet.spark.engine import Engine
 from kgitops.fleet.spark.java import check_packages
 from kgitops.fleet.spark.targets import Master, Remote, target_of
+from kgitops.fleet.spark.warming import warm
 from kgitops.model.errors import UnreachableError
 
 STARTING_S = 300.0
@@ -67,12 +68,13 @@ def session(
     remote: str | None,
     conf: Mapping[str, str],
     *,
+    work: Callable[[str], str] | None = None,
     starting_s: float = STARTING_S,
 ) -> Iterator[Session]:
     """A Spark within this block: classic on ``master`` (``local[*]``), or Connect at ``remote``.
 
     ``conf`` wins over what is set here. It says nothing on stdout and stderr. A classic one is
-    the only one of its process.
+    the only one of its process. Local workers import the module of ``work`` while it starts.
 
     Raises:
         UsageError: these are no URLs of Spark, or there are two.
@@ -81,7 +83,7 @@ def session(
     target = target_of(master, remote, conf)
     check_packages()
     _be_quiet()
-    started = Session(target.url, lambda: _start(target, conf), starting_s)
+    started = Session(target.url, lambda: _start(target, conf, work), starting_s)
     try:
         yield started
     finally:
@@ -89,10 +91,15 @@ def session(
         started.close(at_once=error is not None and not isinstance(error, Exception))
 
 
-def _start(target: Master | Remote, conf: Mapping[str, str]) -> Engine:
+def _start(
+    target: Master | Remote, conf: Mapping[str, str], work: Callable[[str], str] | None
+) -> Engine:
     match target:
         case Master():
-            return Classic(target, conf)
+            engine = Classic(target, conf)
+            if work is not None and target.is_here:
+                warm(engine, work)
+            return engine
         case Remote():
             return Connect(target, conf)
 

@@ -23,8 +23,11 @@ def main() -> None:
     begun = time.monotonic()
     stop_on_signals()
     try:
-        with session(order["master"], order["remote"], order["conf"]) as spark:
-            work = getattr(spark_work, order["work"])
+        work = getattr(spark_work, order["work"])
+        early = work if order["warm"] else None
+        with session(order["master"], order["remote"], order["conf"], work=early) as spark:
+            if early:
+                spark.engine()
             patience = order["unbegun_s"]
             specs = order["specs"]
             answers = list(run_tasks(spark, specs, work, progress.append, unbegun_s=patience))

@@ -88,6 +88,14 @@ def test_a_server_that_is_none_of_spark_connect(tmp_path: Path) -> None:
     assert driven.seconds < 120
 
 
+def test_workers_are_there_before_the_work_is(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    conf = {"spark.executorEnv.NOTE_IMPORT": str(notes)}
+    driven = Driver(tmp_path, spark_work.echo, [], master=LOCAL, conf=conf, warm=True).finish()
+    assert (driven.error, driven.stdout, driven.stderr) == (None, "", "")
+    assert 1 <= len(notes.read_text().split()) <= 2
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_everything(number: signal.Signals, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
