@@ -14,7 +14,8 @@ def time_table(measured: Measured) -> str:
     """Seconds. A fleet's work is its wall without that of a process that only starts Spark."""
     lines = [
         "| topics | DuckDB full s | by cluster s | prefilter s | fleet plan s | Spark's start s "
-        "| work s | by its own clock s | x DuckDB full | same tasks without Spark s | one process s | kgitops plan s |",
+        "| work s | by its own clock s | x DuckDB full | same tasks without Spark s "
+        "| one process s | kgitops plan s |",
         "| ---: |" + " ---: |" * 11,
     ]
     for size, results in measured.items():
