@@ -8,7 +8,7 @@ from kgitops.model.registry import Json
 from kgitops.model.verdict import verdict_to_json
 from kgitops.report.fleet.history import History, Night, Since, nights, since
 from kgitops.report.fleet.outliers import Outlier, outliers
-from kgitops.report.fleet.summary import RunSummary, verdict
+from kgitops.report.fleet.summary import verdict
 from kgitops.report.fleet.summary_json import COUNTS, FORMAT_VERSION, run_to_json
 from kgitops.report.fleet.telling import Rule, headline, rules
 
@@ -31,13 +31,9 @@ def render_fleet_json(history: History) -> str:
             "since": _since(compared) if compared else None,
             "runs": [_night(night) for night in nights(history)],
             "runs_left_out": history.left_out,
-            "run": _run(run),
+            "run": run_to_json(run),
         }
     )
-
-
-def _run(run: RunSummary) -> Json:
-    return run_to_json(run)
 
 
 def _night(night: Night) -> Json:

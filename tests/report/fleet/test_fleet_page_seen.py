@@ -147,6 +147,17 @@ def test_every_point_of_a_line_is_inside_its_picture(
         """
     )
     assert outside == 0
+    drawn_over = browser.run(
+        """
+        return [...document.querySelectorAll(".plot .ticks li")].filter((e) => {
+          const range = document.createRange();
+          range.selectNodeContents(e);
+          const plot = e.closest(".plot").querySelector("svg").getBoundingClientRect();
+          return range.getBoundingClientRect().right > plot.left;
+        }).length;
+        """
+    )
+    assert drawn_over == 0
     assert browser.run("return document.querySelectorAll('.plot circle').length") == 3 * 14
 
 

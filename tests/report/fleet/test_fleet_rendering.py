@@ -59,6 +59,23 @@ def test_ten_are_shown_and_the_others_counted_until_all_are_asked_for() -> None:
     assert "--full" not in full
 
 
+def test_a_row_goes_on_below_its_words_and_ends() -> None:
+    failed = a_failed_unit("emea-7", sentence="it " * 3_000)
+    lines = render_fleet_text(a_history(a_run(failed)), width=80).splitlines()
+    at = next(n for n, line in enumerate(lines) if "emea-7/payments" in line)
+    assert lines[at].startswith("  ! emea-7/payments  exit 8: it it")
+    below = lines[at + 1 : lines.index("", at)]
+    assert 2 <= len(below) <= 8
+    assert all(line.startswith(" " * 21) and line[21] != " " for line in below)
+
+
+def test_a_long_name_leaves_room_for_its_words() -> None:
+    failed = a_failed_unit("n" * 46, "p", sentence="it " * 60)
+    lines = render_fleet_text(a_history(a_run(failed)), width=80).splitlines()
+    at = next(n for n, line in enumerate(lines) if "nnn" in line)
+    assert lines[at + 1].startswith("        it it")
+
+
 def test_with_full_every_unit_that_is_told_of_has_its_row() -> None:
     run = large().latest
     text = render_fleet_text(large(), full=True)

@@ -132,6 +132,13 @@ def test_what_is_no_summary_is_refused(text: str) -> None:
         read_run(text, "f.json")
 
 
+def test_a_key_that_is_given_twice_is_refused() -> None:
+    """Readers of JSON differ in which of the two they take."""
+    text = run_to_text(WHOLE).replace('"unplanned":[]', '"unplanned":[],"unplanned":[]')
+    with pytest.raises(UntrustedPlanError, match="is not JSON"):
+        read_run(text, "fleet.json")
+
+
 def test_a_file_that_was_cut_anywhere_is_refused() -> None:
     text = run_to_text(WHOLE)
     for end in range(0, len(text) - 2, 97):
