@@ -45,6 +45,7 @@ from kgitops.policy.worker.messages import (
 )
 
 _NONE: dict[int, str] = {}
+_LARGE = 1 << 20
 _log = logging.getLogger(__name__)
 
 
@@ -93,7 +94,6 @@ class Worker:
                 case Work() as work:
                     self._work(judge, work)
                 case Begin() as begin:
-                    # A large state is not the policies' doing.
                     lift_limit()
                     self._begin(judge, begin)
                     limit_memory(load.memory)
@@ -181,7 +181,10 @@ class Worker:
         if len(header) < HEADER.size:
             return None
         (size,) = HEADER.unpack(header)
-        return from_bytes(self._read(size))
+        if size < _LARGE:
+            return from_bytes(self._read(size))
+        with above_limit():  # a large state is not the policies' doing
+            return from_bytes(self._read(size))
 
     def _read(self, size: int) -> bytes:
         """So many bytes, or fewer at the end; what was read beyond them is kept for the next."""
