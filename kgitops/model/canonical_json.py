@@ -25,7 +25,7 @@ def canonical_json(value: Json) -> bytes:
         ValueError: the value holds a lone surrogate.
     """
     try:
-        data = orjson.dumps(value, option=_OPTIONS)
+        data = orjson.dumps(value, default=_as_dict, option=_OPTIONS)
     except TypeError:  # deeper, or larger numbers, than it takes; or what can't be written at all
         data = _ENCODER.encode(value).encode()
     if data.isascii():
@@ -42,6 +42,13 @@ def canonical_text(value: Json) -> str:
         ValueError: the value holds a lone surrogate.
     """
     return canonical_json(value).decode()
+
+
+def _as_dict(value: object) -> Mapping[str, Json]:
+    """What views and other mappings are written as."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")
 
 
 def sha256(data: bytes) -> str:

@@ -4,6 +4,8 @@ What is derived (summary, verdict, ``reason``, ``api``) is written for readers a
 whoever reads a plan compares what it derives itself with what is written.
 """
 
+from collections.abc import Callable
+
 from kgitops import __version__
 from kgitops.model.canonical_json import canonical_text, plain_json
 from kgitops.model.lowered import LoweringLine
@@ -125,6 +127,19 @@ def change_to_json(change: Change) -> dict[str, Json]:
     Raises:
         ValueError: it holds what canonical JSON can't carry exactly.
     """
+    return _change_to_json(change, plain_json)
+
+
+def change_to_write(change: Change) -> dict[str, Json]:
+    """The same to be written at once: it shares what the change holds, mappings of any type."""
+    return _change_to_json(change, _as_it_is)
+
+
+def _as_it_is(value: Json) -> Json:
+    return value
+
+
+def _change_to_json(change: Change, plain: Callable[[Json], Json]) -> dict[str, Json]:
     return {
         "address": change.address,
         "kind": str(change.kind),
@@ -137,8 +152,8 @@ def change_to_json(change: Change) -> dict[str, Json]:
         },
         "risks": [risk.code for risk in change.risks],
         "source": source_to_json(change.source),
-        "before": plain_json(change.before),
-        "after": plain_json(change.after),
+        "before": plain(change.before),
+        "after": plain(change.after),
         "fields": [
             {
                 "path": field.path,
@@ -149,10 +164,10 @@ def change_to_json(change: Change) -> dict[str, Json]:
             }
             for field in change.fields
         ],
-        "impact": plain_json(change.impact),
+        "impact": plain(change.impact),
         "ownership": {
-            "before": _owner_to_json(change.owner_before),
-            "after": _owner_to_json(change.owner_after),
+            "before": _owner_to_json(change.owner_before, plain),
+            "after": _owner_to_json(change.owner_after, plain),
         },
         "preconditions": [_precondition_to_json(item) for item in change.preconditions],
         "requests": [_planned_request_to_json(request) for request in change.requests],
@@ -166,7 +181,7 @@ def change_text(change: Change) -> str:
     Raises:
         ValueError: it holds what canonical JSON can't carry exactly.
     """
-    return canonical_text(change_to_json(change))
+    return canonical_text(change_to_write(change))
 
 
 def _line_to_json(line: LoweringLine) -> dict[str, Json]:
@@ -186,10 +201,10 @@ def _registry_to_json(base: Base) -> dict[str, Json] | None:
     return {"topic_id": base.registry_topic_id, "offset": str(base.registry_offset)}
 
 
-def _owner_to_json(owner: Owner | None) -> dict[str, Json] | None:
+def _owner_to_json(owner: Owner | None, plain: Callable[[Json], Json]) -> dict[str, Json] | None:
     if owner is None:
         return None
-    return {**owner_to_json(owner), "last_applied": plain_json(owner.last_applied)}
+    return {**owner_to_json(owner), "last_applied": plain(owner.last_applied)}
 
 
 def _precondition_to_json(precondition: Precondition) -> dict[str, Json]:
