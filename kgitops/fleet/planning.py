@@ -1,5 +1,6 @@
 """One unit of work on one page: both sides, what differs, the planner, the policies, the rows."""
 
+import gc
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -48,21 +49,37 @@ def plan_unit(
         KgitopsError: the rows can't be written.
     """
     start = time.monotonic()
+    with _uncollected():
+        summary = _written(unit, out, created, environ)
+    return replace(summary, seconds=time.monotonic() - start)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let nobody look for garbage: values hold no circles, and there are millions to look at."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _written(unit: Unit, out: Path, created: datetime, environ: Mapping[str, str]) -> UnitSummary:
     try:
         found = plan_of_unit(unit, environ)
     except KgitopsError as error:
-        summary = failed_unit(unit, error, out)
-    else:
-        summary = write_plan(
-            found.plan,
-            unit,
-            out,
-            captured_at=found.captured_at,
-            created=created,
-            objects=found.objects,
-        )
-        summary = replace(summary, kept=total([summary.kept, found.kept]))
-    return replace(summary, seconds=time.monotonic() - start)
+        return failed_unit(unit, error, out)
+    summary = write_plan(
+        found.plan,
+        unit,
+        out,
+        captured_at=found.captured_at,
+        created=created,
+        objects=found.objects,
+    )
+    return replace(summary, kept=total([summary.kept, found.kept]))
 
 
 def plan_of_unit(unit: Unit, environ: Mapping[str, str]) -> Planned:

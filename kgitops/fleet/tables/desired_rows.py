@@ -1,10 +1,10 @@
 """What a project declares for a cluster as rows, and back: docs/fleet-tables.md has the columns."""
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+import orjson
 import pyarrow as pa
 
 from kgitops.desired.last_applied import declared_object
@@ -147,6 +147,6 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
             continue
         try:
             place = Place(Source(file, line, column))
-            yield declared_object(address, json.loads(declared), place)
+            yield declared_object(address, orjson.loads(declared), place)
         except (ValueError, KeyError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error!r}") from error
