@@ -3,7 +3,6 @@
 from test_cited_rules import cited_by_tests, rules
 
 DOES_NOT_APPLY = {
-    "P201-42": "the fleet is not built yet; it will judge by the same judge",
     "P108-10": "background: what existed when KIP-108 was written",
     "P108-11": "future work of KIP-108: KIP-201's one key is the first part, and Python has no "
     "class loaders",

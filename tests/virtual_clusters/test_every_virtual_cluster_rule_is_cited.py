@@ -27,7 +27,6 @@ DOES_NOT_APPLY = {
     "VC-375": "asks for unit tests: tests/virtual_clusters, tests/lowering",
     "VC-376": "asks for integration tests: tests/cluster_contract, tests/cluster, tests/kafka",
     "VC-379": "a list of negative tests, each of which cites its own rule",
-    "VC-410": "the fleet is not built yet",
 }
 
 
