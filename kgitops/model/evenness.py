@@ -1,7 +1,7 @@
 """Evens out loads by exchanging, in single choices, a chosen broker for a spare one."""
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -19,16 +19,21 @@ Allowed = Callable[[int, int, int], bool]
 _Chain = tuple[tuple[int, int, int], ...]
 
 
+def is_even(loads: Mapping[int, int], brokers: Collection[int]) -> bool:
+    """Whether no broker has two more than another, as nearly every topic is placed."""
+    found = [loads[id_] for id_ in brokers]
+    return not found or max(found) - min(found) <= 1
+
+
 def even_out(
-    loads: Counter[int], choices: Sequence[Choice], brokers: Collection[int], allowed: Allowed
+    loads: dict[int, int], choices: Sequence[Choice], brokers: Collection[int], allowed: Allowed
 ) -> None:
     """Exchange brokers in ``choices``, and count it in ``loads``, while a chain of exchanges helps.
 
     Each chain takes one load from a broker and gives it to one that has at least two fewer.
     """
-    found = [loads[id_] for id_ in brokers]
-    if not found or max(found) - min(found) <= 1:
-        return  # as nearly every topic is placed
+    if is_even(loads, brokers):
+        return
     chosen_in: defaultdict[int, dict[int, None]] = defaultdict(dict)
     for index, choice in enumerate(choices):
         for id_ in choice.chosen:
@@ -55,7 +60,7 @@ def even_out(
 
 
 def _chain(
-    loads: Counter[int],
+    loads: dict[int, int],
     choices: Sequence[Choice],
     chosen_in: dict[int, dict[int, None]],
     chains: dict[int, _Chain],

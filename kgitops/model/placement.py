@@ -4,18 +4,14 @@ The planner shows what this module decides and the embedded cluster does it, so 
 without a rack count as standing in one rack of their own, as in Kafka.
 """
 
-import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from operator import itemgetter
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from kgitops.model.cluster_state import Broker
 from kgitops.model.evenness import Choice, even_out
+from kgitops.model.rotation import going_round, led, racks_in_order, rotated
 from kgitops.model.topics import Assignment
-
-_T = TypeVar("_T")
 
 
 class PlacementError(ValueError):
@@ -44,16 +40,24 @@ def place(
         raise PlacementError(
             f"a topic with {len(existing)} partitions can't be reduced to {partitions}"
         )
-    loads = _Loads(brokers, seed=seed)
-    loads.require(replication_factor)
-    for replicas in existing:
-        loads.count(replicas)
-    new = [_place_one(loads, replication_factor) for _ in range(len(existing), partitions)]
+    racks = racks_in_order(brokers, seed)
+    _require(replication_factor, sum(map(len, racks.values())))
+    usual = going_round(
+        racks, partitions=partitions, replication_factor=replication_factor, existing=existing
+    )
+    if usual is not None:
+        return usual
+    loads = _Loads(racks)
+    loads.count(existing)
+    new = [
+        led(loads.take((), replication_factor), loads.leaders)
+        for _ in range(len(existing), partitions)
+    ]
     # The order above is even by itself; only after partitions placed otherwise there is more to do.
-    leading = [Choice(chosen=[replicas[0]], spare=list(replicas[1:])) for replicas in new]
+    leading = [Choice(chosen=replicas[:1], spare=replicas[1:]) for replicas in new]
     even_out(loads.leaders, leading, loads.rack_of, lambda *_: True)
     return tuple(
-        tuple(_rotated(list(replicas), replicas.index(choice.chosen[0])))
+        tuple(rotated(replicas, replicas.index(choice.chosen[0])))
         for replicas, choice in zip(new, leading, strict=True)
     )
 
@@ -69,12 +73,11 @@ def reassign(
     Raises:
         PlacementError: there are too few brokers, or the replication factor is less than 1.
     """
-    loads = _Loads(brokers)
+    loads = _Loads(racks_in_order(brokers))
     _require_positive(replication_factor)
     registered = {broker.id for broker in brokers}
-    kept = [tuple(id_ for id_ in replicas if id_ in registered) for replicas in current]
-    for replicas in kept:
-        loads.count(replicas)
+    kept = tuple([tuple([id_ for id_ in ids if id_ in registered]) for ids in current])
+    loads.count(kept)
     resized = [_resize(loads, replicas, replication_factor) for replicas in kept]
     stays = [_staying(before, after) for before, after in zip(kept, resized, strict=True)]
     choices = [
@@ -92,44 +95,64 @@ def reassign(
 class _Loads:
     """How many replicas and leaders each unfenced broker has, while partitions are placed."""
 
-    def __init__(self, brokers: Iterable[Broker], *, seed: str = "") -> None:
-        self.racks = _racks(_unfenced(brokers), seed)
-        self.rack_of = {id_: rack for rack, ids in self.racks.items() for id_ in ids}
-        # With zeros: a Counter is slow where it has to answer for what it doesn't hold.
-        self.leaders: Counter[int] = Counter(dict.fromkeys(self.rack_of, 0))
-        self.replicas: Counter[int] = Counter(dict.fromkeys(self.rack_of, 0))
-        self._in_rack: Counter[str | None] = Counter(dict.fromkeys(self.racks, 0))
+    def __init__(self, racks: Mapping[str | None, Sequence[int]]) -> None:
+        self._ids = list(racks.values())
+        self.rack_of = {id_: rack for rack, ids in enumerate(self._ids) for id_ in ids}
+        self.leaders = defaultdict(int, dict.fromkeys(self.rack_of, 0))
+        self.replicas = defaultdict(int, dict.fromkeys(self.rack_of, 0))
+        self._in_rack = [0] * len(self._ids)
 
-    def require(self, replication_factor: int) -> None:
-        _require_positive(replication_factor)
-        if replication_factor > len(self.rack_of):
-            raise PlacementError(
-                f"{replication_factor} replicas need as many brokers, and "
-                f"{len(self.rack_of)} {'is' if len(self.rack_of) == 1 else 'are'} unfenced"
-            )
-
-    def count(self, replicas: Sequence[int]) -> None:
-        self.leaders.update(replicas[:1])
-        for id_ in replicas:
-            self.add(id_, 1)
+    def count(self, assignment: Assignment) -> None:
+        for id_, leads in Counter([replicas[0] for replicas in assignment if replicas]).items():
+            self.leaders[id_] += leads
+        for id_, held in Counter(chain.from_iterable(assignment)).items():
+            self.add(id_, held)
 
     def add(self, id_: int, step: int) -> None:
         self.replicas[id_] += step
         if id_ in self.rack_of:
             self._in_rack[self.rack_of[id_]] += step
 
-    def next_broker(self, taken: Sequence[int]) -> int | None:
-        """The best broker for one more replica of a partition that has ``taken`` already."""
-        beside = [self.rack_of[id_] for id_ in taken if id_ in self.rack_of]
-        open_racks = [
-            (beside.count(rack), self._in_rack[rack] / len(ids), place, ids)
-            for place, (rack, ids) in enumerate(self.racks.items())
-            if beside.count(rack) < len(ids)
-        ]
-        if not open_racks:
-            return None
-        *_, ids = min(open_racks)
-        return min((id_ for id_ in ids if id_ not in taken), key=self.replicas.__getitem__)
+    def take(self, taken: Sequence[int], missing: int) -> list[int]:
+        """The best brokers for so many more replicas of a partition that has ``taken`` already.
+
+        Raises:
+            PlacementError: there are too few brokers.
+        """
+        beside = [0] * len(self._ids)
+        for id_ in taken:
+            if id_ in self.rack_of:
+                beside[self.rack_of[id_]] += 1
+        turns: list[int] = []
+        while len(turns) < missing:
+            turns += self._emptiest(beside, missing - len(turns), len(taken) + len(turns))
+        # What a partition takes of one broker changes nothing between the others of its rack.
+        in_turn = {rack: iter(self._free(rack, taken)) for rack in dict.fromkeys(turns)}
+        found = [next(in_turn[rack]) for rack in turns]
+        for id_ in found:
+            self.replicas[id_] += 1
+        return found
+
+    def _free(self, rack: int, taken: Sequence[int]) -> list[int]:
+        """The rack's brokers besides ``taken``, emptiest first."""
+        ids = [id_ for id_ in self._ids[rack] if id_ not in taken] if taken else self._ids[rack]
+        return sorted(ids, key=self.replicas.__getitem__)
+
+    def _emptiest(self, beside: list[int], most: int, so_far: int) -> list[int]:
+        """Racks that hold fewest replicas of the partition, emptiest first; each gets one more."""
+        room = [rack for rack, ids in enumerate(self._ids) if beside[rack] < len(ids)]
+        if not room:
+            raise PlacementError(
+                f"a partition on {so_far} brokers needs one more, and no other is unfenced"
+            )
+        least = min([beside[rack] for rack in room])
+        equals = [rack for rack in room if beside[rack] == least]
+        filled = [held / len(ids) for held, ids in zip(self._in_rack, self._ids, strict=True)]
+        found = sorted(equals, key=filled.__getitem__)[:most]
+        for rack in found:
+            beside[rack] += 1
+            self._in_rack[rack] += 1
+        return found
 
     def as_spread(self, replicas: Sequence[int], old: int, new: int) -> bool:
         """Whether ``new`` in place of ``old`` leaves the partition no worse spread over racks."""
@@ -151,68 +174,18 @@ class _Loads:
         return replicas[min(range(len(replicas)), key=worth)]
 
 
-def _unfenced(brokers: Iterable[Broker]) -> tuple[tuple[int, str | None], ...]:
-    return tuple((broker.id, broker.rack) for broker in brokers if not broker.fenced)
-
-
-def _racks(brokers: tuple[tuple[int, str | None], ...], seed: str) -> dict[str | None, list[int]]:
-    """Broker ids by rack; both in the order in which equals are taken, which ``seed`` rotates.
-
-    It rotates each rack by another step: else a broker would share partitions, of all topics, with
-    the same few others, and all its load would fall on these when it fails.
-    """
-    ids = _by_rack(brokers)
-    return {
-        rack: _rotated(ids[rack], _stable_hash(seed, place))
-        for place, rack in enumerate(_rotated(list(ids), _stable_hash(seed)), 1)
-    }
-
-
-@lru_cache(maxsize=16)  # all topics of a cluster are placed on the same brokers
-def _by_rack(brokers: tuple[tuple[int, str | None], ...]) -> Mapping[str | None, list[int]]:
-    """The ids of each rack; ids and racks in their order."""
-    ids: defaultdict[str | None, list[int]] = defaultdict(list)
-    for id_, rack in sorted(brokers, key=itemgetter(0)):
-        ids[rack].append(id_)
-    return {
-        rack: ids[rack] for rack in sorted(ids, key=lambda rack: (rack is not None, rack or ""))
-    }
-
-
-def _stable_hash(seed: str, number: int = 0) -> int:
-    """The same in every process, unlike hash(); 0 without a seed."""
-    if not seed:
-        return 0
-    return int.from_bytes(hashlib.sha256(f"{number}/{seed}".encode()).digest()[:8], "big")
-
-
-def _rotated(items: list[_T], steps: int) -> list[_T]:
-    start = steps % len(items) if items else 0
-    return items[start:] + items[:start]
+def _require(replication_factor: int, brokers: int) -> None:
+    _require_positive(replication_factor)
+    if replication_factor > brokers:
+        raise PlacementError(
+            f"{replication_factor} replicas need as many brokers, and "
+            f"{brokers} {'is' if brokers == 1 else 'are'} unfenced"
+        )
 
 
 def _require_positive(replication_factor: int) -> None:
     if replication_factor < 1:
         raise PlacementError(f"a partition needs at least 1 replica, not {replication_factor}")
-
-
-def _place_one(loads: _Loads, replication_factor: int) -> tuple[int, ...]:
-    replicas: list[int] = []
-    while len(replicas) < replication_factor:
-        replicas.append(_taken(loads, replicas))
-    leader = min(range(len(replicas)), key=lambda place: loads.leaders[replicas[place]])
-    loads.leaders[replicas[leader]] += 1
-    return tuple(_rotated(replicas, leader))
-
-
-def _taken(loads: _Loads, replicas: Sequence[int]) -> int:
-    id_ = loads.next_broker(replicas)
-    if id_ is None:
-        raise PlacementError(
-            f"a partition on {len(replicas)} brokers needs one more, and no other is unfenced"
-        )
-    loads.add(id_, 1)
-    return id_
 
 
 def _resize(loads: _Loads, kept: Sequence[int], replication_factor: int) -> tuple[int, ...]:
@@ -221,9 +194,7 @@ def _resize(loads: _Loads, kept: Sequence[int], replication_factor: int) -> tupl
         surplus = loads.most_dispensable(replicas)
         loads.add(surplus, -1)
         replicas.remove(surplus)
-    while len(replicas) < replication_factor:
-        replicas.append(_taken(loads, replicas))
-    return tuple(replicas)
+    return (*replicas, *loads.take(replicas, replication_factor - len(replicas)))
 
 
 def _staying(before: Sequence[int], after: tuple[int, ...]) -> tuple[int, ...]:

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgitops.model import placement
 from kgitops.model.cluster_state import Broker
 from kgitops.model.placement import PlacementError, place, reassign
+from kgitops.model.rotation import going_round, racks_in_order
 from kgitops.model.topics import Assignment
 
 
@@ -109,6 +111,30 @@ def test_growing_a_topic_ends_where_creating_it_with_more_partitions_does(
         brokers, partitions=first + more, replication_factor=factor, seed=seed, existing=start
     )
     assert start + rest == whole
+
+
+@given(_equal_racks(), st.integers(1, 20), st.integers(0, 20), SEEDS)
+def test_going_round_on_equal_racks_is_what_looking_for_the_emptiest_finds(
+    cluster, first, more, seed
+):
+    brokers, factor = cluster
+    racks = racks_in_order(brokers, seed)
+    start = place(brokers, partitions=first, replication_factor=factor, seed=seed)
+    shape = {"partitions": first + more, "replication_factor": factor, "existing": start}
+    found = going_round(racks, **shape)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placement, "going_round", lambda *_, **__: None)
+        assert found in (None, place(brokers, seed=seed, **shape))
+
+
+def test_only_a_topic_on_equal_racks_that_was_placed_so_goes_round():
+    shape = {"partitions": 4, "replication_factor": 3}
+    racks = racks_in_order(_brokers(3, 2), "orders")
+    start = place(_brokers(3, 2), seed="orders", **shape)
+    assert going_round(racks, existing=(), **shape) == start
+    assert going_round(racks, existing=start[:3], **shape) == start[3:]
+    assert going_round(racks, existing=start[1:3], **shape) is None
+    assert going_round({"a": [1, 2], "b": [3, 4], "c": [5]}, existing=(), **shape) is None
 
 
 @given(_equal_racks(), st.integers(0, 15), st.integers(1, 15))
