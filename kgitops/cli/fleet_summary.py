@@ -89,15 +89,24 @@ def _show_fleet(
     from kgitops.fleet.output.runs import read_history
     from kgitops.report.fleet.summary import verdict
 
-    if format_ not in _OF_A_FLEET:
-        raise UsageError(
-            f"--format {format_} shows the plan of one cluster; name it with --cluster, or show "
-            f"the fleet as {', '.join(_OF_A_FLEET)}"
-        )
+    check_format(format_)
     _put_right(directory)
     history = read_history(directory)
     print_result(render_fleet(history, format_, full=full, no_color=no_color))
     return exit_code(verdict(history.latest), detailed=detailed)
+
+
+def check_format(format_: Format) -> None:
+    """Refuse the forms that only a single plan has.
+
+    Raises:
+        UsageError: it is one of them.
+    """
+    if format_ not in _OF_A_FLEET:
+        raise UsageError(
+            f"--format {format_} shows the plan of one cluster; name it with fleet summary "
+            f"--cluster, or show the fleet as {', '.join(_OF_A_FLEET)}"
+        )
 
 
 def _put_right(directory: Path) -> None:

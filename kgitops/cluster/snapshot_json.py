@@ -60,6 +60,7 @@ _KEYS = (
 )
 SNAPSHOT_KEYS = (*_KEYS, *VIRTUAL_CLUSTER_KEYS)
 _TOPIC_KEYS = ("name", "topic_id", "assignment", "configs", "marked_for_deletion", "reassigning")
+_TEXT, _NUMBER = frozenset({str}), frozenset({int})
 _USAGE_KEYS = ("log_start_offsets", "high_watermarks", "size_bytes", "active_groups")
 
 
@@ -243,6 +244,8 @@ def _by_name(topics: Sequence[TopicState]) -> Mapping[str, TopicState]:
 
 
 def _replicas(value: Json, path: str) -> tuple[int, ...]:
+    if type(value) is list and _NUMBER.issuperset(map(type, value)):
+        return tuple(value)
     return array(value, path, integer)
 
 
@@ -263,7 +266,10 @@ def _number(value: Json, path: str) -> int | None:
 
 
 def _texts(value: Json, path: str) -> dict[str, str]:
-    return {key: text(item, f"{path}.{key}") for key, item in mapping(value, path).items()}
+    given = mapping(value, path)
+    if _TEXT.issuperset(map(type, given.values())):
+        return dict(given)  # as most are: configs, of which there are millions
+    return {key: text(item, f"{path}.{key}") for key, item in given.items()}
 
 
 def read_client_quota(value: Json, path: str) -> ClientQuotaState:

@@ -112,10 +112,10 @@ def _declared(unit: Unit, environ: Mapping[str, str]) -> Iterator[_Given]:
             rows = open_desired(files, unit.project, unit.cluster)
             with policies_at(unit.policies, unit.cluster, environ) as policies:
                 yield _Given(side_of_rows(rows), policies, git_of(rows))
-        case ManifestsAt(git_sha=sha, dirty=dirty):
-            with declared_in(unit, environ) as declared:
+        case ManifestsAt() as at:
+            with declared_in(unit, at, environ) as declared:
                 side = side_of_value(declared.desired)
-                yield _Given(side, declared.policies, (sha, dirty))
+                yield _Given(side, declared.policies, (at.git_sha, at.dirty))
 
 
 def _plan_whole(unit: Unit, given: _Given) -> Planned:

@@ -10,6 +10,7 @@ from kgitops.model.source import Finding
 
 PROJECT_FILE = "kgitops.yaml"
 SUFFIXES = (".yaml", ".yml", ".json")
+_ANY = "x"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class _Walk:
                     "give its folder to load the whole project",
                 )
             elif stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
-                self._take(path)
+                self._take(ManifestFile(path, name), os.path.realpath(path))
             else:
                 self._add(f"{name} is not a file", "give a file or a folder")
 
@@ -74,15 +75,19 @@ class _Walk:
             return
         said = len(self.findings)
         files = list(self._files_below(path, (os.path.realpath(path),)))
-        for file in files:
-            self._take(file)
+        for file, real in files:
+            self._take(file, real)
         if not files and said == len(self.findings) and not self.may_be_empty:
             self._add(
                 f"{name} holds no manifests",
                 "add a .yaml, .yml or .json file, or give another path",
             )
 
-    def _files_below(self, folder: Path, parents: tuple[str, ...]) -> Iterator[Path]:
+    def _files_below(
+        self, folder: Path, parents: tuple[str, ...]
+    ) -> Iterator[tuple[ManifestFile, str]]:
+        """The files, each with its real path; there may be very many."""
+        inside = display_name(folder / _ANY).removesuffix(_ANY)
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
@@ -98,7 +103,10 @@ class _Walk:
                 if _is_no_file(entry):
                     self._add(f"{display_name(path)} is not a file", "remove it")
                 elif entry.name != PROJECT_FILE:
-                    yield path
+                    # Where it is no link, it really lies where its folder does.
+                    link = entry.is_symlink()
+                    real = os.path.realpath(path) if link else f"{parents[-1]}{os.sep}{entry.name}"
+                    yield ManifestFile(path, inside + entry.name), real
                 elif len(parents) > 1:
                     self._add(
                         f"{display_name(folder)} is a project of its own: it holds {PROJECT_FILE}",
@@ -108,7 +116,7 @@ class _Walk:
                 # It may be the folder that holds the policies.
                 self._add(f"{display_name(path)} is a link to nothing", "correct or remove it")
 
-    def _below(self, path: Path, parents: tuple[str, ...]) -> Iterator[Path]:
+    def _below(self, path: Path, parents: tuple[str, ...]) -> Iterator[tuple[ManifestFile, str]]:
         name = display_name(path)
         real = os.path.realpath(path)
         if real in parents:
@@ -118,10 +126,9 @@ class _Walk:
         else:
             yield from self._files_below(path, (*parents, real))
 
-    def _take(self, path: Path) -> None:
-        real = os.path.realpath(path)
+    def _take(self, file: ManifestFile, real: str) -> None:
         if real not in self.found:
-            self.found[real] = ManifestFile(path, display_name(path))
+            self.found[real] = file
 
     def _add_folder_named_like_a_file(self, name: str) -> None:
         self._add(f"{name} is a folder, though it is named like a file", "rename it")

@@ -5,16 +5,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgitops.manifests.check import check, kind_of
+from kgitops.manifests.check import check
 from kgitops.manifests.construct import Content
 from kgitops.manifests.document import Document
 from kgitops.manifests.files import find_files
 from kgitops.manifests.kinds import Declaration
-from kgitops.manifests.parse import ParsedDocument, parse
+from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.placeholders import Lookup
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.substitute import has_placeholder, substitute, substitute_where_known
-from kgitops.manifests.text import SourceText, read_text
+from kgitops.manifests.text import SourceText
+from kgitops.manifests.written import Written
 from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.addresses import local_topic_address, topic_address
 from kgitops.model.source import Finding
@@ -60,6 +61,7 @@ def load_manifests(
     known_clusters: Collection[str] | None = None,
     env_values: Mapping[str, str] | None = None,
     only: Collection[str] = (),
+    library: Library = READ_ONCE,
 ) -> ManifestSet:
     """The manifests below ``paths`` for ``cluster``; nothing is raised for what they hold.
 
@@ -72,15 +74,16 @@ def load_manifests(
         env_values: what ``variables`` took from the environment (see ``ClusterConfig``).
         only: kinds to look for: all other documents are passed over, there need not be any, and
             files that can't hold one are not even parsed.
+        library: where files are read; one that remembers them is for loading many clusters.
     """
     lookup = Lookup(variables, env, dict(env_values or {}))
     loader = _Loader(cluster, lookup, known_clusters, only)
     for file in find_files(paths, loader.findings, may_be_empty=bool(only)):
-        text = read_text(file.path, file.name)
+        text = library.text(file.path, file.name)
         if isinstance(text, Finding):
             loader.findings.append(text)
         else:
-            loader.load(text)
+            loader.load(text, library)
     return ManifestSet(
         manifests=tuple(loader.manifests),
         other_clusters=tuple(loader.other_clusters),
@@ -103,34 +106,35 @@ class _Loader:
     unknown: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
-    def load(self, file: SourceText) -> None:
+    def load(self, file: SourceText, library: Library) -> None:
         """Take all documents of a file."""
         if self.only and not _may_hold(file.text, self.only):
             return
-        templated = "${" in file.text
-        for parsed in parse(file, self.findings):
-            if self.only and not _is_one_of(parsed.content, self.only):
-                continue
-            kind = kind_of(parsed.content, parsed.document, self.findings)
-            if kind is None:
-                continue
-            clusters = self._clusters(parsed)
-            here = clusters is None or self.cluster in clusters or self._may_judge(kind)
-            model = self._declaration(kind, parsed, templated=templated, here=here)
-            if model is not None:
-                manifest = Manifest(model, parsed.document)
-                (self.manifests if here else self.other_clusters).append(manifest)
+        for item in library.documents(file):
+            if isinstance(item, Finding):
+                self.findings.append(item)
+            elif not self.only or item.named in self.only:
+                self._take(item)
+
+    def _take(self, written: Written) -> None:
+        kind = written.kind(self.findings)
+        if kind is None:
+            return
+        clusters = self._clusters(written)
+        here = clusters is None or self.cluster in clusters or self._may_judge(kind)
+        model = self._declaration(kind, written, here=here)
+        if model is not None:
+            manifest = Manifest(model, written.document)
+            (self.manifests if here else self.other_clusters).append(manifest)
 
     def _may_judge(self, kind: str) -> bool:
         """A URL may name the very cluster that a policy is for."""
         return kind == "Policy" and ":" in self.cluster
 
-    def _declaration(
-        self, kind: str, parsed: ParsedDocument, *, templated: bool, here: bool
-    ) -> Declaration | None:
-        content, document = parsed.content, parsed.document
-        if not templated or document.file.text.find("${", document.start, document.end) < 0:
-            return check(kind, content, document, self.findings)
+    def _declaration(self, kind: str, written: Written, *, here: bool) -> Declaration | None:
+        if not written.templated:
+            return written.declared(kind, self.findings)
+        content, document = written.content, written.document
         if here:
             before = len(self.findings)
             content = substitute(content, document, self.lookup, self.findings)
@@ -151,17 +155,13 @@ class _Loader:
             self.unknown.append(document)
         return None
 
-    def _clusters(self, parsed: ParsedDocument) -> list[str] | None:
+    def _clusters(self, written: Written) -> list[Content] | None:
         """The clusters a document is for, where it says so in the right shape."""
-        metadata = parsed.content.get("metadata")
-        clusters = metadata.get("clusters") if isinstance(metadata, dict) else None
-        if not isinstance(clusters, list):
-            return None
-        for index, name in enumerate(clusters):
-            self._check_cluster(parsed, index, name)
-        return clusters
+        for index, name in enumerate(written.clusters or ()):
+            self._check_cluster(written.document, index, name)
+        return written.clusters
 
-    def _check_cluster(self, parsed: ParsedDocument, index: int, name: Content) -> None:
+    def _check_cluster(self, document: Document, index: int, name: Content) -> None:
         if isinstance(name, str) and "${" in name:
             problem, advice = "a cluster can't be named by a placeholder", "write its name"
         elif self.known_clusters is not None and name not in self.known_clusters:
@@ -173,7 +173,7 @@ class _Loader:
             return
         self.findings.append(
             Finding(
-                source=parsed.document.at("metadata", "clusters", index),
+                source=document.at("metadata", "clusters", index),
                 problem=problem,
                 advice=advice,
             )
@@ -197,7 +197,3 @@ def _topic_address(content: Content) -> str | None:
 def _may_hold(text: str, kinds: Collection[str]) -> bool:
     """Whether one of the words stands there; with escapes YAML could spell it in other ways."""
     return "\\" in text or re.search(rf"\b({'|'.join(kinds)})\b", text) is not None
-
-
-def _is_one_of(content: Content, kinds: Collection[str]) -> bool:
-    return isinstance(content, dict) and content.get("kind") in kinds

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kgitops.manifests.document import Document
 from kgitops.manifests.files import PROJECT_FILE
+from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.parse import ParsedDocument
 from kgitops.manifests.placeholders import Lookup
 from kgitops.manifests.problems import suggestion
@@ -119,15 +120,19 @@ class ProjectFile:
         return strictest
 
 
-def load_project(path: Path, *, env: Mapping[str, str]) -> ProjectFile:
+def load_project(
+    path: Path, *, env: Mapping[str, str], library: Library = READ_ONCE
+) -> ProjectFile:
     """The project file at ``path``, which may also be the folder that holds it.
+
+    It is read in the ``library``; ``env`` is what ``${env:NAME}`` stands for.
 
     Raises:
         FindingsError: it can't be read or is not valid; the error holds every finding.
     """
     file = path / PROJECT_FILE if path.is_dir() else path
     findings: list[Finding] = []
-    written = parse_project(file, findings)
+    written = parse_project(file, findings, library)
     project = check_project(written, env, findings) if written else None
     if project and written:
         findings += _missing_policies(project, written.document, file.parent)

@@ -12,16 +12,19 @@ from kgitops.manifests.construct import Content
 from kgitops.manifests.document import Document
 from kgitops.manifests.files import display_name
 from kgitops.manifests.kinds import adapter
-from kgitops.manifests.parse import ParsedDocument, parse
+from kgitops.manifests.library import READ_ONCE, Library
+from kgitops.manifests.parse import ParsedDocument
 from kgitops.manifests.placeholders import Lookup
 from kgitops.manifests.problems import model_findings, suggestion
 from kgitops.manifests.project_document import Project
 from kgitops.manifests.substitute import substitute
-from kgitops.manifests.text import read_text
+from kgitops.manifests.written import Written
 from kgitops.model.source import Finding, Source
 
 
-def parse_project(file: Path, findings: list[Finding]) -> ParsedDocument | None:
+def parse_project(
+    file: Path, findings: list[Finding], library: Library = READ_ONCE
+) -> ParsedDocument | None:
     """The one document of a project file; None, and findings, where it holds none."""
     name = display_name(file)
     if not file.is_file():
@@ -35,13 +38,15 @@ def parse_project(file: Path, findings: list[Finding]) -> ParsedDocument | None:
             )
         )
         return None
-    text = read_text(file, name)
+    text = library.text(file, name)
     if isinstance(text, Finding):
         findings.append(text)
         return None
-    documents = list(parse(text, findings))
+    items = list(library.documents(text))
+    findings += (item for item in items if isinstance(item, Finding))
     if findings:
         return None
+    documents = [item for item in items if isinstance(item, Written)]
     if len(documents) != 1:
         findings.append(
             Finding(
@@ -51,7 +56,7 @@ def parse_project(file: Path, findings: list[Finding]) -> ParsedDocument | None:
             )
         )
         return None
-    return documents[0]
+    return ParsedDocument(documents[0].document, documents[0].content)
 
 
 def check_project(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kgitops.apply.settings import SystemClock
 from kgitops.approval.waivers import ends_soon, why_not
+from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.load import ManifestSet
 from kgitops.manifests.problems import suggestion
 from kgitops.model.cluster_state import ClusterState
@@ -79,6 +80,7 @@ def load_policies(workspace: Workspace, manifests: ManifestSet | None = None) ->
             read.findings,
             cluster=workspace.target_name,
             environ=selection.environ,
+            library=selection.library,
         )
         read.take(beside)
     return _bundle(_named((*own.values(), *read.policies[count:]), read.findings), read)
@@ -89,6 +91,7 @@ def load_policies_from(
     *,
     cluster: str,
     environ: Mapping[str, str],
+    library: Library = READ_ONCE,
 ) -> Bundle:
     """The policies below ``paths`` alone, as they judge on ``cluster``, without any project.
 
@@ -97,7 +100,11 @@ def load_policies_from(
     """
     read = ReadPolicies()
     if paths:
-        read.take(documents_beside(paths, read.findings, cluster=cluster, environ=environ))
+        read.take(
+            documents_beside(
+                paths, read.findings, cluster=cluster, environ=environ, library=library
+            )
+        )
     return _bundle(_named(read.policies, read.findings), read)
 
 

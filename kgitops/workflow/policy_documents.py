@@ -7,6 +7,7 @@ from inspect import getdoc
 from pathlib import Path
 
 from kgitops.desired.findings import without_env_values
+from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.load import JUDGING, Manifest, ManifestSet, load_manifests
 from kgitops.manifests.policy import Policy as PolicyDocument
 from kgitops.manifests.policy import Waiver as WaiverDocument
@@ -31,8 +32,8 @@ class ReadPolicies:
     def take(self, loaded: ManifestSet) -> None:
         """Take the policies and waivers of a set."""
         for manifest in loaded.manifests:
-            if manifest.document.source in self._seen:
-                continue
+            if manifest.declares.kind not in _JUDGES or manifest.document.source in self._seen:
+                continue  # a fleet has millions of others
             self._seen.add(manifest.document.source)
             match manifest.declares:
                 case PolicyDocument() as declared:
@@ -92,6 +93,7 @@ def _load(
         known_clusters=workspace.known_clusters,
         env_values=workspace.cluster.env_values,
         only=only,
+        library=workspace.selection.library,
     )
     findings += without_env_values(loaded.findings, loaded.env_values)
     return loaded
@@ -103,12 +105,15 @@ def documents_beside(
     *,
     cluster: str,
     environ: Mapping[str, str],
+    library: Library = READ_ONCE,
 ) -> ManifestSet:
     """The policies and waivers that stand below ``paths``, which belong to no project.
 
     They may name any cluster of a fleet, so a name that a project doesn't know is no mistake.
     """
-    loaded = load_manifests(paths, cluster=cluster, variables={}, env=environ, known_clusters=None)
+    loaded = load_manifests(
+        paths, cluster=cluster, variables={}, env=environ, known_clusters=None, library=library
+    )
     findings += without_env_values(loaded.findings, loaded.env_values)
     findings += map(_stranger, _not_judging(loaded))
     return loaded

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project, Safety
+from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.project import ProjectFile, load_project
 from kgitops.manifests.python_policies import module_file
 from kgitops.model.lowered import Grade
@@ -26,6 +27,7 @@ class Selection:
 
     ``offline``: a snapshot stands in for the cluster. ``fail_on`` is the grade of lowering at which
     a plan is denied. Below ``policies`` stand some that judge beside the project's own.
+    ``library`` is where files are read.
     """
 
     paths: Sequence[Path] = ()
@@ -38,6 +40,7 @@ class Selection:
     fail_on: Grade | None = None
     policies: Sequence[Path] = ()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    library: Library = field(default=READ_ONCE, repr=False, compare=False)
 
     @property
     def shapes_a_plan(self) -> bool:
@@ -119,7 +122,11 @@ def open_workspace_of(plan: Plan, file: Path, selection: Selection) -> Workspace
 def _workspace(
     selection: Selection, home: Path | None, *, whole: bool, cluster: str | None
 ) -> Workspace:
-    file = load_project(home / PROJECT_FILE, env=selection.environ) if home is not None else None
+    file = (
+        load_project(home / PROJECT_FILE, env=selection.environ, library=selection.library)
+        if home is not None
+        else None
+    )
     return Workspace(
         selection=selection,
         project=_project(file),

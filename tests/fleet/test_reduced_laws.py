@@ -14,16 +14,19 @@ from hypothesis import strategies as st
 from laws.chains import Turn, assert_caught, obey
 from strategies import TEAMS
 
+from kgitops.desired.last_applied import declared_object
 from kgitops.desired.state import DesiredState
 from kgitops.fleet.diff import differing, reduced
 from kgitops.fleet.diff.reduced import Reduced, reduce_sides
 from kgitops.fleet.diff.sides import side_of_rows, side_of_value
-from kgitops.fleet.tables import state_rows
+from kgitops.fleet.tables import settled, state_rows
+from kgitops.fleet.tables.desired_header import Place
 from kgitops.fleet.tables.desired_rows import open_desired, write_desired
-from kgitops.fleet.tables.fingerprints import fingerprint
 from kgitops.fleet.tables.hydrating import open_state, read_state
+from kgitops.fleet.tables.settled import Settled
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.source import Source
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_json import plan_to_json
 from kgitops.plan.planner import make_plan
@@ -116,15 +119,19 @@ def forget_the_other_side(patch: pytest.MonkeyPatch) -> None:
 
 
 def trust_what_drifted(patch: pytest.MonkeyPatch) -> None:
-    def every(state: ClusterState) -> object:
+    """Everything that anybody applied is taken for settled."""
+
+    def every(state: ClusterState) -> Settled:
+        known = settled.settled_objects(state)
         owners = state.registry.owners if state.registry else {}
-        return {
-            address: fingerprint(owner.project, address, owner.last_applied)
+        objects = {
+            address: declared_object(address, owner.last_applied, Place(Source("", 1, 1)))
             for address, owner in owners.items()
             if not owner.spent
         }
+        return replace(known, objects=objects)
 
-    patch.setattr(state_rows, "settled_fingerprints", every)
+    patch.setattr(state_rows, "settled_objects", every)
 
 
 def count_nothing(patch: pytest.MonkeyPatch) -> None:

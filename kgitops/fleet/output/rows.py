@@ -111,8 +111,8 @@ def finding_rows(project: str, findings: Sequence[Finding]) -> pa.RecordBatch:
         len(findings),
         {
             "severity": [finding.severity for finding in findings],
-            "problem": [_encodable(finding.problem) for finding in findings],
-            "advice": [_encodable(finding.advice) for finding in findings],
+            "problem": [encodable(finding.problem) for finding in findings],
+            "advice": [encodable(finding.advice) for finding in findings],
             **_places([finding.source for finding in findings]),
         },
     )
@@ -131,13 +131,13 @@ def _array(values: object, kind: pa.DataType) -> pa.Array:
 
 def _places(sources: Sequence[Source | None]) -> Columns:
     return {
-        "file": [_encodable(source.file) if source else None for source in sources],
+        "file": [encodable(source.file) if source else None for source in sources],
         "line": [source.line if source else None for source in sources],
         "column": [source.column if source else None for source in sources],
     }
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """Names of files may hold bytes that are no text."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 

@@ -10,7 +10,13 @@ import pyarrow as pa
 from kgitops.fleet.output import counting
 from kgitops.fleet.output.digests import RunningDigests, body_of
 from kgitops.fleet.output.files import UnitFiles
-from kgitops.fleet.output.rows import change_rows, finding_rows, request_rows, violation_rows
+from kgitops.fleet.output.rows import (
+    change_rows,
+    encodable,
+    finding_rows,
+    request_rows,
+    violation_rows,
+)
 from kgitops.fleet.output.tables import PLANS, Status, Table
 from kgitops.fleet.units.unit import Unit
 from kgitops.model import clock
@@ -30,8 +36,8 @@ def write_plan(
 ) -> UnitSummary:
     """Write a plan's rows below ``out``, the run's folder.
 
-    What ``kgitops plan`` would seal can be made of them again, to the byte. Memory beside the
-    plan's own is that of a batch of changes.
+    What ``kgitops plan`` would seal can be made of them again, with the same digests. Memory
+    beside the plan's own is that of a batch of changes.
 
     Args:
         plan: the plan.
@@ -99,6 +105,8 @@ def _write_said(plan: Plan, unit: Unit, changes: Sequence[Change], files: UnitFi
 def _plan_row(
     unit: Unit, row: Mapping[str, object], code: int, reasons: Sequence[Reason]
 ) -> pa.RecordBatch:
-    said = [reason_to_json(reason) for reason in reasons]
+    said = [
+        {**reason_to_json(reason), "sentence": encodable(reason.sentence)} for reason in reasons
+    ]
     whole = {**row, "project": unit.project, "exit": int(code), "reasons": said}
     return pa.RecordBatch.from_pylist([whole], schema=PLANS)

@@ -149,17 +149,16 @@ def _topic(found: Json) -> tuple[TopicState, TopicUsage | None]:
 
 def _owners(rows: Rows, table: pa.Table) -> Iterator[tuple[str, Owner]]:
     kept = table.filter(pc.is_valid(table["owner"]))
-    for row in kept.select(list(OWNED)).to_pylist():
-        address = row.pop("address")
+    columns = (kept[name].to_pylist() for name in OWNED)
+    for address, project, topic_id, adopted, spent, last in zip(*columns, strict=True):
         try:
-            last = json.loads(row.pop("last_applied"))
             owner = {
-                "project": row["owner"],
-                "topic_id": row["owner_topic_id"],
-                "adopted": row["adopted"],
-                "spent": row["spent"],
-                "last_applied": last,
+                "project": project,
+                "topic_id": topic_id,
+                "adopted": adopted,
+                "spent": spent,
+                "last_applied": json.loads(last),
             }
             yield address, read_owner(owner, "")
-        except (ShapeError, ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error}") from error

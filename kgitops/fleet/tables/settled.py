@@ -1,38 +1,72 @@
 """Which objects of a cluster are exactly as their owner last applied them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgitops.cluster.snapshot import SnapshotCluster
-from kgitops.desired.last_applied import desired_from_registry
-from kgitops.desired.state import DesiredObject, DesiredTopic, Project, Safety
-from kgitops.fleet.tables.fingerprints import fingerprint
+from kgitops.desired.last_applied import declared_object, with_objects
+from kgitops.desired.state import (
+    DesiredObject,
+    DesiredState,
+    DesiredTopic,
+    Project,
+    Safety,
+    Scope,
+)
 from kgitops.model.acls import AclBinding, PatternType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.names import REGISTRY_TOPIC
-from kgitops.plan.normal_form import last_applied
-from kgitops.plan.planner import make_plan
+from kgitops.model.registry import Owner
+from kgitops.model.source import Source
+from kgitops.plan.planner import base_of, make_plan
 
 _EVERYONE = Project(name="everyone")
 _NO_LIMITS = Safety(replication_throttle=0)
+_SOURCE = Source("registry", 1, 1)
 
 
-def settled_fingerprints(state: ClusterState) -> Mapping[str, bytes]:
-    """The fingerprint of each object, by address, about which its owner's plan would say nothing.
+@dataclass(frozen=True, slots=True)
+class _InRegistry:
+    """Stands where documents would; nobody is shown it."""
+
+    source: Source = _SOURCE
+
+    def at(self, *path: str | int) -> Source:
+        del path
+        return self.source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Of a state, ``objects`` by address that need no second look, each as it was applied.
+
+    ``base_digest`` is the whole state's, as a plan has it.
+    """
+
+    objects: Mapping[str, DesiredObject]
+    base_digest: str
+
+
+def settled_objects(state: ClusterState) -> Settled:
+    """The objects about which their owner's plan would say nothing.
 
     The planner itself decides, for all owners at once: whoever declares again what was last applied
     gets no change, no drift and no word about these objects.
     """
     if state.registry is None:
-        return {}
-    owners = state.registry.owners
+        return Settled(objects={}, base_digest=base_of(state).digest)
     merged = {
-        address: replace(owner, project=_EVERYONE.identity)
-        for address, owner in owners.items()
+        address: Owner(
+            project=_EVERYONE.identity,
+            last_applied=owner.last_applied,
+            topic_id=owner.topic_id,
+            adopted=owner.adopted,
+        )
+        for address, owner in state.registry.owners.items()
         if not owner.spent
     }
     registry = replace(state.registry, projects={}, owners=merged)
-    desired = desired_from_registry(_EVERYONE, registry, safety=_NO_LIMITS, principal="User:nobody")
+    desired = _as_applied(merged)
     plan = make_plan(
         desired,
         replace(state, registry=registry),
@@ -40,14 +74,35 @@ def settled_fingerprints(state: ClusterState) -> Mapping[str, bytes]:
         capabilities=SnapshotCluster(state).capabilities,
         advise=False,
     )
-    if plan.findings or plan.refusals:
-        return {}  # of whom that is about is not known, so each is looked at again
+    # Whom a finding is about is not known, so that then each is looked at again.
+    said = bool(plan.findings or plan.refusals)
     touched = {change.address for change in plan.changes} | {row.address for row in plan.drift}
-    return {
-        item.address: fingerprint(owners[item.address].project, item.address, last_applied(item))
+    settled = {
+        item.address: item
         for item in desired.objects
-        if item.address not in touched and not _runs(item, state)
+        if not said and item.address not in touched and not _runs(item, state)
     }
+    return Settled(objects=settled, base_digest=plan.base.digest)
+
+
+def _as_applied(owners: Mapping[str, Owner]) -> DesiredState:
+    """What ``desired_from_registry`` gives, without a digest of it all, which nobody asks for."""
+    nowhere = _InRegistry()
+    bare = DesiredState(
+        project=_EVERYONE,
+        scope=Scope(whole=True),
+        safety=_NO_LIMITS,
+        principal="User:nobody",
+        digest="",
+    )
+    return with_objects(
+        bare,
+        [
+            declared_object(address, owners[address].last_applied, nowhere)
+            for address in sorted(owners)
+            if "origin" not in owners[address].last_applied
+        ],
+    )
 
 
 def _runs(item: DesiredObject, state: ClusterState) -> bool:
