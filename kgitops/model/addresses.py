@@ -21,6 +21,7 @@ DECLARED = re.compile(
     rf"|vc/{_PART}(?:/(?:topic|link|user|client|group|txn)/{_PART}|/{_ACL}|/quota/(?:{_CLIENTS}))?"
 )
 """The address of an object that a document can declare."""
+_INSIDE = "vc/"
 _PREFIXED = "prefixed:"
 _SEGMENTS = {
     EntityType.TOPIC: "link",
@@ -113,9 +114,10 @@ class InVirtualCluster:
 
 def inside(address: str) -> InVirtualCluster | None:
     """``vc/emea.sales/topic/Orders`` taken apart; None for any other address, ``vc/x`` included."""
-    kind, _, rest = address.partition("/")
-    scope, slash, below = rest.partition("/")
-    if kind != "vc" or not slash:
+    if not address.startswith(_INSIDE):
+        return None
+    scope, slash, below = address.removeprefix(_INSIDE).partition("/")
+    if not slash:
         return None
     segment, _, tail = below.partition("/")
     return InVirtualCluster(

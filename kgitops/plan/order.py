@@ -37,16 +37,18 @@ def _bind(
     ids = {planned.id: f"r{number}" for number, planned in enumerate(requests, start=1)}
 
     def bound(planned: PlannedRequest) -> PlannedRequest:
-        first = (name for each in edges for name in each.first(planned))
-        missing = dict.fromkeys(name for name in first if name not in planned.depends_on)
+        first = [name for each in edges for name in each.first(planned)]
+        missing = dict.fromkeys([name for name in first if name not in planned.depends_on])
         unchecked = validation.get(api_name(planned.request)) is Validation.NOT_SUPPORTED
-        # All at once: of a hundred thousand requests each copy counts.
-        return replace(
-            planned,
+        # Written out: of a hundred thousand requests each copy counts, and what replace() costs.
+        return PlannedRequest(
             id=ids[planned.id],
+            request=planned.request,
+            depends_on=tuple([ids[name] for name in (*planned.depends_on, *missing)]),
             undoes=ids[planned.undoes] if planned.undoes else None,
-            depends_on=tuple(ids[name] for name in (*planned.depends_on, *missing)),
             validated=Validation.NOT_SUPPORTED if unchecked else planned.validated,
+            physical=planned.physical,
+            expects=planned.expects,
         )
 
     return tuple(

@@ -145,8 +145,11 @@ def _outcome(
     return outcome
 
 
-def _unsupported(changes: Iterable[Change], capabilities: Capabilities) -> list[Finding]:
+def _unsupported(changes: Sequence[Change], capabilities: Capabilities) -> list[Finding]:
     """What the cluster has no request for is said, never skipped in silence."""
+    apis = {api_name(planned.request) for change in changes for planned in change.requests}
+    if all(map(capabilities.supports, apis)):
+        return []
     return [
         Finding(
             source=change.source,

@@ -73,7 +73,8 @@ def config_conflicts(
 def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[str]:
     """The keys that the two don't hold alike: of hundreds of topics mostly none, or one."""
     if one != other:
-        yield from (key for key in {*one, *other} if one.get(key) != other.get(key))
+        yield from (key for key, value in one.items() if other.get(key) != value)
+        yield from (key for key in other if key not in one)
 
 
 def _field(

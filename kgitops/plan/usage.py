@@ -10,6 +10,8 @@ from kgitops.plan.plan import Change, Kind, Plan
 from kgitops.plan.risks import Level
 from kgitops.plan.topic_impact import topic_impact
 
+_AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)
+
 
 def topics_at_stake(plan: Plan) -> frozenset[str]:
     """The topics whose records, or whose clients, a change may hurt."""
@@ -19,6 +21,8 @@ def topics_at_stake(plan: Plan) -> frozenset[str]:
 
 def add_usage(plan: Plan, current: ClusterState, usage: Usage) -> Plan:
     """The plan with the blast radius of these topics, and what of it could not be read."""
+    if not usage.topics and not usage.not_checked:
+        return plan
     known = frozenset(warning.problem for warning in plan.warnings)
     new = (finding for finding in not_checked(usage.not_checked) if finding.problem not in known)
     return replace(
@@ -43,9 +47,7 @@ def _topic_at_stake(change: Change) -> str | None:
         (
             planned.request.topic
             for planned in change.requests
-            if isinstance(
-                planned.request, DeleteTopicRequest | AlterTopicRequest | DeleteRecordsRequest
-            )
+            if isinstance(planned.request, _AT_STAKE)
         ),
         None,
     )

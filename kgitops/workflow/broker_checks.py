@@ -28,13 +28,14 @@ def validate_on_brokers(
     Embedded brokers judge by the project's policies too, without what is planned before a
     request: what ``is_said`` by those to be denied is not said again.
     """
-    own = cluster.capabilities.backend == _EMBEDDED
+    capabilities = cluster.capabilities
+    own = capabilities.backend == _EMBEDDED
     denied = _denied(plan) if own else frozenset()
     asked = {
         planned.id: planned.request
         for planned in checkable(plan)
         if planned.id not in denied
-        and cluster.capabilities.validation.get(api_name(planned.request)) is Validation.BROKER
+        and capabilities.validation.get(api_name(planned.request)) is Validation.BROKER
     }
     if not asked:
         return plan

@@ -1,5 +1,7 @@
 """The order in which changes run: make before break, and no window in between (A4-84, A4-85)."""
 
+from dataclasses import fields, replace
+
 import pytest
 from builders import (
     a_binding,
@@ -16,6 +18,8 @@ from builders import (
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.acls import AclBinding
+from kgitops.model.capabilities import Validation
+from kgitops.plan.order import order_changes
 from kgitops.plan.plan import Plan
 
 OTHER = a_quota()
@@ -66,6 +70,27 @@ def test_changes_run_from_making_to_breaking() -> None:
 def test_requests_are_numbered_in_the_order_of_the_plan() -> None:
     found = plan([], [a_topic(), an_acl(), a_quota(an_entity(user="x"))])
     assert [planned.id for planned in found.requests] == ["r1", "r2", "r3"]
+
+
+def test_numbering_leaves_all_else_of_a_request() -> None:
+    (change,) = plan([], [a_topic()]).changes
+    first = replace(change.requests[0], id="a")
+    second = replace(
+        first,
+        id="b",
+        depends_on=("a",),
+        undoes="a",
+        validated=Validation.BROKER,
+        physical=("one line",),
+    )
+    assert all(getattr(second, each.name) != each.default for each in fields(second)), (
+        "a field is new: give it a value here"
+    )
+    (numbered,) = order_changes([replace(change, requests=(first, second))])
+    assert numbered.requests == (
+        replace(first, id="r1"),
+        replace(second, id="r2", depends_on=("r1",), undoes="r1"),
+    )
 
 
 def test_an_acl_waits_for_the_topic_it_names() -> None:
