@@ -2,7 +2,9 @@
 
 import typer
 
+from kgitops.cli.fleet_compile import compile_
 from kgitops.cli.fleet_plan import plan
+from kgitops.cli.fleet_snapshot import snapshot
 from kgitops.cli.fleet_summary import summary
 from kgitops.cli.many_values import command_with
 
@@ -11,6 +13,8 @@ fleet = typer.Typer(
     rich_markup_mode=None,
 )
 
+fleet.command("snapshot", short_help="Read the clusters of projects into Parquet.")(snapshot)
+fleet.command("compile", short_help="Make rows of what projects declare.")(compile_)
 fleet.command(
     "plan",
     short_help="Plan every project on every cluster.",

@@ -52,12 +52,12 @@ def plan(
     Example: kgitops plan examples/quickstart -o plan.json
     """
     from kgitops.cli.files import check_place, write_file
+    from kgitops.cli.parquet import far_side
     from kgitops.cli.planning import exit_code, show_plan
     from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
     from kgitops.plan.plan_file import to_text
     from kgitops.workflow.loading import loaded
-    from kgitops.workflow.offline import far_side
     from kgitops.workflow.pipeline import plan_against
     from kgitops.workflow.selection import open_workspace
 

@@ -80,7 +80,6 @@ MISTAKES = {
     "plan payments -o nowhere/plan.json": "there is no folder nowhere; make it first",
     "plan payments -o full": "-o full is a folder; name a file in it",
     "snapshot payments -o nowhere/state.json": "there is no folder nowhere; make it first",
-    "snapshot payments -o state.parquet": "Parquet is not in this version yet",
     "export payments -o full": "full is not empty; name a new folder",
     "export payments -o notes.txt": "not a directory; name a new folder",
     "init payments": "kgitops.yaml exists already; init overwrites nothing",

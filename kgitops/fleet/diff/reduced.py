@@ -1,7 +1,8 @@
 """Both sides without what needs no look: what the planner is given instead of the whole."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import pyarrow as pa
@@ -56,11 +57,14 @@ def reduce_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> 
     found, about = [], Changing()
     wanted = {*also, *(tombstone.address for tombstone in side.project.tombstones)}
     whole = _is_whole(side, state)
-    for part in _parts(side, state, ranges):
+    # One pass finds what differs, one takes it and its context; what is huge is read twice.
+    read = partial(_parts, side, state, ranges)
+    held = tuple(read()) if len(ranges) == 1 else ()
+    for part in held or read():
         looked_at = everything(part.keys) if whole else differing(part.keys, side.identity, wanted)
         found.append(looked_at)
         about |= changing(part.keys, looked_at)
-    return _gathered(side, state, _parts(side, state, ranges), found, about)
+    return _gathered(side, state, held or read(), found, about)
 
 
 def _is_whole(side: DesiredSide, state: Rows) -> bool:
@@ -87,7 +91,7 @@ def _parts(side: DesiredSide, state: Rows, ranges: Sequence[range]) -> Iterator[
 def _gathered(
     side: DesiredSide,
     state: Rows,
-    parts: Iterator[_Both],
+    parts: Iterable[_Both],
     found: Sequence[Differing],
     about: Changing,
 ) -> Reduced:

@@ -15,8 +15,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from kgitops.fleet.output.files import write_empty
 from kgitops.fleet.output.places import Places, check_place
 from kgitops.fleet.output.runs import SUMMARY
+from kgitops.fleet.output.tables import Table
 from kgitops.model.errors import KgitopsError, LockedError
 from kgitops.report.fleet.summary import RunSummary
 from kgitops.report.fleet.summary_json import run_to_text
@@ -56,8 +58,9 @@ def commit(private: Path, directory: Path, run: RunSummary) -> None:
     keep = {name for unit in run.units for name in unit.files}
     with _written(directory):
         _sweep(private, keep)
+        empty = [write_empty(private, name, table) for name, table in _unfilled(run, keep)]
         (private / SUMMARY).write_text(run_to_text(run), encoding="utf-8")
-        _sync(private, [*keep, SUMMARY])
+        _sync(private, [*keep, *empty, SUMMARY])
         # Someone may have put something there while the run went on.
         check_place(directory, places.result)
         _swap(private, places)
@@ -139,6 +142,13 @@ def _sweep(private: Path, keep: Collection[str]) -> None:
             f"{min(missing)} of the run is missing, as if executors wrote to another file "
             "system than this one; give --out on one that all of them share"
         )
+
+
+def _unfilled(run: RunSummary, names: Collection[str]) -> Iterator[tuple[str, Table]]:
+    """The tables without any file, each with a cluster of the run."""
+    filled = {name.partition("/")[0] for name in names}
+    for cluster in run.clusters[:1]:
+        yield from ((cluster, table) for table in Table if table not in filled)
 
 
 def _sync(private: Path, names: Collection[str]) -> None:

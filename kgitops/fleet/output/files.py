@@ -78,6 +78,14 @@ class UnitFiles:
             (self._out / self._relative(table)).unlink(missing_ok=True)
 
 
+def write_empty(out: Path, cluster: str, table: Table) -> str:
+    """A file without rows, relative to ``out``: whoever queries the table finds one."""
+    name = str(PurePosixPath(table, partition_folder("cluster", cluster), "none.parquet"))
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    new_writer(out / name, table).close()
+    return name
+
+
 def new_writer(path: Path, table: Table) -> pq.ParquetWriter:
     """A file of the table, to be closed by the caller."""
     schema = SCHEMAS[table]

@@ -15,6 +15,7 @@ from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.fleet.tables.schemas import CLUSTER_ROW, STATE
 from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import ClusterState, TopicUsage
+from kgitops.model.errors import UnreachableError
 from kgitops.model.object_json import read_binding, read_owner
 from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import Json, Owner
@@ -46,16 +47,22 @@ def open_state(files: Sequence[Path], cluster: str) -> Rows:
     """The saved state of a cluster.
 
     Raises:
-        UnreachableError: a file can't be read, or is no Parquet.
+        UnreachableError: a file can't be read, or is no Parquet; the cluster itself could not be.
         SafetyError: the state can't be trusted.
     """
-    return open_rows(
+    rows = open_rows(
         files,
         STATE,
         CLUSTER_ROW,
         what=f"the state of the cluster {cluster}",
         remake="make a new one with kgitops fleet snapshot",
     )
+    unread = rows.header.get("unread")
+    if unread is not None:
+        raise UnreachableError(
+            f"the cluster {cluster} could not be read at {unread['at']}: {unread['sentence']}"
+        )
+    return rows
 
 
 def read_state(files: Sequence[Path], cluster: str) -> ClusterState:

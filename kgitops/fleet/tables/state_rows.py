@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kgitops.cluster.snapshot_json import (
+    KIND,
     client_quota_to_json,
     state_to_json,
     topic_to_json,
@@ -15,9 +16,9 @@ from kgitops.cluster.snapshot_json import (
 )
 from kgitops.desired.state import DesiredObject
 from kgitops.fleet.tables.fingerprints import bucket_of, fingerprint_of_text
-from kgitops.fleet.tables.schemas import CLUSTER_ROW, STATE
+from kgitops.fleet.tables.schemas import CLUSTER_ROW, FORMAT_VERSION, STATE
 from kgitops.fleet.tables.settled import reaches_others, settled_objects
-from kgitops.fleet.tables.writing import ROWS_AT_ONCE, Row, write_tables
+from kgitops.fleet.tables.writing import ROWS_AT_ONCE, Row, write_rows, write_tables
 from kgitops.model.acls import AclBinding
 from kgitops.model.addresses import acl_address, kind_of, quota_address, topic_address
 from kgitops.model.canonical_json import canonical_text
@@ -26,6 +27,7 @@ from kgitops.model.object_json import binding_to_json
 from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.registry import Owner
 from kgitops.model.topics import TopicState
+from kgitops.model.verdict import Reason, reason_to_json
 from kgitops.plan.normal_form import last_applied
 
 _Found = tuple[TopicState, TopicUsage | None] | AclBinding | ClientQuotaState
@@ -40,6 +42,29 @@ def write_state(state: ClusterState, path: Path) -> None:
         KgitopsError: the file can't be written; what was there before still is.
     """
     write_tables(_tables(state, ROWS_AT_ONCE), STATE, path)
+
+
+def write_unread(cluster: str, reason: Reason, at: str, path: Path) -> None:
+    """Write that the cluster could not be read, in the place of its state.
+
+    Raises:
+        KgitopsError: the file can't be written; what was there before still is.
+    """
+    header = {
+        "kind": KIND,
+        "format_version": FORMAT_VERSION,
+        "rows": 0,
+        "unread": {"at": at, **reason_to_json(reason)},
+    }
+    row = {
+        "kind": CLUSTER_ROW,
+        "address": f"{CLUSTER_ROW}/{cluster}",
+        "bucket": -1,
+        "exists": False,
+        "context": True,
+        "found": canonical_text(header),
+    }
+    write_rows([row], STATE, path)
 
 
 def state_rows(state: ClusterState) -> Iterator[Row]:

@@ -1,0 +1,41 @@
+"""Snapshots in Parquet, where a command takes one; what reads them is installed with the fleet."""
+
+from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgitops.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from kgitops.cluster.port import Cluster
+    from kgitops.workflow.selection import Workspace
+
+
+def check_parquet() -> None:
+    """Refuse early where Parquet can't be read or written.
+
+    Raises:
+        UsageError: its package is not installed.
+    """
+    if find_spec("pyarrow") is None:
+        raise UsageError("Parquet needs pyarrow; run pip install 'kgitops[fleet]'")
+
+
+def far_side(workspace: "Workspace", snapshot: Path | None) -> "AbstractContextManager[Cluster]":
+    """As ``workflow.offline.far_side``, also for a snapshot in Parquet.
+
+    Raises:
+        UsageError: Parquet's package is not installed.
+        UnreachableError: there is no such file, or it is no snapshot.
+        SafetyError: it can't be trusted for planning.
+    """
+    from kgitops.workflow import offline
+
+    if snapshot is None or snapshot.suffix != ".parquet":
+        return offline.far_side(workspace, snapshot)
+    check_parquet()
+    from kgitops.cluster.snapshot import SnapshotCluster
+    from kgitops.fleet.tables.hydrating import read_state
+
+    return nullcontext(SnapshotCluster(read_state([snapshot], snapshot.stem)))

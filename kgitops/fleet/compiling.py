@@ -1,0 +1,149 @@
+"""Projects as rows: what each declares for each of its clusters, a task and a file each."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgitops.fleet.spark.progress import OnProgress, untold
+from kgitops.fleet.spark.session import session
+from kgitops.fleet.spark.tasks import run_tasks
+from kgitops.fleet.tables.desired_rows import write_desired
+from kgitops.fleet.tables.partitions import partition_folder, partition_of
+from kgitops.fleet.units.desired_paths import told_apart
+from kgitops.fleet.units.manifests import declared_in
+from kgitops.fleet.units.projects import find_projects
+from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
+from kgitops.fleet.units.unit_json import read_unit, unit_to_text
+from kgitops.model.canonical_json import canonical_text
+from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.model.object_json import read_source, source_to_json
+from kgitops.model.registry import Json
+from kgitops.model.source import Finding, Severity
+
+_NO_STATE = StateAt(form=Form.PARQUET, files=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetCompile:
+    """What is asked for: whole projects, where rows go, and which Spark does it."""
+
+    projects: tuple[Path, ...]
+    out: Path
+    master: str | None = None
+    remote: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def compile_fleet(asked: FleetCompile, on_progress: OnProgress = untold) -> int:
+    """Write the rows of all projects for all of their clusters, or none; how many files there are.
+
+    Raises:
+        FindingsError: with every finding of every project on every cluster.
+        UsageError: the rows can't go there, or no such Spark can be meant.
+        UnreachableError: Spark can't be reached.
+        KgitopsError: they can't be written.
+    """
+    units = _units(asked)
+    with (
+        _replaced(asked.out) as draft,
+        session(asked.master, asked.remote, asked.conf, work=compile_unit) as spark,
+    ):
+        specs = [_spec(unit, draft) for unit in units]
+        answers = run_tasks(spark, specs, compile_unit, on_progress)
+        findings = [_finding(row) for answer in answers for row in json.loads(answer)]
+        if findings:
+            # One mistake is found for every cluster that it is for.
+            raise FindingsError(dict.fromkeys(findings))
+    return len(units)
+
+
+def compile_unit(spec: str) -> str:
+    """A task: load what a project declares for a cluster, and write it; or answer with findings.
+
+    Raises:
+        KgitopsError: the rows can't be written.
+    """
+    given = json.loads(spec)
+    os.chdir(given["here"])
+    unit, path = read_unit(given["unit"]), Path(given["out"])
+    at = unit.desired
+    if not isinstance(at, ManifestsAt):
+        raise KgitopsError("rows can't be compiled again; give the projects themselves")
+    try:
+        with declared_in(unit, at, os.environ) as declared:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_desired(declared.desired, path, (at.git_sha, at.dirty))
+    except FindingsError as error:
+        return canonical_text([_finding_to_json(finding) for finding in error.findings])
+    return "[]"
+
+
+def _units(asked: FleetCompile) -> list[Unit]:
+    told = told_apart(asked.projects)
+    found = find_projects(told, asked.environ)
+    if found.findings:
+        raise FindingsError(found.findings)
+    if told.loose or told.rows:
+        other = (told.loose or told.rows)[0]
+        raise UsageError(f"{other} is no whole project; give folders that hold a kgitops.yaml")
+    return [
+        Unit(cluster=cluster, project=project.name, state=_NO_STATE, desired=project.desired)
+        for project in found.projects
+        for cluster in project.clusters or ()
+    ]
+
+
+def _spec(unit: Unit, out: Path) -> str:
+    project = partition_folder("project", unit.project)
+    place = out / project / partition_folder("cluster", unit.cluster) / "part-0.parquet"
+    return canonical_text({"unit": unit_to_text(unit), "out": str(place), "here": str(Path.cwd())})
+
+
+@contextmanager
+def _replaced(out: Path) -> Iterator[Path]:
+    """A folder to write into, which takes the place of ``out`` where the block ends well."""
+    place = Path(os.path.realpath(out))
+    if place.exists() and not (place.is_dir() and _holds_rows(place)):
+        raise UsageError(f"{out} is there and holds something else; name a new folder")
+    if not place.parent.is_dir():
+        raise UsageError(f"there is no folder {out.parent}; make it first")
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as folder:
+        draft, old = Path(folder, "new"), Path(folder, "old")
+        draft.mkdir()
+        yield draft
+        if place.exists():
+            place.rename(old)
+        try:
+            draft.rename(place)
+        except OSError:
+            shutil.move(old, place)
+            raise
+
+
+def _holds_rows(place: Path) -> bool:
+    """Whether there is nothing but what an earlier run wrote."""
+    return all((partition_of(path.name) or ("",))[0] == "project" for path in place.iterdir())
+
+
+def _finding_to_json(finding: Finding) -> dict[str, Json]:
+    return {
+        "source": source_to_json(finding.source),
+        "problem": finding.problem,
+        "advice": finding.advice,
+        "severity": str(finding.severity),
+    }
+
+
+def _finding(value: Mapping[str, Json]) -> Finding:
+    return Finding(
+        source=read_source(value["source"], "source"),
+        problem=str(value["problem"]),
+        advice=str(value["advice"]),
+        severity=Severity(value["severity"]),
+    )
