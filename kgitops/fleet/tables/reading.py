@@ -104,6 +104,7 @@ def open_rows(
     bare = Rows(what=what, remake=remake, files=opened, schema=schema, header={}, groups=groups)
     for path, file in zip(sorted(files), opened, strict=True):
         _check_columns(bare, path, file.schema_arrow)
+    _check_buckets(bare)
     body = "found" if "found" in schema.names else "declared"
     headers = list(_headers(bare, header_kind, body))
     if len(headers) != 1:
@@ -129,10 +130,9 @@ def _open(path: Path, what: str, remake: str) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, page_checksum_verification=True, memory_map=True)
     except (pa.ArrowException, OSError) as error:
-        why = (
-            error.strerror if isinstance(error, OSError) and error.strerror else "no whole Parquet"
-        )
-        raise UnreachableError(f"{what} can't be read: {path}: {why.lower()}; {remake}") from error
+        told = error.strerror if isinstance(error, OSError) else None
+        why = told.lower() if told else "it is no whole Parquet file"
+        raise UnreachableError(f"{what} can't be read: {path}: {why}; {remake}") from error
 
 
 def _check_columns(rows: Rows, path: Path, found: pa.Schema) -> None:
@@ -162,14 +162,37 @@ def _headers(rows: Rows, kind: str, body: str) -> Iterator[str]:
     """The bodies of header rows; statistics tell which row groups can hold one."""
     first = rows.part(range(HEADER_BUCKET, HEADER_BUCKET + 1))
     for position in range(len(first.groups)):
-        table = first.group(position, ["kind", body])
-        for text in table.filter(pc.equal(table["kind"], kind))[body].to_pylist():
+        table = first.group(position, ["kind", "bucket", body])
+        table = table.filter(pc.equal(table["bucket"], HEADER_BUCKET))
+        for found, text in zip(table["kind"].to_pylist(), table[body].to_pylist(), strict=True):
+            if found != kind:
+                raise rows.broken(f"a row of the kind {found!r} stands where its header does")
             yield text or ""
+
+
+def _check_buckets(rows: Rows) -> None:
+    """Every row must be in a bucket: in none it would be looked at by nobody, and seem gone."""
+    for position, (file, group) in enumerate(rows.groups):
+        found = rows.files[file].metadata.row_group(group)
+        known = _statistics(found)
+        if known is not None and known.has_null_count and known.has_min_max:
+            nulls, (least, most) = known.null_count, _buckets(found)
+        else:
+            column = rows.group(position, ["bucket"])["bucket"]
+            ends = pc.min_max(column).as_py()
+            nulls, least, most = column.null_count, ends["min"], ends["max"]
+        if found.num_rows and (nulls or least < HEADER_BUCKET or most > LAST_BUCKET):
+            raise rows.broken(f"it has a row whose bucket is not 0 to {LAST_BUCKET}")
 
 
 def _buckets(group: pq.RowGroupMetaData) -> tuple[int, int]:
     """The least and the greatest bucket, by the statistics; any, where there are none."""
-    columns = map(group.column, range(group.num_columns))
-    found = next(column.statistics for column in columns if column.path_in_schema == "bucket")
+    found = _statistics(group)
     known = found is not None and found.has_min_max
     return (int(found.min), int(found.max)) if known else (HEADER_BUCKET, LAST_BUCKET)
+
+
+def _statistics(group: pq.RowGroupMetaData) -> pq.Statistics | None:
+    """Those of the buckets."""
+    columns = map(group.column, range(group.num_columns))
+    return next(column.statistics for column in columns if column.path_in_schema == "bucket")
