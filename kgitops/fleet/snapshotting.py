@@ -65,13 +65,22 @@ def snapshot_fleet(
         UnreachableError: Spark can't be reached.
         KgitopsError: a state can't be written.
     """
-    wanted = _wanted(asked)
-    specs = [_spec(asked.out, cluster, project) for cluster, project in wanted]
+    specs = specs_for(asked)
     master = asked.master
     if master is None and asked.remote is None:
         master = f"local[{max(os.cpu_count() or 1, min(AT_ONCE, len(specs)))}]"
     with session(master, asked.remote, asked.conf, work=read_cluster) as spark:
         return tuple(map(_read_answer, run_tasks(spark, specs, read_cluster, on_progress)))
+
+
+def specs_for(asked: FleetSnapshot) -> list[str]:
+    """What each cluster's task is told: nothing that a project file takes from the environment.
+
+    Raises:
+        FindingsError: a project can't be used, or two mean different clusters by one name.
+        UsageError: there is no such cluster.
+    """
+    return [_spec(asked.out, cluster, project) for cluster, project in _wanted(asked)]
 
 
 def read_cluster(spec: str) -> str:

@@ -24,7 +24,7 @@ SHOWN = (
     *("create", "alter", "list", "describe", "bindings"),
     *("graph", "orphans", "export-acls", "plan-migration", "delete"),
 )
-FLEET_VERBS = ("summary",)
+FLEET_VERBS = ("plan", "summary", "snapshot", "compile")
 IN_ORDER = (
     "init",
     "validate",
