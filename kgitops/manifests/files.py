@@ -105,7 +105,7 @@ class _Walk:
                 elif entry.name != PROJECT_FILE:
                     # Where it is no link, it really lies where its folder does.
                     link = entry.is_symlink()
-                    real = os.path.realpath(path) if link else f"{parents[-1]}{os.sep}{entry.name}"
+                    real = os.path.realpath(path) if link else os.path.join(parents[-1], entry.name)  # noqa: PTH118
                     yield ManifestFile(path, inside + entry.name), real
                 elif len(parents) > 1:
                     self._add(
