@@ -38,10 +38,13 @@ def examples(here: Path) -> Path:
 
 
 def test_there_are_projects_and_workflows_to_copy() -> None:
-    """The workflows are run by tests/actions, the migration as a whole by test_migration_stages."""
+    """The workflows are run by tests/actions, the migration as a whole by test_migration_stages.
+
+    The nights of the fleet are test_nightly_example's.
+    """
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     projects = {"quickstart", "environments", "shared-cluster", "policies", "virtual-clusters"}
-    assert folders == projects | {"migration", "github"}
+    assert folders == projects | {"fleet", "migration", "github"}
 
 
 @pytest.mark.parametrize(("folder", "cluster"), PROJECTS)
@@ -77,6 +80,7 @@ def test_the_example_of_policies_waives_one_denial_and_its_tests_notice_every_mi
     every = ("--min", "100", "--mutate", "--min-score", "100")
     tested = kgitops("policy", "test", examples / "policies", *every)
     assert tested.code == 0, tested.said
+    assert kgitops("policy", "test", examples / "fleet", *every).code == 0
     (examples / "policies/policies/waivers.yaml").unlink()
     assert kgitops("plan", examples / "policies", "--cluster", "prod").code == 3
 
