@@ -148,7 +148,7 @@ def _without_twins(
     findings: list[Finding] = []
     for cluster, items in by_cluster.items():
         by_project: dict[str | None, list[_Wanted]] = {}
-        for item in sorted(items, key=lambda item: str(item.place)):
+        for item in sorted(items, key=lambda item: display_name(item.place)):
             by_project.setdefault(item.project, []).append(item)
         unnamed = by_project.get(None)
         if unnamed and len(items) > 1:
