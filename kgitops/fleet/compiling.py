@@ -78,7 +78,7 @@ def compile_unit(spec: str) -> str:
     try:
         with declared_in(unit, at, os.environ) as declared:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_desired(declared.desired, path, (at.git_sha, at.dirty))
+            write_desired(declared.desired, path, (at.git_sha, at.dirty), unit.cluster)
     except FindingsError as error:
         return canonical_text([_finding_to_json(finding) for finding in error.findings])
     return "[]"

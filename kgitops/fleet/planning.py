@@ -108,8 +108,8 @@ class _Given:
 @contextmanager
 def _declared(unit: Unit, environ: Mapping[str, str]) -> Iterator[_Given]:
     match unit.desired:
-        case RowsAt(files=files):
-            rows = open_desired(files, unit.project, unit.cluster)
+        case RowsAt(files=files, project=named):
+            rows = open_desired(files, unit.project, unit.cluster, named=named)
             with policies_at(unit.policies, unit.cluster, environ) as policies:
                 yield _Given(side_of_rows(rows), policies, git_of(rows))
         case ManifestsAt() as at:

@@ -48,17 +48,18 @@ class Differing:
 def differing(keys: Keys, identity: str, also: Collection[str]) -> Differing:
     """What the project ``identity`` must look at: what differs, and what stands ``also`` there.
 
-    A row is passed over only where the other side has its fingerprint. A state's row that is not
-    this project's is passed over unless its address is declared with a difference, or it bears on
-    others.
+    A row is passed over only where the other side has its fingerprint, on the state's side in a row
+    that is the project's. A state's row of others is passed over unless its address is declared
+    with a difference, or it bears on others.
 
     Whatever is looked at on one side is looked at on the other: an object without its document
     would seem removed.
     """
     declared = keys.desired["fingerprint"].combine_chunks()
     found = keys.state["fingerprint"].combine_chunks()
-    new = pc.invert(pc.is_in(declared, value_set=found, skip_nulls=True))
     mine = pc.and_(_true(pc.equal(keys.state["owner"], identity)), _false(keys.state["spent"]))
+    own = found.filter(_flat(mine))
+    new = pc.invert(pc.is_in(declared, value_set=own, skip_nulls=True))
     left = pc.and_(mine, pc.invert(pc.is_in(found, value_set=declared, skip_nulls=True)))
     left = pc.or_(left, _true(keys.state["context"]))
     return together(keys, Differing(_flat(new), _flat(left)), also)

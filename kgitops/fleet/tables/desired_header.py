@@ -34,6 +34,7 @@ _KEYS = (
     "warnings",
     "virtual_clusters",
     "git",
+    "cluster",
 )
 _PROJECT_KEYS = ("name", "uid", "formerly", "take_from")
 _SAFETY_KEYS = ("max_deletes", "max_delete_percent", "replication_throttle")
@@ -58,8 +59,10 @@ Git = tuple[str | None, bool]
 NO_GIT: Git = (None, False)
 
 
-def header_to_json(desired: DesiredState, rows: int, git: Git) -> dict[str, Json]:
-    """The header of a table of ``rows`` objects.
+def header_to_json(
+    desired: DesiredState, rows: int, git: Git, cluster: str | None
+) -> dict[str, Json]:
+    """The header of a table of ``rows`` objects, declared for ``cluster``.
 
     A run's own targets and overrides are no part of what is declared.
     """
@@ -102,6 +105,7 @@ def header_to_json(desired: DesiredState, rows: int, git: Git) -> dict[str, Json
         ],
         "virtual_clusters": any(item.address.startswith("vc/") for item in desired.objects),
         "git": {"sha": git[0], "dirty": git[1]},
+        "cluster": cluster,
     }
 
 

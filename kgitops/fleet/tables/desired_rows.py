@@ -8,7 +8,13 @@ import orjson
 import pyarrow as pa
 
 from kgitops.desired.last_applied import declared_object
-from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredState, DesiredTopic
+from kgitops.desired.state import (
+    DesiredAcl,
+    DesiredObject,
+    DesiredQuota,
+    DesiredState,
+    DesiredTopic,
+)
 from kgitops.fleet.tables.desired_header import (
     DESIRED_KIND,
     NO_GIT,
@@ -24,7 +30,7 @@ from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.fleet.tables.schemas import DESIRED, PROJECT_ROW
 from kgitops.fleet.tables.settled import moves_on, reaches_others
 from kgitops.fleet.tables.writing import Row, in_order, write_rows
-from kgitops.model.addresses import kind_of
+from kgitops.model.addresses import acl_address, kind_of, quota_address, topic_address
 from kgitops.model.canonical_json import canonical_json
 from kgitops.model.source import Source
 from kgitops.model.strict_json import ShapeError
@@ -34,12 +40,16 @@ DECLARED = ("kind", "address", "declared", "file", "line", "column")
 """The columns that objects are made from."""
 
 
-def write_desired(desired: DesiredState, path: Path, git: Git = NO_GIT) -> None:
-    """Write what is declared as one Parquet file."""
-    write_rows(desired_rows(desired, git), DESIRED, path)
+def write_desired(
+    desired: DesiredState, path: Path, git: Git = NO_GIT, cluster: str | None = None
+) -> None:
+    """Write what is declared, for ``cluster`` if one is named, as one Parquet file."""
+    write_rows(desired_rows(desired, git, cluster), DESIRED, path)
 
 
-def desired_rows(desired: DesiredState, git: Git = NO_GIT) -> Iterator[Row]:
+def desired_rows(
+    desired: DesiredState, git: Git = NO_GIT, cluster: str | None = None
+) -> Iterator[Row]:
     """The header, then a row for each declared object, by bucket and address."""
     identity = desired.project.identity
     rows = in_order(_row(identity, item) for item in desired.objects)
@@ -47,7 +57,7 @@ def desired_rows(desired: DesiredState, git: Git = NO_GIT) -> Iterator[Row]:
         "kind": PROJECT_ROW,
         "address": f"{PROJECT_ROW}/{identity}",
         "bucket": -1,
-        "declared": canonical_json(header_to_json(desired, len(rows), git)).decode(),
+        "declared": canonical_json(header_to_json(desired, len(rows), git, cluster)).decode(),
     }
     return chain([header], rows)
 
@@ -91,8 +101,16 @@ def _name(item: DesiredObject) -> str | None:
             return None
 
 
-def open_desired(files: Sequence[Path], project: str, cluster: str) -> Rows:
+def open_desired(
+    files: Sequence[Path], project: str, cluster: str, *, named: str | None = None
+) -> Rows:
     """What was compiled for a cluster.
+
+    Args:
+        files: all of it.
+        project: what to call it.
+        cluster: which it must be for, if it says so.
+        named: the project that it must be of; any where None.
 
     Raises:
         UnreachableError: a file can't be read, or is no Parquet.
@@ -107,6 +125,13 @@ def open_desired(files: Sequence[Path], project: str, cluster: str) -> Rows:
     )
     if rows.header.get("kind") != DESIRED_KIND:
         raise rows.broken(f'its header has no "kind": "{DESIRED_KIND}"')
+    # Two projects by one name on a cluster would each remove what the other declares.
+    owner = declared_by(rows).project.name
+    if named is not None and owner != named:
+        raise rows.broken(f"its folder says {named}, and its rows are of the project {owner}")
+    meant = rows.header["cluster"]
+    if meant is not None and meant != cluster:
+        raise rows.broken(f"it is what is declared for {meant}")
     return rows
 
 
@@ -145,8 +170,27 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
     for kind, address, declared, file, line, column in zip(*columns, strict=True):
         if kind == PROJECT_ROW:
             continue
+        if None in (address, file, line, column) or kind != kind_of(address):
+            raise rows.broken(f"the row of {address} does not fit together")
         try:
             place = Place(Source(file, line, column))
-            yield declared_object(address, orjson.loads(declared), place)
+            item = declared_object(address, orjson.loads(declared), place)
+            own = _own_address(item)
         except (ValueError, KeyError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error!r}") from error
+        if own != address:
+            raise rows.broken(f"the row of {address} holds {own}")
+        yield item
+
+
+def _own_address(item: DesiredObject) -> str:
+    """What its body says; that of an object in a virtual cluster has no other place for it."""
+    match item:
+        case DesiredTopic(virtual_cluster=None):
+            return topic_address(item.name)
+        case DesiredAcl():
+            return acl_address(item.binding)
+        case DesiredQuota():
+            return quota_address(item.entity)
+        case _:
+            return item.address

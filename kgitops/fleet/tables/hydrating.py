@@ -14,6 +14,7 @@ from kgitops.cluster.snapshot_json import read_client_quota, read_topic, read_us
 from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.fleet.tables.schemas import CLUSTER_ROW, STATE
 from kgitops.model.acls import AclBinding
+from kgitops.model.addresses import acl_address, kind_of, quota_address, topic_address
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.errors import UnreachableError
 from kgitops.model.object_json import read_binding, read_owner
@@ -32,6 +33,7 @@ HYDRATED = (
     "adopted",
     "spent",
     "last_applied",
+    "exists",
     "found",
 )
 """The columns that objects are made from."""
@@ -78,10 +80,11 @@ def hydrated(rows: Rows, table: pa.Table) -> ClusterState:
         SafetyError: a row is not what it must be.
     """
     check_each_once(rows, table)
+    _check_kinds(rows, table)
     bare = bare_state(rows)
     topics: dict[str, TopicState] = {}
     usage: dict[str, TopicUsage] = {}
-    for topic, used in _read(rows, table, "topic", _topic):
+    for topic, used in _topics(rows, table):
         topics[topic.name] = topic
         if used is not None:
             usage[topic.name] = used
@@ -111,6 +114,21 @@ def check_each_once(rows: Rows, table: pa.Table) -> None:
         raise rows.broken(f"it has more than one row of {address}")
 
 
+def _check_kinds(rows: Rows, table: pa.Table) -> None:
+    """A row that is passed over for its kind, or for what it lacks, would seem an object gone.
+
+    Raises:
+        SafetyError: a row's kind is not its address's, or it does not hold what exists.
+    """
+    addresses = table["address"].to_pylist()
+    kinds = pa.array([address and kind_of(address) for address in addresses], pa.string())
+    there = pc.equal(table["exists"], pc.is_valid(table["found"]))
+    fine = pc.and_(pc.equal(table["kind"], kinds), there)
+    at = pc.index(pc.fill_null(fine, fill_value=False), value=False).as_py()
+    if at >= 0:
+        raise rows.broken(f"the row of {addresses[at]} does not fit together")
+
+
 def bare_state(rows: Rows) -> ClusterState:
     """What the header alone tells: all but topics, ACLs, quotas and owners."""
     header = {key: value for key, value in rows.header.items() if key not in _HEADER_KEYS}
@@ -119,17 +137,24 @@ def bare_state(rows: Rows) -> ClusterState:
 
 def topics_in(rows: Rows, table: pa.Table) -> Mapping[str, TopicState]:
     """The topics in ``table``, with ``BODY`` columns, by name; errors as of ``hydrated``."""
-    return {topic.name: topic for topic, _ in _read(rows, table, "topic", _topic)}
+    return {topic.name: topic for topic, _ in _topics(rows, table)}
 
 
 def acls_in(rows: Rows, table: pa.Table) -> frozenset[AclBinding]:
     """The bindings, likewise."""
-    return frozenset(_read(rows, table, "acl", lambda found: read_binding(found, "")))
+    found = _read(rows, table, "acl", lambda found: read_binding(found, ""), acl_address)
+    return frozenset(found)
 
 
 def quotas_in(rows: Rows, table: pa.Table) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
     """The quotas by entity, likewise."""
-    found = _read(rows, table, "quota", lambda found: read_client_quota(found, ""))
+    found = _read(
+        rows,
+        table,
+        "quota",
+        lambda found: read_client_quota(found, ""),
+        lambda quota: quota_address(quota.entity),
+    )
     return {quota.entity: quota for quota in found}
 
 
@@ -138,15 +163,28 @@ def owners_in(rows: Rows, table: pa.Table) -> Mapping[str, Owner]:
     return dict(_owners(rows, table))
 
 
-def _read(rows: Rows, table: pa.Table, kind: str, read: Callable[[Json], T]) -> Iterator[T]:
+def _topics(rows: Rows, table: pa.Table) -> Iterator[tuple[TopicState, TopicUsage | None]]:
+    return _read(rows, table, "topic", _topic, lambda topic: topic_address(topic[0].name))
+
+
+def _read(
+    rows: Rows,
+    table: pa.Table,
+    kind: str,
+    read: Callable[[Json], T],
+    address_of: Callable[[T], str],
+) -> Iterator[T]:
     """What is on the cluster of one kind."""
     wanted = pc.and_(pc.equal(table["kind"], kind), pc.is_valid(table["found"]))
     kept = table.filter(wanted)
     for address, text in zip(kept["address"].to_pylist(), kept["found"].to_pylist(), strict=True):
         try:
-            yield read(json.loads(text))
+            found = read(json.loads(text))
         except (ShapeError, ValueError, KeyError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error}") from error
+        if address_of(found) != address:
+            raise rows.broken(f"the row of {address} holds {address_of(found)}")
+        yield found
 
 
 def _topic(found: Json) -> tuple[TopicState, TopicUsage | None]:

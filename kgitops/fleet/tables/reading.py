@@ -188,8 +188,9 @@ def _check_buckets(rows: Rows) -> None:
 def _buckets(group: pq.RowGroupMetaData) -> tuple[int, int]:
     """The least and the greatest bucket, by the statistics; any, where there are none."""
     found = _statistics(group)
-    known = found is not None and found.has_min_max
-    return (int(found.min), int(found.max)) if known else (HEADER_BUCKET, LAST_BUCKET)
+    if found is None or not found.has_min_max:
+        return HEADER_BUCKET, LAST_BUCKET
+    return int(found.min), int(found.max)
 
 
 def _statistics(group: pq.RowGroupMetaData) -> pq.Statistics | None:

@@ -61,7 +61,7 @@ def find_rows(paths: Sequence[Path]) -> Compiled:
         FoundRows(
             cluster=cluster,
             project=project,
-            desired=RowsAt(files=tuple(sorted(file.path for file in files))),
+            desired=RowsAt(files=tuple(sorted(file.path for file in files)), project=project),
             place=place,
             size=sum(file.size for file in files),
         )

@@ -37,9 +37,13 @@ class ManifestsAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsAt:
-    """What a project declares for this cluster, compiled to rows before."""
+    """What a project declares for this cluster, compiled to rows before.
+
+    ``project`` is whose rows their folder says that they are, where it says so.
+    """
 
     files: tuple[Path, ...]
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, StateAt, Unit
 from kgitops.model.canonical_json import canonical_text
 from kgitops.model.registry import Json
-from kgitops.model.strict_json import array, boolean, choice, members, text, text_or_none
+from kgitops.model.strict_json import array, boolean, choice, mapping, members, text, text_or_none
 
 _KEYS = ("cluster", "project", "state", "desired", "policies", "nonce")
 _MANIFESTS = ("paths", "here", "git_sha", "dirty")
@@ -57,12 +57,16 @@ def _desired_to_json(desired: ManifestsAt | RowsAt) -> dict[str, Json]:
                 "dirty": desired.dirty,
             }
         case RowsAt():
-            return {"files": _texts(desired.files)}
+            return {"files": _texts(desired.files), "project": desired.project}
 
 
 def _desired(value: Json) -> ManifestsAt | RowsAt:
-    if "files" in value:
-        return RowsAt(files=array(members(value, "desired", ("files",))["files"], "files", _path))
+    if "files" in mapping(value, "desired"):
+        rows = members(value, "desired", ("files", "project"))
+        return RowsAt(
+            files=array(rows["files"], "desired.files", _path),
+            project=text_or_none(rows["project"], "desired.project"),
+        )
     given = members(value, "desired", _MANIFESTS)
     return ManifestsAt(
         paths=array(given["paths"], "desired.paths", _path),
