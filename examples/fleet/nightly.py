@@ -53,7 +53,10 @@ class Night:
         for folder in (self.states, self.runs, self.history):
             folder.mkdir(parents=True, exist_ok=True)
         before = _made(run)
+        shutil.rmtree(state, ignore_errors=True)  # tonight's plan is never made from older states
         saved = _kgitops("fleet", "snapshot", project, "--out", state, *self.spark)
+        if not state.exists():
+            return saved, False
         paths = ["--desired", project, "--state", state, "--out", run]
         planned = _kgitops("fleet", "plan", *paths, *self.spark)
         return saved or planned, _made(run) != before
