@@ -1,0 +1,174 @@
+"""One project on one state, planned by a fleet in each of its ways and by ``kgitops plan``."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from kgitops.cluster.port import Cluster
+from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
+from kgitops.fleet.planning import Planned, plan_of_unit
+from kgitops.fleet.tables.desired_rows import write_desired
+from kgitops.fleet.tables.state_rows import write_state
+from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, StateAt, Unit
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import FindingsError
+from kgitops.model.source import Finding
+from kgitops.plan.plan import Plan
+from kgitops.plan.plan_json import plan_to_json
+from kgitops.policy.judge import Judge
+from kgitops.policy.loading import load_rules
+from kgitops.policy.rules import Bundle, PythonPolicy
+from kgitops.workflow.git import read_git
+from kgitops.workflow.loading import Loaded, loaded
+from kgitops.workflow.pipeline import plan_against
+from kgitops.workflow.policies import Policies, opened
+from kgitops.workflow.selection import Selection, Workspace, open_workspace
+
+COUNTED = ("foreign", "unmanaged")
+"""What a fleet may leave uncounted by name: it says only how many there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A project, one of its clusters, that cluster's state, and the policies beside the project's.
+
+    ``rows``: all policies are among those, so that what is compiled is judged alike.
+    """
+
+    project: Path
+    cluster: str
+    state: ClusterState
+    policies: tuple[Path, ...] = ()
+    rows: bool = True
+
+
+def snapshot_of(cluster: Cluster) -> ClusterState:
+    """What ``kgitops snapshot`` saves of it."""
+    state = cluster.read_state()
+    state = state.with_usage(cluster.read_usage(frozenset(state.topics)))
+    return read_snapshot(write_snapshot(state), "it")
+
+
+def check_a_fleet_agrees(given: Given, folder: Path) -> Plan | None:
+    """Each way to give a fleet this unit has the plan that the planner makes; it is returned.
+
+    None: the documents contradict each other, and every way says the same of them.
+    """
+    manifests = _manifests(given)
+    by_json, by_rows = (_unit(given, manifests, state) for state in _saved(given, folder))
+    desired = folder / "desired.parquet"
+    plan = _planned(given, desired)
+    if not isinstance(plan, Plan):
+        assert _findings(by_json) == plan
+        assert _findings(by_rows) == plan
+        return None
+    _check(plan_of_unit(by_json, {}), plan, exact=True)
+    _check(plan_of_unit(by_rows, {}), plan, exact=False)
+    if given.rows:
+        unit = _unit(given, RowsAt(files=(desired,)), by_rows.state)
+        _check(plan_of_unit(unit, {}), plan, exact=False)
+    return plan
+
+
+def _planned(given: Given, rows: Path) -> Plan | tuple[Finding, ...]:
+    """The plan of ``kgitops plan --snapshot``, or its findings; ``rows`` is what is declared."""
+    try:
+        with _declared(given) as (workspace, declared):
+            write_desired(declared.desired, rows, git(workspace))
+            return plan_against(SnapshotCluster(given.state), declared, workspace).plan
+    except FindingsError as error:
+        return tuple(error.findings)
+
+
+@contextmanager
+def _declared(given: Given) -> Iterator[tuple[Workspace, Loaded]]:
+    selection = Selection(
+        paths=(given.project,), cluster=given.cluster, offline=True, policies=given.policies
+    )
+    workspace = open_workspace(selection)
+    with loaded(workspace, opening=_judging) as declared:
+        yield workspace, declared
+
+
+@contextmanager
+def _judging(bundle: Bundle) -> Iterator[Policies]:
+    """CEL judges in this process, as another one for each plan would take most of the time."""
+    if any(isinstance(policy, PythonPolicy) for policy in bundle.policies):
+        with opened(bundle) as policies:
+            yield policies
+    else:
+        yield Policies(bundle, Judge(load_rules(bundle.policies), bundle.waivers))
+
+
+def git(workspace: Workspace) -> tuple[str | None, bool]:
+    return read_git(workspace.base, workspace.sources)
+
+
+def _manifests(given: Given) -> ManifestsAt:
+    selection = Selection(paths=(given.project,), cluster=given.cluster, offline=True)
+    sha, dirty = git(open_workspace(selection))
+    return ManifestsAt(paths=(given.project,), here=Path.cwd(), git_sha=sha, dirty=dirty)
+
+
+def _saved(given: Given, folder: Path) -> Iterator[StateAt]:
+    """The state as JSON, and as rows."""
+    text, rows = folder / "state.json", folder / "state.parquet"
+    text.write_text(write_snapshot(given.state))
+    yield StateAt(form=Form.JSON, files=(text,))
+    write_state(given.state, rows)
+    yield StateAt(form=Form.PARQUET, files=(rows,))
+
+
+def _unit(given: Given, desired: ManifestsAt | RowsAt, state: StateAt) -> Unit:
+    return Unit(
+        cluster=given.cluster,
+        project=given.project.name,
+        state=state,
+        desired=desired,
+        policies=given.policies,
+    )
+
+
+def _findings(unit: Unit) -> tuple[Finding, ...]:
+    with pytest.raises(FindingsError) as raised:
+        plan_of_unit(unit, {})
+    return tuple(raised.value.findings)
+
+
+def _check(found: Planned, plan: Plan, *, exact: bool) -> None:
+    if exact:
+        assert plan_to_json(found.plan) == plan_to_json(plan)
+        assert found.kept == {}
+        return
+    assert as_told(found.plan) == as_told(plan)
+    assert found.captured_at
+    for rule in COUNTED:
+        assert _kept(found.plan, rule) + found.kept.get(rule, 0) == _kept(plan, rule)
+    others = [kept for kept in plan.kept if kept.rule not in COUNTED]
+    assert [kept for kept in found.plan.kept if kept.rule not in COUNTED] == others
+
+
+def _kept(plan: Plan, rule: str) -> int:
+    return sum(kept.rule == rule for kept in plan.kept)
+
+
+def as_told(plan: Plan) -> object:
+    """Everything of it but what is left alone, and the places that findings have in a document.
+
+    Rows know where an object is declared, and not where each of its fields is. Findings are told
+    in the order of their places.
+    """
+    told = plan_to_json(replace(plan, kept=()))
+    told = json.loads(re.sub(r"\.yaml:\d+:\d+", ".yaml", json.dumps(told)))
+    for key in ("warnings", "findings"):
+        for finding in told[key]:
+            finding["source"] = finding["source"] and finding["source"]["file"]
+        told[key].sort(key=json.dumps)
+    told["verdict"]["reasons"].sort(key=json.dumps)
+    del told["summary"]
+    return told
