@@ -32,10 +32,11 @@ def far_side(workspace: "Workspace", snapshot: Path | None) -> "AbstractContextM
     """
     from kgitops.workflow import offline
 
-    if snapshot is None or snapshot.suffix != ".parquet":
+    if snapshot is None or not (snapshot.suffix == ".parquet" or snapshot.is_dir()):
         return offline.far_side(workspace, snapshot)
     check_parquet()
     from kgitops.cluster.snapshot import SnapshotCluster
     from kgitops.fleet.tables.hydrating import read_state
+    from kgitops.fleet.units.saved_state import files_of_state
 
-    return nullcontext(SnapshotCluster(read_state([snapshot], snapshot.stem)))
+    return nullcontext(SnapshotCluster(read_state(*files_of_state(snapshot))))

@@ -17,6 +17,7 @@ from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.partitions import partition_folder
 from kgitops.fleet.tables.state_rows import write_state, write_unread
+from kgitops.fleet.tables.writing import UnwritableError
 from kgitops.fleet.units.desired_paths import told_apart
 from kgitops.fleet.units.projects import FoundProject, find_projects
 from kgitops.manifests.problems import suggestion
@@ -102,12 +103,24 @@ def read_cluster(spec: str) -> str:
         with open_workspace(selection).connected() as cluster:
             state = cluster.read_state()
             state = state.with_usage(cluster.read_usage(frozenset(state.topics)))
+        write_state(state, path)
+    except UnwritableError:
+        raise
     except KgitopsError as error:
-        reason = error.reasons[0]
-        write_unread(given["cluster"], reason, clock.to_text(datetime.now(UTC)), path)
-        return canonical_text({"exit": int(reason.exit), "sentence": reason.sentence, **_of(given)})
-    write_state(state, path)
+        return _unread(given, error.reasons[0], path)
+    except Exception as error:  # noqa: BLE001 (one cluster's fault is not the others')
+        # What it says may hold what came from the environment.
+        sentence = (
+            f"kgitops failed where it should not: {type(error).__name__}; run kgitops --debug "
+            f"snapshot -c {given['cluster']} and report what it prints"
+        )
+        return _unread(given, Reason(exit=ExitCode.ERROR, sentence=sentence), path)
     return canonical_text({"topics": len(state.topics), **_of(given)})
+
+
+def _unread(given: Mapping[str, str], reason: Reason, path: Path) -> str:
+    write_unread(given["cluster"], reason, clock.to_text(datetime.now(UTC)), path)
+    return canonical_text({"exit": int(reason.exit), "sentence": reason.sentence, **_of(given)})
 
 
 def _of(given: Mapping[str, str]) -> dict[str, str]:
@@ -137,7 +150,7 @@ def _spec(out: Path, cluster: str, project: Path) -> str:
 def _wanted(asked: FleetSnapshot) -> list[tuple[str, Path]]:
     """The clusters by name, each with a project that knows how to reach it."""
     found = find_projects(told_apart(asked.projects), asked.environ)
-    findings = [*found.findings, *_disputed(found.projects, asked.environ)]
+    findings = [*found.findings, *_disputed(found.projects)]
     if findings:
         raise FindingsError(findings)
     homes: dict[str, Path] = {}
@@ -157,12 +170,12 @@ def _wanted(asked: FleetSnapshot) -> list[tuple[str, Path]]:
     return sorted((name, homes[name]) for name in set(chosen))
 
 
-def _disputed(projects: Sequence[FoundProject], environ: Mapping[str, str]) -> Iterator[Finding]:
+def _disputed(projects: Sequence[FoundProject]) -> Iterator[Finding]:
     """One name for two clusters: each project would be planned on the other's state."""
     urls: dict[str, tuple[str, FoundProject]] = {}
     for project in projects:
         for name in project.clusters or ():
-            url = _url(project, name, environ)
+            url = _url(project, name)
             first, other = urls.setdefault(name, (url, project))
             if first != url:
                 yield Finding(
@@ -172,10 +185,13 @@ def _disputed(projects: Sequence[FoundProject], environ: Mapping[str, str]) -> I
                 )
 
 
-def _url(project: FoundProject, cluster: str, environ: Mapping[str, str]) -> str:
-    """Where the cluster is; a file of an embedded one counts from the project's folder."""
-    selection = Selection(
-        paths=project.desired.paths, cluster=cluster, offline=True, environ=environ
-    )
-    chosen = open_workspace(selection).cluster
-    return chosen.url if chosen.url.startswith("kafka:") else f"{chosen.url} {chosen.base}"
+def _url(project: FoundProject, cluster: str) -> str:
+    """Where the cluster is, as it is written: values of the environment are only known there.
+
+    A file of an embedded one counts from the project's folder.
+    """
+    written = project.file.url_written(cluster) if project.file else ""
+    kind, _, file = written.partition(":")
+    if kind == "kafka":
+        return written
+    return f"{kind}:{(project.place.parent / file).absolute()}"

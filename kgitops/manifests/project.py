@@ -100,6 +100,11 @@ class ProjectFile:
         """Where the project says that it is for ``cluster``."""
         return self._written.document.key_at("spec", "clusters", cluster)
 
+    def url_written(self, cluster: str) -> str:
+        """How the project says that ``cluster`` is reached, its placeholders left as they are."""
+        settings = clusters_of(self._written.content).get(cluster)
+        return str(settings.get("url")) if isinstance(settings, dict) else ""
+
     @property
     def manifests_there(self) -> tuple[Path, ...]:
         """Where manifests are, but for the default folder where it neither is nor was written."""

@@ -15,6 +15,11 @@ from kgitops.model.errors import KgitopsError
 
 Row = dict[str, object]
 
+
+class UnwritableError(KgitopsError):
+    """A file can't be written, whatever was to be in it."""
+
+
 ROWS_AT_ONCE = 32_768
 """A row group: what a reader holds of the large columns at a time."""
 
@@ -23,7 +28,7 @@ def write_rows(rows: Iterable[Row], schema: pa.Schema, path: Path) -> None:
     """Write ``rows``; a page that changes afterwards is noticed by its checksum.
 
     Raises:
-        KgitopsError: the file can't be written; what was there before still is.
+        UnwritableError: the file can't be written; what was there before still is.
     """
     write_tables(_tables(rows, schema), schema, path)
 
@@ -71,7 +76,7 @@ def _whole(path: Path) -> Iterator[Path]:
         draft.replace(place)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise KgitopsError(
+        raise UnwritableError(
             f"{path} can't be written: {reason}; make room, or choose another place"
         ) from error
     finally:
