@@ -5,6 +5,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from kgitops.model.errors import UsageError
+
 
 def command_with(*names: str) -> type[TyperCommand]:
     """A command whose options of these names take all that follows, up to the next option."""
@@ -18,10 +20,15 @@ def command_with(*names: str) -> type[TyperCommand]:
 
 
 def spelt_out(args: Iterable[str], names: tuple[str, ...]) -> Iterator[str]:
-    """``--state a b`` as ``--state a --state b``."""
+    """``--state a b`` as ``--state a --state b``.
+
+    Raises:
+        UsageError: nothing follows one, so that it would take the next option for its value.
+    """
     option, follows = None, 0
     for arg in args:
         if arg.startswith("-"):
+            _check_follows(option, follows)
             option, follows = (arg, 0) if arg in names else (None, 0)
             yield arg
             continue
@@ -29,3 +36,9 @@ def spelt_out(args: Iterable[str], names: tuple[str, ...]) -> Iterator[str]:
             yield option
         follows += 1
         yield arg
+    _check_follows(option, follows)
+
+
+def _check_follows(option: str | None, follows: int) -> None:
+    if option is not None and not follows:
+        raise UsageError(f"option '{option}' requires an argument")

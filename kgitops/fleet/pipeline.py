@@ -12,6 +12,7 @@ from kgitops.fleet.spark.progress import OnProgress, untold
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.units.discovery import Found, find_units
+from kgitops.fleet.units.given_paths import check_paths
 from kgitops.fleet.work import specs_of, work
 from kgitops.model import clock
 from kgitops.model.errors import FindingsError, KgitopsError
@@ -45,11 +46,12 @@ def plan_fleet(asked: FleetPlan, on_progress: OnProgress = untold) -> RunSummary
 
     Raises:
         FindingsError: no unit could be found, for these reasons.
-        UsageError: the result can't go there, or no such Spark can be meant.
+        UsageError: a PATH is not there, the result can't go there, or no such Spark can be meant.
         LockedError: another run is at it.
         UnreachableError: Spark can't be reached.
         KgitopsError: a task failed as often as it may, or the result can't be written.
     """
+    check_paths(asked.desired, asked.state, asked.policies, asked.out)
     with (
         run_folder(asked.out) as private,
         session(asked.master, asked.remote, asked.conf, work=work) as spark,
