@@ -1,5 +1,6 @@
 """The Parquet files of one unit, under names that no other attempt at it uses."""
 
+import os
 import re
 import secrets
 from pathlib import Path, PurePosixPath
@@ -114,7 +115,8 @@ def _leaves(schema: pa.Schema) -> list[str]:
 
 
 def _unwritten(out: Path, error: OSError) -> KgitopsError:
-    reason = (error.strerror or str(error)).lower()
+    # Arrow puts the names of its own calls before what the system said.
+    reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
     return KgitopsError(
         f"{error.filename or out} can't be written: {reason}; make room, or choose another --out"
     )
