@@ -881,3 +881,13 @@ def test_rows_for_another_cluster_are_refused(tmp_path: Path) -> None:
         plan_of_unit(unit_of(declared, there), {})
     write_desired(desired, declared, cluster="prod")
     assert plan_of_unit(unit_of(declared, there), {}).plan.changes
+
+
+def test_topics_of_the_brokers_are_not_counted_as_left_alone(tmp_path: Path) -> None:
+    beside = [a_topic_state("__consumer_offsets"), a_topic_state("stranger")]
+    desired, state = a_desired(*FILLER), applied(*FILLER, beside=beside)
+    declared, there = tmp_path / "desired.parquet", tmp_path / "state.parquet"
+    write_desired(desired, declared)
+    write_state(state, there)
+    assert len(whole(desired, state, tmp_path).kept) == 1
+    assert plan_of_unit(unit_of(declared, there), {}).kept == {"unmanaged": 1}

@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgitops.fleet.tables.reading import HEADER_BUCKET, LAST_BUCKET, Rows
+from kgitops.model.addresses import topic_address
+from kgitops.model.names import ALL_INTERNAL
 
 DESIRED_KEYS = ("bucket", "fingerprint", "address", "kind", "name", "context")
 STATE_KEYS = (
@@ -21,6 +23,9 @@ STATE_KEYS = (
     "context",
 )
 
+
+_INTERNAL = pa.array(sorted(map(topic_address, ALL_INTERNAL)), pa.string())
+"""Topics of the brokers and of kgitops, which no plan speaks of."""
 
 EVERY_BUCKET = range(HEADER_BUCKET, LAST_BUCKET + 1)
 
@@ -118,6 +123,7 @@ def kept(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
     """Others' objects and nobody's that are passed over, by the rule of a plan's kept rows."""
     passed = _passed(keys.state, differing.state, keys.buckets)
     passed = pc.and_(passed, _true(keys.state["exists"]))
+    passed = pc.and_not(passed, pc.is_in(keys.state["address"], value_set=_INTERNAL))
     owned = pc.and_(pc.is_valid(keys.state["owner"]), _false(keys.state["spent"]))
     foreign = pc.and_(owned, pc.invert(_true(pc.equal(keys.state["owner"], identity))))
     rules = {"foreign": foreign, "unmanaged": pc.invert(owned)}
