@@ -192,6 +192,6 @@ def _url(project: FoundProject, cluster: str) -> str:
     """
     written = project.file.url_written(cluster) if project.file else ""
     kind, _, file = written.partition(":")
-    if kind == "kafka":
+    if written and kind != "embedded":
         return written
     return f"{kind}:{(project.place.parent / file).absolute()}"

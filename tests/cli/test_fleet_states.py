@@ -43,7 +43,9 @@ def plan_of(kgitops: Kgitops, fleet: Project, snapshot: Path | str) -> dict[str,
 # Which clusters are meant.
 
 
-@pytest.mark.parametrize("url", ["kafka://kafka:9092", "kafka://${env:KAFKA_HOST}:9092"])
+@pytest.mark.parametrize(
+    "url", ["kafka://kafka:9092", "kafka://${env:KAFKA_HOST}:9092", "${env:KAFKA_URL}"]
+)
 def test_projects_that_share_a_cluster_read_it_once(url: str, here: Path) -> None:
     """The executor knows the environment, so that here it need not have a value."""
     folders = []
