@@ -17,7 +17,8 @@ from kgitops.manifests.written import Written
 from kgitops.model.source import Finding
 
 Item = Written | Finding
-Stamp = tuple[int, ...]
+Stamp = tuple[int, int, int]
+Key = tuple[int, int, str]
 
 _SETTLED_NS = 1_000_000_000
 
@@ -41,7 +42,7 @@ class Library:
 
     def __init__(self, max_characters: int = 0) -> None:
         self._room = max_characters
-        self._books: OrderedDict[tuple[str, str], _Book] = OrderedDict()
+        self._books: OrderedDict[Key, _Book] = OrderedDict()
         self._by_text: dict[int, _Book] = {}
         self._round = 0
         self._keeps = max_characters > 0
@@ -55,8 +56,10 @@ class Library:
         if not self._keeps:
             return read_text(path, name)
         # Looked at before it is read: what is written meanwhile has another stamp the next time.
-        stamp = _stamp(path)
-        key = (os.path.abspath(path), name)  # noqa: PTH100 (resolves no links)
+        found = _look(path)
+        if found is None:
+            return read_text(path, name)
+        key, stamp = _key(found, name), _stamp(found)
         book = self._books.get(key)
         if book is not None and book.stamp == stamp:
             book.used = self._round
@@ -65,7 +68,7 @@ class Library:
         if book is not None:
             self._forget(key)
         text = read_text(path, name)
-        if stamp is not None and isinstance(text, SourceText):
+        if isinstance(text, SourceText):
             self._keep(key, _Book(stamp, text, used=self._round), len(text.text))
         return text
 
@@ -78,7 +81,7 @@ class Library:
             book.documents = tuple(_documents(file))
         return book.documents
 
-    def _keep(self, key: tuple[str, str], book: _Book, size: int) -> None:
+    def _keep(self, key: Key, book: _Book, size: int) -> None:
         while self._room < size and self._books:
             oldest = next(iter(self._books))
             if self._books[oldest].used >= self._round - 1:
@@ -89,7 +92,7 @@ class Library:
             self._books[key] = book
             self._by_text[id(book.text)] = book
 
-    def _forget(self, key: tuple[str, str]) -> None:
+    def _forget(self, key: Key) -> None:
         book = self._books.pop(key)
         del self._by_text[id(book.text)]
         self._room += len(book.text.text)
@@ -108,20 +111,20 @@ def _documents(file: SourceText) -> Iterator[Item]:
     yield from findings
 
 
-def _stamp(path: Path) -> Stamp | None:
-    """What changes with a file; None where it may change without it."""
+def _look(path: Path) -> os.stat_result | None:
+    """What is known of a file; None where it may change without a trace."""
     try:
         found = path.stat()
     except OSError:
         return None  # reading it will say why
     # Within a tick of its file system's clock a file may change twice.
     is_settled = time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED_NS
-    if not stat.S_ISREG(found.st_mode) or not is_settled:
-        return None
-    return (
-        found.st_mtime_ns,
-        found.st_size,
-        found.st_ctime_ns,
-        found.st_ino,
-        found.st_dev,
-    )
+    return found if stat.S_ISREG(found.st_mode) and is_settled else None
+
+
+def _key(found: os.stat_result, name: str) -> Key:
+    return found.st_dev, found.st_ino, name
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size

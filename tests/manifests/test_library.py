@@ -45,7 +45,8 @@ FILES = {
     "stone.yaml": tombstone("{address: topic/gone}"),
     "policy.yaml": (
         "apiVersion: kgitops/v1\nkind: Policy\nmetadata: {name: p}\nspec:\n"
-        "  on: [CreateTopic]\n  deny: 'true'\n  message: \"${var:name}\"\n"
+        "  match: {requests: [CreateTopic]}\n"
+        "  validations: [{expression: 'false', message: \"${var:name}\"}]\n"
     ),
     "anchor.yaml": topic("i", "&x {partitions: 1, replicationFactor: 1, more: *x}"),
 }
