@@ -87,14 +87,14 @@ def compile_unit(spec: str) -> str:
 def _units(asked: FleetCompile) -> list[Unit]:
     told = told_apart(asked.projects)
     found = find_projects(told, asked.environ)
-    if found.findings:
-        raise FindingsError(found.findings)
+    if findings := [*told.findings, *found.findings]:
+        raise FindingsError(findings)
     if told.loose or told.rows:
         other = (told.loose or told.rows)[0]
         raise UsageError(f"{other} is no whole project; give folders that hold a kgitops.yaml")
     return [
         Unit(cluster=cluster, project=project.name, state=_NO_STATE, desired=project.desired)
-        for project in found.projects
+        for project in sorted(found.projects, key=lambda project: -project.size)
         for cluster in project.clusters or ()
     ]
 
