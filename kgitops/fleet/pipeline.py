@@ -52,13 +52,13 @@ def plan_fleet(asked: FleetPlan, on_progress: OnProgress = untold) -> RunSummary
         KgitopsError: a task failed as often as it may, or the result can't be written.
     """
     check_paths(asked.desired, asked.state, asked.policies, asked.out)
+    found = find_units(asked.desired, asked.state, asked.policies, asked.environ)
+    if not found.units:
+        raise FindingsError(found.findings or _nothing_found())
     with (
         run_folder(asked.out) as private,
         session(asked.master, asked.remote, asked.conf, work=work) as spark,
     ):
-        found = find_units(asked.desired, asked.state, asked.policies, asked.environ)
-        if not found.units:
-            raise FindingsError(found.findings or _nothing_found())
         spark.engine()  # so that the time that is told is not that of its start
 
         def tasks(specs: Sequence[str]) -> Sequence[str]:
