@@ -128,7 +128,7 @@ def open_rows(
 
 def _open(path: Path, what: str, remake: str) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(path, page_checksum_verification=True, memory_map=True)
+        return pq.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
         told = error.strerror if isinstance(error, OSError) else None
         why = told.lower() if told else "it is no whole Parquet file"
