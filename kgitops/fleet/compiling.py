@@ -15,6 +15,7 @@ from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.tables.partitions import partition_folder, partition_of
 from kgitops.fleet.units.desired_paths import told_apart
+from kgitops.fleet.units.here import work_in
 from kgitops.fleet.units.manifests import declared_in
 from kgitops.fleet.units.projects import find_projects
 from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
@@ -67,10 +68,10 @@ def compile_unit(spec: str) -> str:
     """A task: load what a project declares for a cluster, and write it; or answer with findings.
 
     Raises:
-        KgitopsError: the rows can't be written.
+        KgitopsError: the folder where the command was typed is not there; rows can't be written.
     """
     given = json.loads(spec)
-    os.chdir(given["here"])
+    work_in(given["here"])
     unit, path = read_unit(given["unit"]), Path(given["out"])
     at = unit.desired
     if not isinstance(at, ManifestsAt):
@@ -87,8 +88,8 @@ def compile_unit(spec: str) -> str:
 def _units(asked: FleetCompile) -> list[Unit]:
     told = told_apart(asked.projects)
     found = find_projects(told, asked.environ)
-    if findings := [*told.findings, *found.findings]:
-        raise FindingsError(findings)
+    if found.findings:
+        raise FindingsError(found.findings)
     if told.loose or told.rows:
         other = (told.loose or told.rows)[0]
         raise UsageError(f"{other} is no whole project; give folders that hold a kgitops.yaml")

@@ -19,6 +19,7 @@ from kgitops.fleet.tables.partitions import partition_folder
 from kgitops.fleet.tables.state_rows import write_state, write_unread
 from kgitops.fleet.tables.writing import UnwritableError
 from kgitops.fleet.units.desired_paths import told_apart
+from kgitops.fleet.units.here import work_in
 from kgitops.fleet.units.projects import FoundProject, find_projects
 from kgitops.manifests.problems import suggestion
 from kgitops.model import clock
@@ -93,7 +94,7 @@ def read_cluster(spec: str) -> str:
         KgitopsError: the state can't be written.
     """
     given = json.loads(spec)
-    os.chdir(given["here"])
+    work_in(given["here"])
     path = Path(given["out"])
     path.parent.mkdir(parents=True, exist_ok=True)
     selection = Selection(

@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 
 from kgitops.fleet.planning import plan_unit
+from kgitops.fleet.units.here import work_in
 from kgitops.fleet.units.unit import Unit
 from kgitops.fleet.units.unit_json import read_unit, unit_to_text
 from kgitops.model import clock
 from kgitops.model.canonical_json import canonical_text
-from kgitops.model.errors import KgitopsError
 from kgitops.report.fleet import summary_json
 
 
@@ -37,13 +37,7 @@ def work(spec: str) -> str:
         KgitopsError: the folder where the command was typed is not there; rows can't be written.
     """
     given = json.loads(spec)
-    try:
-        os.chdir(given["here"])
-    except OSError as error:
-        raise KgitopsError(
-            f"an executor has no folder {given['here']}: {error.strerror}; run where all executors "
-            "see the same files, or give absolute paths from a folder that is everywhere"
-        ) from error
+    work_in(given["here"])
     summary = plan_unit(
         read_unit(given["unit"]),
         Path(given["out"]),

@@ -76,7 +76,7 @@ def find_units(
     """
     told = told_apart(desired)
     projects, rows, states = find_projects(told, environ), find_rows(told.rows), find_states(state)
-    findings = [*told.findings, *projects.findings, *rows.findings, *states.findings]
+    findings = [*projects.findings, *rows.findings, *states.findings]
     findings += _missing(policies)
     wanted = [*_of_projects(projects, states), *_of_rows(rows.rows)]
     kept, disputes = _without_twins(wanted, projects.disputed)

@@ -70,7 +70,7 @@ def find_projects(told: DesiredPaths, environ: Mapping[str, str]) -> Projects:
     Of two that the same owner would be known by, neither is taken: each would plan to remove what
     the other declares.
     """
-    found = Projects(complete=not told.findings)
+    found = Projects(findings=list(told.findings), complete=not told.findings)
     for folder in told.projects:
         found.take(lambda folder=folder: _whole(folder, environ))  # type: ignore[misc]
     if told.loose:

@@ -18,12 +18,14 @@ from kgitops.cluster.snapshot import write_snapshot
 from kgitops.fleet.compiling import FleetCompile, compile_fleet, compile_unit
 from kgitops.fleet.diff.sides import side_of_rows
 from kgitops.fleet.planning import plan_of_unit
+from kgitops.fleet.snapshotting import FleetSnapshot, read_cluster, specs_for
 from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.fleet.units import manifests
 from kgitops.fleet.units.discovery import find_units
 from kgitops.fleet.units.manifests import declared_in
 from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
 from kgitops.fleet.units.unit_json import unit_to_text
+from kgitops.fleet.work import work
 from kgitops.manifests import library as library_module
 from kgitops.manifests.library import Library
 from kgitops.model.canonical_json import canonical_text
@@ -254,6 +256,14 @@ def test_what_can_not_be_compiled_is_answered_and_no_rows_are_written(
     assert not (here / "out.parquet").exists()
 
 
+@pytest.mark.parametrize("task", [work, compile_unit, read_cluster])
+def test_an_executor_without_the_folder_says_so(task: Callable[[str], str], here: Path) -> None:
+    (unit, *_) = units_of(project({"a.yaml": topic("a")}))
+    spec = {"unit": unit_to_text(unit), "out": "/x", "here": f"{here}/gone", "created": "x"}
+    with pytest.raises(KgitopsError, match=r"an executor has no folder .*/gone: No such file"):
+        task(canonical_text(spec))
+
+
 def a_missing_project() -> list[str]:
     return ["pay", "payy"]
 
@@ -299,3 +309,10 @@ def test_nothing_is_compiled_where_it_can_not_be_meant(
     with pytest.raises((FindingsError, UsageError), match=words):
         compile_fleet(asked)
     assert Path("out/project=pay/cluster=dev/part-0.parquet").read_text() == "from before"
+
+
+def test_a_misspelt_project_is_no_fewer_clusters_to_read(here: Path) -> None:
+    project({"a.yaml": topic("a")})
+    asked = FleetSnapshot(projects=(Path("pay"), Path("payy")), out=here / "out")
+    with pytest.raises(FindingsError, match="payy does not exist; correct the path"):
+        specs_for(asked)
