@@ -241,6 +241,14 @@ def test_rows_and_manifests_of_one_project_are_planned_by_neither() -> None:
     ]
 
 
+def test_rows_of_a_name_that_two_projects_bear_are_of_neither() -> None:
+    put("rows/project=pay/cluster=prod/part-0.parquet")
+    twins = [project("a", "dev", name="pay"), project("b", "dev", name="pay")]
+    found = find([*twins, "rows"], states("dev", "prod"))
+    assert not found.units
+    assert len(found.findings) == 1
+
+
 def test_rows_without_a_state_are_a_finding() -> None:
     put("rows/project=pay/cluster=prod/part-0.parquet")
     found = find(["rows"], states("dev"))
