@@ -1,9 +1,12 @@
 """Classic Spark: a JVM of our own is the driver, and all that it says goes to a file."""
 
+import atexit
 import os
+import shutil
 import tempfile
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from typing import IO, TYPE_CHECKING, Protocol, cast
@@ -28,6 +31,19 @@ class _Gateway(Protocol):
     proc: "Popen[bytes] | None"
 
     def shutdown(self) -> None: ...
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """Removed in the end, also where the process ends while Spark starts in its thread."""
+    folder = Path(tempfile.mkdtemp(prefix="kgitops-spark-"))
+    remove = partial(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(remove)
+    try:
+        yield folder
+    finally:
+        remove()
+        atexit.unregister(remove)
 
 
 class Classic:
@@ -78,7 +94,7 @@ class Classic:
         from pyspark import SparkConf, SparkContext
 
         reach(master.url, master.hosts)
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kgitops-spark-")))
+        folder = stack.enter_context(_own_folder())
         log = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
         variables = {**classic_environment(master, conf), "JAVA_HOME": str(java_home(folder))}
         stack.enter_context(environment(variables))
