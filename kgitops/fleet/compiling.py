@@ -22,9 +22,8 @@ from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
 from kgitops.fleet.units.unit_json import read_unit, unit_to_text
 from kgitops.model.canonical_json import canonical_text
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
-from kgitops.model.object_json import read_source, source_to_json
-from kgitops.model.registry import Json
-from kgitops.model.source import Finding, Severity
+from kgitops.plan.plan_from_json import finding_from_json
+from kgitops.plan.plan_json import finding_to_json
 
 _NO_STATE = StateAt(form=Form.PARQUET, files=())
 
@@ -57,7 +56,9 @@ def compile_fleet(asked: FleetCompile, on_progress: OnProgress = untold) -> int:
     ):
         specs = [_spec(unit, draft) for unit in units]
         answers = run_tasks(spark, specs, compile_unit, on_progress)
-        findings = [_finding(row) for answer in answers for row in json.loads(answer)]
+        findings = [
+            finding_from_json(row, "finding") for answer in answers for row in json.loads(answer)
+        ]
         if findings:
             # One mistake is found for every cluster that it is for.
             raise FindingsError(dict.fromkeys(findings))
@@ -81,7 +82,7 @@ def compile_unit(spec: str) -> str:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_desired(declared.desired, path, (at.git_sha, at.dirty), unit.cluster)
     except FindingsError as error:
-        return canonical_text([_finding_to_json(finding) for finding in error.findings])
+        return canonical_text([finding_to_json(finding) for finding in error.findings])
     return "[]"
 
 
@@ -130,21 +131,3 @@ def _replaced(out: Path) -> Iterator[Path]:
 def _holds_rows(place: Path) -> bool:
     """Whether there is nothing but what an earlier run wrote."""
     return all((partition_of(path.name) or ("",))[0] == "project" for path in place.iterdir())
-
-
-def _finding_to_json(finding: Finding) -> dict[str, Json]:
-    return {
-        "source": source_to_json(finding.source),
-        "problem": finding.problem,
-        "advice": finding.advice,
-        "severity": str(finding.severity),
-    }
-
-
-def _finding(value: Mapping[str, Json]) -> Finding:
-    return Finding(
-        source=read_source(value["source"], "source"),
-        problem=str(value["problem"]),
-        advice=str(value["advice"]),
-        severity=Severity(value["severity"]),
-    )

@@ -7,18 +7,19 @@ from kgitops.desired.state import DesiredState, Project, Safety, Scope, Tombston
 from kgitops.fleet.tables.schemas import FORMAT_VERSION
 from kgitops.model.object_json import read_source, source_to_json
 from kgitops.model.registry import Json
-from kgitops.model.source import Finding, Located, Severity, Source
+from kgitops.model.source import Located, Source
 from kgitops.model.strict_json import (
     ShapeError,
     array,
     boolean,
-    choice,
     integer,
     mapping,
     members,
     text,
     text_or_none,
 )
+from kgitops.plan.plan_from_json import finding_from_json
+from kgitops.plan.plan_json import finding_to_json
 
 DESIRED_KIND = "kgitops.desired"
 _KEYS = (
@@ -39,7 +40,6 @@ _KEYS = (
 _PROJECT_KEYS = ("name", "uid", "formerly", "take_from")
 _SAFETY_KEYS = ("max_deletes", "max_delete_percent", "replication_throttle")
 _TOMBSTONE_KEYS = ("name", "address", "reason", "topic_id", "source")
-_FINDING_KEYS = ("source", "problem", "advice", "severity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +94,7 @@ def header_to_json(
             }
             for tombstone in desired.tombstones
         ],
-        "warnings": [
-            {
-                "source": source_to_json(finding.source),
-                "problem": finding.problem,
-                "advice": finding.advice,
-                "severity": str(finding.severity),
-            }
-            for finding in desired.warnings
-        ],
+        "warnings": [finding_to_json(finding) for finding in desired.warnings],
         "virtual_clusters": any(item.address.startswith("vc/") for item in desired.objects),
         "git": {"sha": git[0], "dirty": git[1]},
         "cluster": cluster,
@@ -132,7 +124,7 @@ def read_header(value: Mapping[str, Json]) -> DesiredState:
         principal=text(given["principal"], "principal"),
         digest=text(given["digest"], "digest"),
         tombstones=array(given["tombstones"], "tombstones", _tombstone),
-        warnings=array(given["warnings"], "warnings", _finding),
+        warnings=array(given["warnings"], "warnings", finding_from_json),
     )
 
 
@@ -168,13 +160,3 @@ def _place(value: Json, path: str) -> Located:
     if source is None:
         raise ShapeError(f"{path} is empty")
     return Place(source)
-
-
-def _finding(value: Json, path: str) -> Finding:
-    given = members(value, path, _FINDING_KEYS)
-    return Finding(
-        source=read_source(given["source"], f"{path}.source"),
-        problem=text(given["problem"], f"{path}.problem"),
-        advice=text(given["advice"], f"{path}.advice"),
-        severity=choice(Severity, given["severity"], f"{path}.severity"),
-    )
