@@ -62,7 +62,7 @@ def differing(keys: Keys, identity: str, also: Collection[str]) -> Differing:
     """
     declared = keys.desired["fingerprint"].combine_chunks()
     found = keys.state["fingerprint"].combine_chunks()
-    mine = pc.and_(_true(pc.equal(keys.state["owner"], identity)), _false(keys.state["spent"]))
+    mine = _mine(keys, identity)
     own = found.filter(_flat(mine))
     new = pc.invert(pc.is_in(declared, value_set=own, skip_nulls=True))
     left = pc.and_(mine, pc.invert(pc.is_in(found, value_set=declared, skip_nulls=True)))
@@ -109,7 +109,7 @@ def settled(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
     Raises:
         ValueError: the two sides disagree about how many, so one has a row twice.
     """
-    mine = pc.and_(_true(pc.equal(keys.state["owner"], identity)), _false(keys.state["spent"]))
+    mine = _mine(keys, identity)
     passed = pc.and_(mine, _passed(keys.state, differing.state, keys.buckets))
     counts = pc.value_counts(keys.state["kind"].filter(passed).combine_chunks())
     found = {count["values"]: count["counts"] for count in counts.to_pylist()}
@@ -129,6 +129,10 @@ def kept(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
     rules = {"foreign": foreign, "unmanaged": pc.invert(owned)}
     counts = {rule: pc.sum(pc.and_(passed, mask)).as_py() or 0 for rule, mask in rules.items()}
     return {rule: count for rule, count in counts.items() if count}
+
+
+def _mine(keys: Keys, identity: str) -> pa.ChunkedArray:
+    return pc.and_(_true(pc.equal(keys.state["owner"], identity)), _false(keys.state["spent"]))
 
 
 def _passed(side: pa.Table, looked_at: pa.BooleanArray, buckets: range) -> pa.ChunkedArray:

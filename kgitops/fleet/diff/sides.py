@@ -18,18 +18,7 @@ from kgitops.fleet.tables.desired_rows import (
 from kgitops.fleet.tables.reading import Rows
 from kgitops.fleet.tables.schemas import DESIRED
 from kgitops.plan.plan import Kind
-
-_KINDS = {
-    "topic": Kind.TOPIC,
-    "acl": Kind.ACL,
-    "quota": Kind.QUOTA,
-    "vc": Kind.VIRTUAL_CLUSTER,
-    "link": Kind.LINK,
-    "group": Kind.GROUP,
-    "user": Kind.BINDING,
-    "client": Kind.BINDING,
-    "txn": Kind.BINDING,
-}
+from kgitops.plan.safety import counted_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +105,7 @@ def side_of_value(desired: DesiredState) -> DesiredSide:
 def _counts(keys: pa.Table) -> Mapping[str, int]:
     counts: dict[str, int] = {}
     for row in pc.value_counts(keys["kind"].combine_chunks()).to_pylist():
-        kind = _KINDS.get(row["values"])
+        kind = Kind.LINK if row["values"] == "link" else counted_as(row["values"])
         if kind is not None:
             counts[str(kind)] = counts.get(str(kind), 0) + row["counts"]
     return dict(sorted(counts.items()))

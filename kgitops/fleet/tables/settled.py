@@ -13,6 +13,7 @@ from kgitops.desired.state import (
     Safety,
     Scope,
 )
+from kgitops.fleet.tables.desired_header import Place
 from kgitops.model.acls import AclBinding, PatternType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.names import REGISTRY_TOPIC
@@ -22,18 +23,8 @@ from kgitops.plan.planner import base_of, make_plan
 
 _EVERYONE = Project(name="everyone")
 _NO_LIMITS = Safety(replication_throttle=0)
-_SOURCE = Source("registry", 1, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class _InRegistry:
-    """Stands where documents would; nobody is shown it."""
-
-    source: Source = _SOURCE
-
-    def at(self, *path: str | int) -> Source:
-        del path
-        return self.source
+_IN_REGISTRY = Place(Source("registry", 1, 1))
+"""Stands where documents would; nobody is shown it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +78,6 @@ def settled_objects(state: ClusterState) -> Settled:
 
 def _as_applied(owners: Mapping[str, Owner]) -> DesiredState:
     """What ``desired_from_registry`` gives, without a digest of it all, which nobody asks for."""
-    nowhere = _InRegistry()
     bare = DesiredState(
         project=_EVERYONE,
         scope=Scope(whole=True),
@@ -98,7 +88,7 @@ def _as_applied(owners: Mapping[str, Owner]) -> DesiredState:
     return with_objects(
         bare,
         [
-            declared_object(address, owners[address].last_applied, nowhere)
+            declared_object(address, owners[address].last_applied, _IN_REGISTRY)
             for address in sorted(owners)
             if "origin" not in owners[address].last_applied
         ],
