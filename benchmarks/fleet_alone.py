@@ -1,8 +1,8 @@
 """One process plans a whole fleet, a cluster at a time: what ``fleet.py`` compares Spark with.
 
 ``whole``: every row is hydrated and given to the planner, as ``kgitops plan`` does. ``units``: what
-a task of Spark does, without Spark. ``session``: no plan at all, only Spark started and stopped,
-without workers.
+a task of Spark does, without Spark. ``session``: no plan at all, only Spark and its workers started
+and stopped.
 Prints its seconds without the start of the process, and what it counted.
 """
 
@@ -20,6 +20,7 @@ from kgitops.fleet.spark.session import session
 from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.units.discovery import find_units
+from kgitops.fleet.work import work
 from kgitops.plan.planner import make_plan
 
 
@@ -58,7 +59,7 @@ def main() -> None:
     elif how == "units":
         counts = units(folder, Path(sys.argv[3]))
     else:
-        with session("local[2]", None, {}) as spark:
+        with session("local[2]", None, {}, work=work) as spark:
             spark.engine()
     print(json.dumps({"seconds": time.perf_counter() - started, "actions": dict(counts)}))
 

@@ -128,9 +128,14 @@ CONTESTANTS = (
     ),
     Contestant(
         name="session",
-        what="Spark on local[2] started and stopped, nothing else",
+        what="Spark on local[2] and its workers started and stopped, nothing else",
         run=_script("fleet_alone.py", "session"),
         counts=False,
+    ),
+    Contestant(
+        name="diff",
+        what="the diff alone on local[2]: what DuckDB does, by the product's own comparison",
+        run=_script("fleet_diff.py", "diff"),
     ),
     FLEET,
     Contestant(

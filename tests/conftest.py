@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 
 import pytest
+from fleet.spark_sessions import group_spark_tests, local_spark
 from kafka_clusters import (
     check_group,
     download_kafka,
@@ -13,7 +14,7 @@ from kafka_clusters import (
     own_kafka,
 )
 
-__all__ = ["kafka", "kafka_cluster", "own_kafka"]
+__all__ = ["kafka", "kafka_cluster", "local_spark", "own_kafka"]
 
 _connect = sqlite3.connect
 _opened: list[sqlite3.Connection] = []
@@ -49,6 +50,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before pytest-xdist looks at the groups."""
     group_kafka_tests(items)
+    group_spark_tests(items)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

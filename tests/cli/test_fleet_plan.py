@@ -14,15 +14,14 @@ import duckdb
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, as_yaml, document, topic
-from fleet import spark_sessions
+from fleet.spark_sessions import SPARK
 
 from kgitops.cli.many_values import spelt_out
 from kgitops.fleet import pipeline
 from kgitops.fleet.spark.session import Session
 from kgitops.model.errors import UnreachableError
 
-pytestmark = spark_sessions.SPARK
-local_spark = spark_sessions.local_spark
+pytestmark = SPARK
 CLUSTERS = {name: {"url": f"embedded:{name}.db", "brokers": 3} for name in ("east", "west")}
 PLAN = ("fleet", "plan", "--desired", "payments", "--state", "states", "--out", "night")
 SMALL = document(

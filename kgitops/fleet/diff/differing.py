@@ -151,7 +151,7 @@ def selected(rows: Rows, mask: pa.BooleanArray, names: tuple[str, ...]) -> pa.Ta
         part = mask.slice(start, size)
         start += size
         if pc.any(part).as_py():
-            tables.append(rows.group(position, names).filter(part))
+            tables.append(rows.chosen(position, part, names))
     if not tables:
         return pa.schema([rows.schema.field(name) for name in names]).empty_table()
     return pa.concat_tables(tables)

@@ -62,13 +62,15 @@ def classic_settings(master: Master, conf: Mapping[str, str]) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
+    # The driver hands out work and does none: what makes a server fast only makes it start late.
+    lean = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
     # Nothing here is shuffled, so this is for what a user may run in the same session.
     small = {"spark.sql.shuffle.partitions": "8"}
     # Above this size the rows of a table would share tasks.
     apart = {"spark.sql.execution.arrow.localRelationThreshold": "1g"}
     here = {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
     at_home = here if master.is_here else {}
-    return {**quiet, **small, **apart, **at_home, **conf, "spark.master": master.url}
+    return {**quiet, **lean, **small, **apart, **at_home, **conf, "spark.master": master.url}
 
 
 def classic_environment(master: Master, conf: Mapping[str, str]) -> dict[str, str | None]:

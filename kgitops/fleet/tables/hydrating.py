@@ -1,11 +1,11 @@
 """Rows of a state as the objects that they stand for."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -179,7 +179,7 @@ def _read(
     kept = table.filter(wanted)
     for address, text in zip(kept["address"].to_pylist(), kept["found"].to_pylist(), strict=True):
         try:
-            found = read(json.loads(text))
+            found = read(orjson.loads(text))
         except (ShapeError, ValueError, KeyError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error}") from error
         if address_of(found) != address:
@@ -202,8 +202,8 @@ def _owners(rows: Rows, table: pa.Table) -> Iterator[tuple[str, Owner]]:
                 "topic_id": topic_id,
                 "adopted": adopted,
                 "spent": spent,
-                "last_applied": json.loads(last),
+                "last_applied": orjson.loads(last),
             }
             yield address, read_owner(owner, "")
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error}") from error

@@ -15,6 +15,7 @@ from kgitops.model.registry import Json
 
 HEADER_BUCKET = -1
 LAST_BUCKET = 255
+_BATCH = 1024
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,25 @@ class Rows:
 
         def read(columns: list[str]) -> pa.Table:
             return self.files[file].read_row_group(group, columns=columns, use_threads=False)
+
+        return self._read(read, names)
+
+    def chosen(self, position: int, mask: pa.BooleanArray, names: Sequence[str]) -> pa.Table:
+        """Those rows of a row group that are in ``mask``; errors as of ``columns``.
+
+        Few are: so a little is held at a time, which is also faster than to fill fresh memory.
+        """
+        file, group = self.groups[position]
+
+        def read(columns: list[str]) -> pa.Table:
+            batches = self.files[file].iter_batches(
+                _BATCH, row_groups=[group], columns=columns, use_threads=False
+            )
+            kept, start = [], 0
+            for batch in batches:
+                kept.append(batch.filter(mask.slice(start, batch.num_rows)))
+                start += batch.num_rows
+            return pa.Table.from_batches(kept)
 
         return self._read(read, names)
 
@@ -162,8 +182,8 @@ def _headers(rows: Rows, kind: str, body: str) -> Iterator[str]:
     """The bodies of header rows; statistics tell which row groups can hold one."""
     first = rows.part(range(HEADER_BUCKET, HEADER_BUCKET + 1))
     for position in range(len(first.groups)):
-        table = first.group(position, ["kind", "bucket", body])
-        table = table.filter(pc.equal(table["bucket"], HEADER_BUCKET))
+        buckets = first.group(position, ["bucket"])["bucket"].combine_chunks()
+        table = first.chosen(position, pc.equal(buckets, HEADER_BUCKET), ["kind", body])
         for found, text in zip(table["kind"].to_pylist(), table[body].to_pylist(), strict=True):
             if found != kind:
                 raise rows.broken(f"a row of the kind {found!r} stands where its header does")

@@ -194,12 +194,15 @@ class _Page:
         yield from self.rest(len(found))
 
     def wrapped(self, mark: str, style: Style, text: str, hang: int = 2) -> Iterator[Line]:
-        """A row that goes on below itself, as far as its words begin."""
+        """A row that goes on below itself, as far as its words begin; a path stays whole."""
         safe = terminal_text(shortened(text, _SENTENCE))
         hang = hang if hang < self.width // 2 else 4
         pad = " " * hang
         room = self.width - 4
-        first, *rest = wrap(safe, room, subsequent_indent=pad, break_on_hyphens=False) or [""]
+        lines = wrap(
+            safe, room, subsequent_indent=pad, break_on_hyphens=False, break_long_words=False
+        )
+        first, *rest = lines or [""]
         yield ["  ", (style, mark), f" {first}"]
         yield from ([f"    {line}"] for line in rest)
 

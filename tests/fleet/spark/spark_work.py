@@ -72,12 +72,13 @@ def linger(spec: str) -> str:
     return spec
 
 
-def note(spec: str) -> str:
-    """Takes its time and notes who did it. ``spec`` is a file."""
+def note_and_wait(spec: str) -> str:
+    """Notes who does it, and ends once there is a file ``go`` beside ``spec``."""
     file = Path(spec)
     with file.open("a") as attempts:
         attempts.write(f"{os.getpid()}\n")
-    time.sleep(0.5)
+    while not file.with_name("go").exists():
+        time.sleep(0.05)
     return f"did {file.name}"
 
 
