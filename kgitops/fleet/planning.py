@@ -141,11 +141,11 @@ def _plan_what_differs(unit: Unit, given: _Given) -> Planned:
         target_name=unit.cluster,
         git=given.git,
         settled=found.settled,
+        base_digest=str(rows.header["base_digest"]),
         judged_on=at_large(current, found.desired, files, unit.cluster),
     )
-    base = replace(plan.base, digest=str(rows.header["base_digest"]))
     return Planned(
-        plan=replace(plan, base=base),
+        plan=plan,
         captured_at=current.captured_at,
         objects=given.side.objects,
         kept=found.kept,

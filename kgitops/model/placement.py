@@ -6,12 +6,19 @@ without a rack count as standing in one rack of their own, as in Kafka.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 
 from kgitops.model.cluster_state import Broker
 from kgitops.model.evenness import Choice, even_out
 from kgitops.model.rotation import going_round, led, racks_in_order, rotated
 from kgitops.model.topics import Assignment
+
+_REMEMBERED = 100
+"""Partitions: what is placed for larger topics would take much memory to remember."""
+
+_Racks = tuple[tuple[int, ...], ...]
+"""The ids of each rack's brokers."""
 
 
 class PlacementError(ValueError):
@@ -40,8 +47,15 @@ def place(
         raise PlacementError(
             f"a topic with {len(existing)} partitions can't be reduced to {partitions}"
         )
-    racks = racks_in_order(brokers, seed)
-    _require(replication_factor, sum(map(len, racks.values())))
+    racks = _ids(racks_in_order(brokers, seed))
+    _require(replication_factor, sum(map(len, racks)))
+    found = _placed_before if partitions <= _REMEMBERED else _placed
+    return found(racks, partitions, replication_factor, existing)
+
+
+def _placed(
+    racks: _Racks, partitions: int, replication_factor: int, existing: Assignment
+) -> Assignment:
     usual = going_round(
         racks, partitions=partitions, replication_factor=replication_factor, existing=existing
     )
@@ -62,6 +76,10 @@ def place(
     )
 
 
+# Of a hundred thousand topics on some brokers many are placed alike.
+_placed_before = lru_cache(maxsize=1 << 12)(_placed)
+
+
 def reassign(
     brokers: Sequence[Broker], current: Assignment, *, replication_factor: int
 ) -> Assignment:
@@ -73,7 +91,7 @@ def reassign(
     Raises:
         PlacementError: there are too few brokers, or the replication factor is less than 1.
     """
-    loads = _Loads(racks_in_order(brokers))
+    loads = _Loads(_ids(racks_in_order(brokers)))
     _require_positive(replication_factor)
     registered = {broker.id for broker in brokers}
     kept = tuple([tuple([id_ for id_ in ids if id_ in registered]) for ids in current])
@@ -92,11 +110,15 @@ def reassign(
     return tuple((*fixed, *choice.chosen) for fixed, choice in zip(stays, choices, strict=True))
 
 
+def _ids(racks: Mapping[str | None, Sequence[int]]) -> _Racks:
+    return tuple(map(tuple, racks.values()))
+
+
 class _Loads:
     """How many replicas and leaders each unfenced broker has, while partitions are placed."""
 
-    def __init__(self, racks: Mapping[str | None, Sequence[int]]) -> None:
-        self._ids = list(racks.values())
+    def __init__(self, racks: _Racks) -> None:
+        self._ids = racks
         self.rack_of = {id_: rack for rack, ids in enumerate(self._ids) for id_ in ids}
         self.leaders = defaultdict(int, dict.fromkeys(self.rack_of, 0))
         self.replicas = defaultdict(int, dict.fromkeys(self.rack_of, 0))

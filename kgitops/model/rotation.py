@@ -40,7 +40,7 @@ def rotated(items: list[_T], steps: int) -> list[_T]:
 
 
 def going_round(
-    racks: Mapping[str | None, Sequence[int]],
+    racks: Sequence[Sequence[int]],
     *,
     partitions: int,
     replication_factor: int,
@@ -51,13 +51,12 @@ def going_round(
     None where they aren't: racks are unequal, ``existing`` was placed otherwise, or leaders need to
     be evened out. There must be as many brokers as replicas.
     """
-    columns = list(racks.values())
-    if len({len(ids) for ids in columns}) != 1:
+    if len({len(ids) for ids in racks}) != 1:
         return None
-    turns = _turns(len(columns) * len(columns[0]), replication_factor, partitions)
+    turns = _turns(len(racks) * len(racks[0]), replication_factor, partitions)
     if turns is None:
         return None
-    broker = list(chain.from_iterable(zip(*columns, strict=True))).__getitem__
+    broker = list(chain.from_iterable(zip(*racks, strict=True))).__getitem__
     if any(tuple(map(broker, turn)) != now for turn, now in zip(turns, existing, strict=False)):
         return None
     return tuple([tuple(map(broker, turn)) for turn in turns[len(existing) :]])

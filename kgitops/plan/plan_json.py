@@ -4,10 +4,12 @@ What is derived (summary, verdict, ``reason``, ``api``) is written for readers a
 whoever reads a plan compares what it derives itself with what is written.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from orjson import Fragment
 
 from kgitops import __version__
-from kgitops.model.canonical_json import canonical_text, plain_json
+from kgitops.model.canonical_json import canonical_json, plain_json
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.object_json import owner_to_json, source_to_json
 from kgitops.model.registry import Json, Owner
@@ -127,19 +129,17 @@ def change_to_json(change: Change) -> dict[str, Json]:
     Raises:
         ValueError: it holds what canonical JSON can't carry exactly.
     """
-    return _change_to_json(change, plain_json)
-
-
-def change_to_write(change: Change) -> dict[str, Json]:
-    """The same to be written at once: it shares what the change holds, mappings of any type."""
-    return _change_to_json(change, _as_it_is)
+    bodies = [request_to_json(planned.request) for planned in change.requests]
+    return _change_to_json(change, plain_json, bodies)
 
 
 def _as_it_is(value: Json) -> Json:
     return value
 
 
-def _change_to_json(change: Change, plain: Callable[[Json], Json]) -> dict[str, Json]:
+def _change_to_json(
+    change: Change, plain: Callable[[Json], Json], bodies: Sequence[Json]
+) -> dict[str, Json]:
     return {
         "address": change.address,
         "kind": str(change.kind),
@@ -170,18 +170,25 @@ def _change_to_json(change: Change, plain: Callable[[Json], Json]) -> dict[str, 
             "after": _owner_to_json(change.owner_after, plain),
         },
         "preconditions": [_precondition_to_json(item) for item in change.preconditions],
-        "requests": [_planned_request_to_json(request) for request in change.requests],
+        "requests": list(map(_planned_request_to_json, change.requests, bodies)),
         "policies": [result_to_json(result) for result in change.policies],
     }
 
 
-def change_text(change: Change) -> str:
+def bodies_of(change: Change) -> list[bytes]:
+    """The canonical JSON of each request's body."""
+    return [canonical_json(request_to_json(planned.request)) for planned in change.requests]
+
+
+def change_bytes(change: Change, bodies: Sequence[bytes]) -> bytes:
     """The canonical JSON of one change: a plan that is written in parts is made of these.
+
+    ``bodies`` are those of its requests, so that they are written once.
 
     Raises:
         ValueError: it holds what canonical JSON can't carry exactly.
     """
-    return canonical_text(change_to_write(change))
+    return canonical_json(_change_to_json(change, _as_it_is, list(map(Fragment, bodies))))
 
 
 def _line_to_json(line: LoweringLine) -> dict[str, Json]:
@@ -217,13 +224,13 @@ def _precondition_to_json(precondition: Precondition) -> dict[str, Json]:
     }
 
 
-def _planned_request_to_json(planned: PlannedRequest) -> dict[str, Json]:
+def _planned_request_to_json(planned: PlannedRequest, body: Json) -> dict[str, Json]:
     return {
         "id": planned.id,
         "api": api_name(planned.request),
         "depends_on": list(planned.depends_on),
         "undoes": planned.undoes,
-        "body": request_to_json(planned.request),
+        "body": body,
         **({"physical": list(planned.physical)} if planned.physical else {}),
         "expects": _precondition_to_json(planned.expects),
         "validated": str(planned.validated),

@@ -48,13 +48,15 @@ def make_plan(
     undoing: Sequence[PlannedRequest] = (),
     advise: bool = True,
     settled: Mapping[str, int] = NOTHING_SETTLED,
+    base_digest: str | None = None,
 ) -> Plan:
     """What must happen so that the cluster holds what is declared; refusals are part of it.
 
     ``undoing`` are requests of an unfinished run of this project that only take back what it set
     for a while; this plan takes them over. Without ``advise`` nothing is said of what applying it
     would mean for clients of virtual clusters. ``settled`` counts by kind the objects of this
-    project that both sides leave out, because they are exactly as declared and as last applied.
+    project that both sides leave out, because they are exactly as declared and as last applied;
+    ``base_digest`` is then that of the cluster as a whole.
     """
     project = desired.project
     ownership = build_ownership(project, current.registry)
@@ -81,7 +83,7 @@ def make_plan(
             git_sha=git_sha,
             dirty=dirty,
         ),
-        base=base_of(current),
+        base=base_of(current, base_digest),
         principal=desired.principal,
         changes=changes,
         drift=tuple(sorted(outcome.drift, key=lambda row: (row.address, row.path))),
@@ -181,8 +183,18 @@ def _lockout(losses: tuple[AccessLoss, ...], principal: str) -> tuple[Finding, .
     )
 
 
-def base_of(current: ClusterState) -> Base:
-    """The digest of the state that was planned against; usage is not part of it, it moves on."""
+def base_of(current: ClusterState, digest: str | None = None) -> Base:
+    """The state that was planned against, by its ``digest`` if that is known already."""
+    registry = current.registry
+    return Base(
+        digest=digest or _digest(current),
+        registry_topic_id=registry.topic_id if registry else None,
+        registry_offset=registry.offset if registry else None,
+    )
+
+
+def _digest(current: ClusterState) -> str:
+    """Usage is not part of it, it moves on."""
     digest = hashlib.sha256(current.cluster_id.encode())
     for broker in sorted(current.brokers, key=lambda broker: broker.id):
         digest.update(f"broker {broker!r}\n".encode())
@@ -196,12 +208,7 @@ def base_of(current: ClusterState) -> Base:
         digest.update(f"{entity} {sorted(current.quotas[entity].quotas.items())}\n".encode())
     for virtual_cluster in sorted(current.virtual_clusters):
         digest.update(_as_text(current.virtual_clusters[virtual_cluster]).encode())
-    registry = current.registry
-    return Base(
-        digest=f"sha256:{digest.hexdigest()}",
-        registry_topic_id=registry.topic_id if registry else None,
-        registry_offset=registry.offset if registry else None,
-    )
+    return f"sha256:{digest.hexdigest()}"
 
 
 @lru_cache(maxsize=1 << 14)  # most topics have the configs of others

@@ -66,13 +66,15 @@ def plan_state(
     git: tuple[str | None, bool],
     fail_on: Grade | None = None,
     settled: Mapping[str, int] = NOTHING_SETTLED,
+    base_digest: str | None = None,
     judged_on: ClusterState | None = None,
     on_stage: OnStage = in_silence,
 ) -> Plan:
     """The plan that makes ``current`` what is declared, judged by policies and brokers.
 
     ``cluster`` is asked for what ``current`` does not hold. A fleet leaves out of both sides what
-    is ``settled`` (see ``make_plan``); ``judged_on`` is then the whole cluster, for policies.
+    is ``settled`` (see ``make_plan``); ``judged_on`` is then the whole cluster, for policies, and
+    ``base_digest`` its digest.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -90,6 +92,7 @@ def plan_state(
         dirty=dirty,
         undoing=find_undoing(cluster, current, desired.project.identity),
         settled=settled,
+        base_digest=base_digest,
     )
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
     plan = with_group_collisions(cluster, current, plan)

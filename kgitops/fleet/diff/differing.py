@@ -144,8 +144,17 @@ def _inside(side: pa.Table, buckets: range) -> pa.ChunkedArray:
     return pc.and_(least, pc.less(side["bucket"], buckets.stop))
 
 
-def selected(rows: Rows, mask: pa.BooleanArray, names: tuple[str, ...]) -> pa.Table:
-    """These columns of the rows in ``mask``; row groups without any are not read."""
+def selected(rows: Rows, keys: pa.Table, mask: pa.BooleanArray, names: tuple[str, ...]) -> pa.Table:
+    """These columns of the rows in ``mask``: those in ``keys`` of there, the others read now."""
+    known = keys.filter(mask).select([name for name in names if name in keys.column_names])
+    more = _read(rows, mask, [name for name in names if name not in keys.column_names])
+    for name in more.column_names:
+        known = known.append_column(more.field(name), more[name])
+    return known.select(list(names))
+
+
+def _read(rows: Rows, mask: pa.BooleanArray, names: list[str]) -> pa.Table:
+    """Row groups without any are not read."""
     tables, start = [], 0
     for position, size in enumerate(rows.sizes()):
         part = mask.slice(start, size)

@@ -105,7 +105,7 @@ def _gathered(
             raise state.broken(str(error)) from error
         others.append(kept(part.keys, looked_at, side.identity))
         declared += part.desired.choose(looked_at.desired)
-        rows.append(selected(part.state, looked_at.state, HYDRATED))
+        rows.append(selected(part.state, part.keys.state, looked_at.state, HYDRATED))
     return Reduced(
         desired=with_objects(side.project, sorted(declared, key=lambda item: item.address)),
         current=hydrated(state, pa.concat_tables(rows)),

@@ -70,10 +70,12 @@ def side_of_rows(rows: Rows) -> DesiredSide:
 
     def part(buckets: range) -> Part:
         some = rows.part(buckets)
-        return Part(
-            some.columns(DESIRED_KEYS),
-            lambda mask: declared_in_rows(some, selected(some, mask, DECLARED)),
-        )
+        keys = some.columns(DESIRED_KEYS)
+
+        def choose(mask: pa.BooleanArray) -> list[DesiredObject]:
+            return declared_in_rows(some, selected(some, keys, mask, DECLARED))
+
+        return Part(keys, choose)
 
     return DesiredSide(
         project=declared_by(rows),

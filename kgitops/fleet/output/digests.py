@@ -30,11 +30,12 @@ class RunningDigests:
         self._rest = {key: self._part(key) for key in self._parts if key > _CHANGES}
         self._first = True
 
-    def add(self, texts: Iterable[str]) -> None:
+    def add(self, texts: Iterable[bytes]) -> None:
         """The next changes."""
-        joined = ",".join(texts)
+        joined = b",".join(texts)
         if joined:
-            self._hash.update((joined if self._first else f",{joined}").encode())
+            self._hash.update(b"" if self._first else b",")
+            self._hash.update(joined)
             self._first = False
 
     def finish(self, envelope: Mapping[str, str]) -> tuple[str, str]:

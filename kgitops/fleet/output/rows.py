@@ -12,8 +12,6 @@ from kgitops.fleet.output.tables import (
     REQUESTS,
     VIOLATIONS,
 )
-from kgitops.model.canonical_json import canonical_json
-from kgitops.model.request_json import request_to_json
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Source
 from kgitops.plan.plan import Change, PlannedRequest
@@ -23,7 +21,7 @@ Columns = Mapping[str, object]
 
 
 def change_rows(
-    project: str, position: int, changes: Sequence[Change], texts: Sequence[str]
+    project: str, position: int, changes: Sequence[Change], texts: Sequence[bytes]
 ) -> pa.RecordBatch:
     """The changes, of which the first is the plan's ``position``-th, and their JSON."""
     risks = [change.risks[0] for change in changes]
@@ -62,8 +60,10 @@ def change_rows(
     )
 
 
-def request_rows(project: str, changes: Iterable[Change]) -> pa.RecordBatch:
-    """All requests of the changes, each beside its change's address."""
+def request_rows(
+    project: str, changes: Iterable[Change], bodies: Iterable[Sequence[bytes]]
+) -> pa.RecordBatch:
+    """All requests of the changes, each beside its change's address, and their JSON."""
     pairs: list[tuple[str, PlannedRequest]] = [
         (change.address, planned) for change in changes for planned in change.requests
     ]
@@ -77,7 +77,7 @@ def request_rows(project: str, changes: Iterable[Change]) -> pa.RecordBatch:
             "api": [api_name(planned.request) for _, planned in pairs],
             "depends_on": _lists([planned.depends_on for _, planned in pairs], pa.string()),
             "validated": [planned.validated for _, planned in pairs],
-            "body": [canonical_json(request_to_json(planned.request)) for _, planned in pairs],
+            "body": list(chain.from_iterable(bodies)),
         },
     )
 

@@ -24,7 +24,7 @@ from kgitops.model.canonical_json import canonical_json
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.verdict import Reason, decide, reason_to_json
 from kgitops.plan.plan import Change, Plan
-from kgitops.plan.plan_json import change_text
+from kgitops.plan.plan_json import bodies_of, change_bytes
 from kgitops.report.fleet.summary import Counts, UnitSummary
 from kgitops.workflow.pipeline import PLAN_HOLDS
 
@@ -61,10 +61,12 @@ def write_plan(
     with UnitFiles(unit.cluster, unit.project, out) as files:
         for start in range(0, len(plan.changes), _BATCH):
             changes = plan.changes[start : start + _BATCH]
-            texts = [change_text(change) for change in changes]
+            bodies = [bodies_of(change) for change in changes]
+            texts = list(map(change_bytes, changes, bodies))
             digests.add(texts)
             files.add(Table.CHANGES, change_rows(unit.project, start, changes, texts))
-            _write_said(plan, unit, changes, files)
+            files.add(Table.REQUESTS, request_rows(unit.project, changes, bodies))
+            _write_violations(plan, unit, changes, files)
         files.add(Table.FINDINGS, finding_rows(unit.project, (*plan.findings, *plan.warnings)))
         plan_digest, digest = digests.finish(envelope)
         row: dict[str, object] = {
@@ -95,10 +97,9 @@ def failed_unit(unit: Unit, error: KgitopsError, out: Path) -> UnitSummary:
     return counting.failed(unit, reasons, findings, files.names)
 
 
-def _write_said(plan: Plan, unit: Unit, changes: Sequence[Change], files: UnitFiles) -> None:
+def _write_violations(plan: Plan, unit: Unit, changes: Sequence[Change], files: UnitFiles) -> None:
     advice = {policy.name: policy.remediation for policy in plan.policies_loaded}
     violations = list(counting.violations_of(changes))
-    files.add(Table.REQUESTS, request_rows(unit.project, changes))
     files.add(Table.VIOLATIONS, violation_rows(unit.project, violations, advice))
 
 

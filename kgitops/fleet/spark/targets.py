@@ -14,6 +14,12 @@ _ATTEMPTS = 4
 _CONNECT_PORT = 15002
 _LOOPBACK = "127.0.0.1"
 _LOOPBACKS = ("127.", "[::1]", "localhost")
+_KEEPING = {
+    "MALLOC_TRIM_THRESHOLD_": "536870912",
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "MALLOC_TOP_PAD_": "67108864",
+    "MIMALLOC_PURGE_DELAY": "-1",  # Arrow's
+}
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(\d+))?\])?")
 _STANDALONE = re.compile(r"spark://([^/\s,]+:\d+(?:,[^/\s,]+:\d+)*)")
 _OTHERS = re.compile(r"yarn|k8s://\S+|local-cluster\[\d+,\d+,\d+\]")
@@ -64,13 +70,24 @@ def classic_settings(master: Master, conf: Mapping[str, str]) -> dict[str, str]:
     }
     # The driver hands out work and does none: what makes a server fast only makes it start late.
     lean = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+    # A worker needs for its next task what it freed after the last: asking for it anew costs more.
+    keeping = {f"spark.executorEnv.{name}": value for name, value in _KEEPING.items()}
     # Nothing here is shuffled, so this is for what a user may run in the same session.
     small = {"spark.sql.shuffle.partitions": "8"}
     # Above this size the rows of a table would share tasks.
     apart = {"spark.sql.execution.arrow.localRelationThreshold": "1g"}
     here = {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
     at_home = here if master.is_here else {}
-    return {**quiet, **lean, **small, **apart, **at_home, **conf, "spark.master": master.url}
+    return {
+        **quiet,
+        **lean,
+        **keeping,
+        **small,
+        **apart,
+        **at_home,
+        **conf,
+        "spark.master": master.url,
+    }
 
 
 def classic_environment(master: Master, conf: Mapping[str, str]) -> dict[str, str | None]:

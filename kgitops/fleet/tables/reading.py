@@ -58,7 +58,7 @@ class Rows:
             SafetyError: they can't be read to their end.
         """
         if not self.groups:
-            return pa.schema([self.schema.field(name) for name in names]).empty_table()
+            return self._none(names)
         tables = [self.group(position, names) for position in range(len(self.groups))]
         return pa.concat_tables(tables).combine_chunks()
 
@@ -86,9 +86,12 @@ class Rows:
             for batch in batches:
                 kept.append(batch.filter(mask.slice(start, batch.num_rows)))
                 start += batch.num_rows
-            return pa.Table.from_batches(kept)
+            return pa.Table.from_batches(kept) if kept else self._none(columns)
 
         return self._read(read, names)
+
+    def _none(self, names: Sequence[str]) -> pa.Table:
+        return pa.schema([self.schema.field(name) for name in names]).empty_table()
 
     def _read(self, read: Callable[[list[str]], pa.Table], names: Sequence[str]) -> pa.Table:
         schema = pa.schema([self.schema.field(name) for name in names])

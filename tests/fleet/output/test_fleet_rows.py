@@ -30,7 +30,7 @@ from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import read_plan, to_text
-from kgitops.plan.plan_json import change_text, plan_to_json
+from kgitops.plan.plan_json import bodies_of, change_bytes, plan_to_json
 
 Row = dict[str, object]
 
@@ -63,7 +63,7 @@ def test_a_plan_comes_back_with_its_digests(name: str, tmp_path: Path) -> None:
 def test_digests_of_what_passes_by_are_those_of_the_seal(plan: Plan) -> None:
     expected = sealed(plan)
     digests = RunningDigests(body_of(plan))
-    texts = [change_text(change) for change in plan.changes]
+    texts = [change_bytes(change, bodies_of(change)) for change in plan.changes]
     digests.add(texts[:1])
     digests.add(())
     digests.add(texts[1:])
