@@ -45,7 +45,7 @@ def plan_fleet(asked: FleetPlan, on_progress: OnProgress = untold) -> RunSummary
     is none, and the one before stays.
 
     Raises:
-        FindingsError: no unit could be found, for these reasons.
+        FindingsError: no unit could be found, for these reasons; or two are of one project.
         UsageError: a PATH is not there, the result can't go there, or no such Spark can be meant.
         LockedError: another run is at it.
         UnreachableError: Spark can't be reached.
@@ -73,12 +73,14 @@ def run_units(found: Found, private: Path, tasks: RunsTasks) -> RunSummary:
     """Plan all units into the run's private folder.
 
     Raises:
+        FindingsError: two units of a cluster are of one project by their uid.
         KgitopsError: a unit has no answer: then there is no result.
     """
     created, start = datetime.now(UTC), time.monotonic()
     answers = tasks(specs_of(found.units, private, created))
     summaries = [read_unit(answer) for answer in answers]
     _check_all_answered(found, summaries)
+    _check_identities(summaries)
     return RunSummary(
         created=clock.to_text(created),
         version=__version__,
@@ -96,6 +98,23 @@ def _check_all_answered(found: Found, summaries: Sequence[UnitSummary]) -> None:
         raise KgitopsError(
             f"{len(asked)} units were asked for and {len(answered)} answered; run it again"
         )
+
+
+def _check_identities(summaries: Sequence[UnitSummary]) -> None:
+    """Rows know their project's uid only inside: each of two would remove what the other declares."""
+    first: dict[tuple[str, str], UnitSummary] = {}
+    clashes = [
+        Finding(
+            source=None,
+            problem=f"{twin.name} and {unit.name} are one project by their uid {unit.identity}",
+            advice="give each project a uid of its own, or leave one of them out",
+        )
+        for unit in sorted(summaries, key=lambda unit: (unit.cluster, unit.project))
+        if unit.planned
+        and (twin := first.setdefault((unit.cluster, unit.identity), unit)) is not unit
+    ]
+    if clashes:
+        raise FindingsError(clashes)
 
 
 def _nothing_found() -> list[Finding]:

@@ -146,6 +146,21 @@ def test_rows_that_are_not_whole_remove_nothing(
     check_others_are_planned(fleet)
 
 
+def test_rows_beside_manifests_of_the_same_uid_are_refused(
+    fleet: Fleet, plans: Plans, kgitops: Kgitops
+) -> None:
+    """Each of the two would remove what the other declares."""
+    fleet.as_rows()
+    assert kgitops("fleet", "compile", "payments", "-o", "rows").code == 0
+    local = {"url": "embedded:.kgitops/east.db", "brokers": 3}
+    fleet.project.write_file(metadata={"name": "billing"}, clusters={"east": local})
+    ran = plans(desired=["rows", "payments"])
+    assert ran.code == 1
+    uid = fleet.project.uid
+    assert f"east/billing and east/payments are one project by their uid {uid}" in ran.said
+    assert not fleet.out.exists()
+
+
 @pytest.mark.parametrize("lost", [0, 1, 2])
 def test_a_lost_part_of_what_is_declared_removes_nothing(
     lost: int, fleet: Fleet, plans: Plans, kgitops: Kgitops
