@@ -101,7 +101,7 @@ def _check_all_answered(found: Found, summaries: Sequence[UnitSummary]) -> None:
 
 
 def _check_identities(summaries: Sequence[UnitSummary]) -> None:
-    """Rows know their project's uid only inside: each of two would remove what the other declares."""
+    """Rows hold their uid inside; of two with one each would remove what the other declares."""
     first: dict[tuple[str, str], UnitSummary] = {}
     clashes = [
         Finding(
