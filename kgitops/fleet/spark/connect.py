@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # A server that is there answers at once; one that was there may be away for a minute.
 _RETRIES_FIRST, _RETRIES = 2, 6
+_ANSWERING_S = 20
 _QUIET: Mapping[str, str | None] = {"GRPC_VERBOSITY": "NONE", "GRPC_ENABLE_FORK_SUPPORT": "0"}
 
 
@@ -42,10 +43,14 @@ class Connect:
         try:
             session = Session(remote.url)
             self._client = session.client
+            self._wait_for_answer()
             self._retry(_RETRIES_FIRST)
             _ = session.version
             self._retry(_RETRIES)
         except Exception as error:
+            # A channel that is left open can keep the process from ending.
+            with suppress(Exception):
+                self._client.close()
             failure = failure_of(error, f"Spark at {remote.url} can't be used")
             raise UnreachableError(
                 f"{failure}; see that a server of Spark Connect listens there"
@@ -84,6 +89,15 @@ class Connect:
     ) -> None:
         del operation_id, done
         self._stages, self._active = list(stages or ()), inflight_tasks
+
+    def _wait_for_answer(self) -> None:
+        """Whatever else listens there may take a request and never answer it."""
+        import grpc  # type: ignore[import-untyped]  # noqa: PLC0415 (only Connect needs it)
+
+        try:
+            grpc.channel_ready_future(self._client._channel).result(_ANSWERING_S)  # noqa: SLF001
+        except grpc.FutureTimeoutError:
+            raise UnreachableError(f"it does not speak gRPC within {_ANSWERING_S} s") from None
 
     def _retry(self, times: int) -> None:
         from pyspark.sql.connect.client.retries import DefaultPolicy
