@@ -80,11 +80,12 @@ def run_units(found: Found, private: Path, tasks: RunsTasks) -> RunSummary:
     answers = tasks(specs_of(found.units, private, created))
     summaries = [read_unit(answer) for answer in answers]
     _check_all_answered(found, summaries)
-    _check_identities(summaries)
+    units = tuple(sorted(summaries, key=lambda unit: (unit.cluster, unit.project)))
+    _check_identities(units)
     return RunSummary(
         created=clock.to_text(created),
         version=__version__,
-        units=tuple(sorted(summaries, key=lambda unit: (unit.cluster, unit.project))),
+        units=units,
         findings=found.findings,
         unplanned=found.unplanned,
         seconds=time.monotonic() - start,
@@ -100,7 +101,7 @@ def _check_all_answered(found: Found, summaries: Sequence[UnitSummary]) -> None:
         )
 
 
-def _check_identities(summaries: Sequence[UnitSummary]) -> None:
+def _check_identities(units: Sequence[UnitSummary]) -> None:
     """Rows hold their uid inside; of two with one each would remove what the other declares."""
     first: dict[tuple[str, str], UnitSummary] = {}
     clashes = [
@@ -109,7 +110,7 @@ def _check_identities(summaries: Sequence[UnitSummary]) -> None:
             problem=f"{twin.name} and {unit.name} are one project by their uid {unit.identity}",
             advice="give each project a uid of its own, or leave one of them out",
         )
-        for unit in sorted(summaries, key=lambda unit: (unit.cluster, unit.project))
+        for unit in units
         if unit.planned
         and (twin := first.setdefault((unit.cluster, unit.identity), unit)) is not unit
     ]

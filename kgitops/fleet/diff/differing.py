@@ -147,23 +147,10 @@ def _inside(side: pa.Table, buckets: range) -> pa.ChunkedArray:
 def selected(rows: Rows, keys: pa.Table, mask: pa.BooleanArray, names: tuple[str, ...]) -> pa.Table:
     """These columns of the rows in ``mask``: those in ``keys`` of there, the others read now."""
     known = keys.filter(mask).select([name for name in names if name in keys.column_names])
-    more = _read(rows, mask, [name for name in names if name not in keys.column_names])
+    more = rows.chosen(mask, [name for name in names if name not in keys.column_names])
     for name in more.column_names:
         known = known.append_column(more.field(name), more[name])
     return known.select(list(names))
-
-
-def _read(rows: Rows, mask: pa.BooleanArray, names: list[str]) -> pa.Table:
-    """Row groups without any are not read."""
-    tables, start = [], 0
-    for position, size in enumerate(rows.sizes()):
-        part = mask.slice(start, size)
-        start += size
-        if pc.any(part).as_py():
-            tables.append(rows.chosen(position, part, names))
-    if not tables:
-        return pa.schema([rows.schema.field(name) for name in names]).empty_table()
-    return pa.concat_tables(tables)
 
 
 def _true(values: pa.ChunkedArray) -> pa.ChunkedArray:

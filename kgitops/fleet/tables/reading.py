@@ -71,11 +71,21 @@ class Rows:
 
         return self._read(read, names)
 
-    def chosen(self, position: int, mask: pa.BooleanArray, names: Sequence[str]) -> pa.Table:
-        """Those rows of a row group that are in ``mask``; errors as of ``columns``.
+    def chosen(self, mask: pa.BooleanArray, names: Sequence[str]) -> pa.Table:
+        """These columns of the rows in ``mask``; errors as of ``columns``.
 
-        Few are: so a little is held at a time, which is also faster than to fill fresh memory.
+        Row groups without any are not read.
         """
+        tables, start = [], 0
+        for position, size in enumerate(self.sizes()):
+            part = mask.slice(start, size)
+            start += size
+            if pc.any(part).as_py():
+                tables.append(self._chosen_in(position, part, names))
+        return pa.concat_tables(tables) if tables else self._none(names)
+
+    def _chosen_in(self, position: int, mask: pa.BooleanArray, names: Sequence[str]) -> pa.Table:
+        """They are few: a little held at a time is faster than to fill fresh memory."""
         file, group = self.groups[position]
 
         def read(columns: list[str]) -> pa.Table:
@@ -86,7 +96,7 @@ class Rows:
             for batch in batches:
                 kept.append(batch.filter(mask.slice(start, batch.num_rows)))
                 start += batch.num_rows
-            return pa.Table.from_batches(kept) if kept else self._none(columns)
+            return pa.Table.from_batches(kept)
 
         return self._read(read, names)
 
@@ -184,13 +194,12 @@ def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
 def _headers(rows: Rows, kind: str, body: str) -> Iterator[str]:
     """The bodies of header rows; statistics tell which row groups can hold one."""
     first = rows.part(range(HEADER_BUCKET, HEADER_BUCKET + 1))
-    for position in range(len(first.groups)):
-        buckets = first.group(position, ["bucket"])["bucket"].combine_chunks()
-        table = first.chosen(position, pc.equal(buckets, HEADER_BUCKET), ["kind", body])
-        for found, text in zip(table["kind"].to_pylist(), table[body].to_pylist(), strict=True):
-            if found != kind:
-                raise rows.broken(f"a row of the kind {found!r} stands where its header does")
-            yield text or ""
+    buckets = first.columns(["bucket"])["bucket"].combine_chunks()
+    table = first.chosen(pc.equal(buckets, HEADER_BUCKET), ["kind", body])
+    for found, text in zip(table["kind"].to_pylist(), table[body].to_pylist(), strict=True):
+        if found != kind:
+            raise rows.broken(f"a row of the kind {found!r} stands where its header does")
+        yield text or ""
 
 
 def _check_buckets(rows: Rows) -> None:
