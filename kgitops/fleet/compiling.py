@@ -2,19 +2,19 @@
 
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kgitops.fleet.output.places import Contents
+from kgitops.fleet.output.replacing import private_folder, put_in_place
 from kgitops.fleet.spark.progress import OnProgress, untold
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.tables.partitions import partition_folder, partition_of
 from kgitops.fleet.units.desired_paths import told_apart
+from kgitops.fleet.units.given_paths import check_there
 from kgitops.fleet.units.here import work_in
 from kgitops.fleet.units.manifests import declared_in
 from kgitops.fleet.units.projects import find_projects
@@ -45,16 +45,17 @@ def compile_fleet(asked: FleetCompile, on_progress: OnProgress = untold) -> int:
 
     Raises:
         FindingsError: with every finding of every project on every cluster.
-        UsageError: the rows can't go there, or no such Spark can be meant.
+        UsageError: a project or a place for rows is none, or no such Spark can be meant.
+        LockedError: another run is at it.
         UnreachableError: Spark can't be reached.
         KgitopsError: they can't be written.
     """
-    units = _units(asked)
+    files = {_file(unit): unit for unit in _units(asked)}
     with (
-        _replaced(asked.out) as draft,
+        private_folder(asked.out, _ROWS) as private,
         session(asked.master, asked.remote, asked.conf, work=compile_unit) as spark,
     ):
-        specs = [_spec(unit, draft) for unit in units]
+        specs = [_spec(unit, private / file) for file, unit in files.items()]
         answers = run_tasks(spark, specs, compile_unit, on_progress)
         findings = [
             finding_from_json(row, "finding") for answer in answers for row in json.loads(answer)
@@ -62,7 +63,8 @@ def compile_fleet(asked: FleetCompile, on_progress: OnProgress = untold) -> int:
         if findings:
             # One mistake is found for every cluster that it is for.
             raise FindingsError(dict.fromkeys(findings))
-    return len(units)
+        put_in_place(private, asked.out, _ROWS, files.keys())
+    return len(files)
 
 
 def compile_unit(spec: str) -> str:
@@ -79,7 +81,6 @@ def compile_unit(spec: str) -> str:
         raise KgitopsError("rows can't be compiled again; give the projects themselves")
     try:
         with declared_in(unit, at, os.environ) as declared:
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_desired(declared.desired, path, (at.git_sha, at.dirty), unit.cluster)
     except FindingsError as error:
         return canonical_text([finding_to_json(finding) for finding in error.findings])
@@ -87,6 +88,7 @@ def compile_unit(spec: str) -> str:
 
 
 def _units(asked: FleetCompile) -> list[Unit]:
+    check_there(asked.projects)
     told = told_apart(asked.projects)
     found = find_projects(told, asked.environ)
     if found.findings:
@@ -101,33 +103,29 @@ def _units(asked: FleetCompile) -> list[Unit]:
     ]
 
 
-def _spec(unit: Unit, out: Path) -> str:
+def _file(unit: Unit) -> str:
+    """Where a unit's rows are in DIR."""
     project = partition_folder("project", unit.project)
-    place = out / project / partition_folder("cluster", unit.cluster) / "part-0.parquet"
+    return f"{project}/{partition_folder('cluster', unit.cluster)}/part-0.parquet"
+
+
+def _spec(unit: Unit, place: Path) -> str:
     return canonical_text({"unit": unit_to_text(unit), "out": str(place), "here": str(Path.cwd())})
 
 
-@contextmanager
-def _replaced(out: Path) -> Iterator[Path]:
-    """A folder to write into, which takes the place of ``out`` where the block ends well."""
-    place = Path(os.path.realpath(out))
-    if place.exists() and not (place.is_dir() and _holds_rows(place)):
-        raise UsageError(f"{out} is there and holds something else; name a new folder")
-    if not place.parent.is_dir():
-        raise UsageError(f"there is no folder {out.parent}; make it first")
-    with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as folder:
-        draft, old = Path(folder, "new"), Path(folder, "old")
-        draft.mkdir()
-        yield draft
-        if place.exists():
-            place.rename(old)
-        try:
-            draft.rename(place)
-        except OSError:
-            shutil.move(old, place)
-            raise
+def _is_ours(path: Path, is_folder: bool) -> bool:
+    """Whether it is what this command wrote, or Spark where it wrote the rows anew."""
+    match path.parts:
+        case (*_, name) if name == "_SUCCESS" or name.endswith(".crc"):
+            return not is_folder
+        case (name,):
+            return is_folder and (partition_of(name) or ("",))[0] == "project"
+        case (_, name):
+            return is_folder and (partition_of(name) or ("",))[0] == "cluster"
+        case (_, _, name):
+            return not is_folder and name.endswith(".parquet")
+        case _:
+            return False
 
 
-def _holds_rows(place: Path) -> bool:
-    """Whether there is nothing but what an earlier run wrote."""
-    return all((partition_of(path.name) or ("",))[0] == "project" for path in place.iterdir())
+_ROWS = Contents(command="kgitops fleet compile", is_ours=_is_ours)

@@ -19,6 +19,7 @@ from kgitops.fleet.tables.partitions import partition_folder
 from kgitops.fleet.tables.state_rows import write_state, write_unread
 from kgitops.fleet.tables.writing import UnwritableError
 from kgitops.fleet.units.desired_paths import told_apart
+from kgitops.fleet.units.given_paths import check_there
 from kgitops.fleet.units.here import work_in
 from kgitops.fleet.units.projects import FoundProject, find_projects
 from kgitops.manifests.problems import suggestion
@@ -63,7 +64,7 @@ def snapshot_fleet(
 
     Raises:
         FindingsError: a project can't be used, or two mean different clusters by one name.
-        UsageError: there is no such cluster, or no such Spark can be meant.
+        UsageError: there is no such cluster, states can't go there, or no such Spark can be meant.
         UnreachableError: Spark can't be reached.
         KgitopsError: a state can't be written.
     """
@@ -80,8 +81,10 @@ def specs_for(asked: FleetSnapshot) -> list[str]:
 
     Raises:
         FindingsError: a project can't be used, or two mean different clusters by one name.
-        UsageError: there is no such cluster.
+        UsageError: there is no such cluster, or states can't go there.
     """
+    check_there(asked.projects)
+    _check_out(asked.out)
     return [_spec(asked.out, cluster, project) for cluster, project in _wanted(asked)]
 
 
@@ -96,7 +99,6 @@ def read_cluster(spec: str) -> str:
     given = json.loads(spec)
     work_in(given["here"])
     path = Path(given["out"])
-    path.parent.mkdir(parents=True, exist_ok=True)
     selection = Selection(
         paths=(Path(given["project"]),), cluster=given["cluster"], environ=os.environ
     )
@@ -146,6 +148,12 @@ def _spec(out: Path, cluster: str, project: Path) -> str:
             "here": str(Path.cwd()),
         }
     )
+
+
+def _check_out(out: Path) -> None:
+    there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not there.is_dir():
+        raise UsageError(f"--out {out}: {there} is a file; name a folder")
 
 
 def _wanted(asked: FleetSnapshot) -> list[tuple[str, Path]]:

@@ -63,6 +63,23 @@ MISTAKES = {
     f'{GIVEN} new --master ""': "an argument is empty",
     f"{GIVEN} new shop": "got unexpected extra argument(s) (shop)",
     f"{GIVEN} new --polices x": "no such option: --polices; did you mean --policies?",
+    "fleet compile": "missing argument 'PROJECT…'",
+    "fleet compile shop": "missing option '-o' / '--out'",
+    "fleet compile shp -o new": "shp does not exist; correct the path",
+    "fleet compile loose -o new": "loose is no whole project; give folders that hold a kgitops",
+    "fleet compile shop -o file": "--out file is a file; name a folder",
+    "fleet compile shop -o mine": "holds notes.txt, which kgitops fleet compile did not write",
+    "fleet compile shop -o old": "holds changes, which kgitops fleet compile did not write",
+    "fleet compile shop -o shop": "holds .kgitops, which kgitops fleet compile did not write",
+    "fleet compile shop -o edited": "holds project=shop/cluster=local/notes.txt, which kgitops",
+    "fleet compile shop -o .": "--out . is the folder you are in; name a folder in it",
+    "fleet compile shop -o a/b": "there is no folder",
+    "fleet snapshot": "missing option '-o' / '--out'",
+    "fleet snapshot shp -o new": "shp does not exist; correct the path",
+    "fleet snapshot loose -o new": "no project file names a cluster; give the folder of one",
+    "fleet snapshot shop -o new -c lcal": "no project has a cluster 'lcal'; did you mean local?",
+    "fleet snapshot shop -o file": "--out file: file is a file; name a folder",
+    "fleet snapshot shop -o file/a/b": "--out file/a/b: ",
     "fleet summary": "missing argument 'DIR'",
     'fleet summary ""': "an argument is empty",
     "fleet summary nowhere": "nowhere can't be read: no such file or directory; name a folder",
@@ -103,6 +120,9 @@ def world(here: Path) -> Path:
     for folder in ("mixed", "mine"):
         (here / folder).mkdir(exist_ok=True)
         (here / folder / "notes.txt").write_text("mine")
+    edited = here / "edited" / "project=shop" / "cluster=local"
+    edited.mkdir(parents=True)
+    (edited / "notes.txt").write_text("mine")
     (here / "file").write_text("x")
     (here / "loop").symlink_to("loop")
     (here / "nothing").symlink_to("nowhere")

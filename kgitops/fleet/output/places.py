@@ -1,18 +1,28 @@
-"""Where a result and what belongs to it lie, and whether DIR may be replaced at all."""
+"""Where a command's DIR and what belongs to it lie, and whether DIR may be replaced at all."""
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgitops.fleet.output.runs import SUMMARY
-from kgitops.fleet.output.tables import Table
-from kgitops.fleet.tables.partitions import partition_of
 from kgitops.model.errors import UsageError
 
 _PRIVATE = 0o700
 _TOKEN = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What ``command`` writes into its DIR: nothing else is ever replaced.
+
+    ``is_ours`` is asked about each path relative to DIR, and told whether it is a folder. Where
+    there is a ``mark``, every DIR of the command holds this file.
+    """
+
+    command: str
+    is_ours: Callable[[Path, bool], bool]
+    mark: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +64,13 @@ class Places:
                 yield path
 
 
-def check_place(directory: Path, result: Path) -> int:
-    """Refuse to replace what is not a result, or holds more than one; the folder's permissions.
+def check_place(directory: Path, result: Path, contents: Contents) -> int:
+    """Refuse to replace what the command did not write; the permissions that DIR must have.
 
     Args:
         directory: as the user named it.
         result: the same without links.
+        contents: what it may hold.
 
     Raises:
         UsageError: nothing can be put there without a loss.
@@ -75,35 +86,23 @@ def check_place(directory: Path, result: Path) -> int:
     if result.stat().st_dev != result.parent.stat().st_dev:
         raise UsageError(f"--out {directory} is where a file system begins; name a folder in it")
     names = sorted(path.name for path in result.iterdir())
-    if names and SUMMARY not in names:
+    if contents.mark and names and contents.mark not in names:
         raise UsageError(
-            f"--out {directory} holds {names[0]} and no {SUMMARY}, so it is no result of kgitops "
-            "fleet plan, and is not replaced; name another folder"
+            f"--out {directory} holds {names[0]} and no {contents.mark}, so it is no result of "
+            f"{contents.command}, and is not replaced; name another folder"
         )
-    for stranger in _strangers(result):
+    for stranger in _strangers(result, contents):
         raise UsageError(
-            f"--out {directory} holds {stranger}, which kgitops fleet plan did not write, and "
+            f"--out {directory} holds {stranger}, which {contents.command} did not write, and "
             "would be replaced as a whole; move that file away, or name another folder"
         )
     return result.stat().st_mode & 0o7777
 
 
-def _strangers(result: Path) -> Iterator[Path]:
-    """What no run writes, relative to the result."""
+def _strangers(result: Path, contents: Contents) -> Iterator[Path]:
+    """What the command does not write, relative to the result."""
     for folder, folders, names in os.walk(result):
         at = Path(folder).relative_to(result)
         for name in sorted((*folders, *names)):
-            if not _is_ours(at / name, is_folder=name in folders):
+            if not contents.is_ours(at / name, name in folders):
                 yield at / name
-
-
-def _is_ours(path: Path, *, is_folder: bool) -> bool:
-    match path.parts:
-        case (name,):
-            return name in set(Table) if is_folder else name == SUMMARY
-        case (_, partition):
-            return is_folder and partition_of(partition) is not None
-        case (_, _, name):
-            return not is_folder and name.endswith(".parquet")
-        case _:
-            return False

@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -64,11 +64,13 @@ def _tables(rows: Iterable[Row], schema: pa.Schema) -> Iterator[pa.Table]:
 def _whole(path: Path) -> Iterator[Path]:
     """Where to write what will be at ``path``; readers of tables pass over such a name.
 
-    Only its owner may read it. Two that write at the same time don't meet.
+    Its folder is made where there is none. Only its owner may read it. Two that write at the same
+    time don't meet.
     """
     place = Path(os.path.realpath(path))
     draft = place.with_name(f".{place.name}.{secrets.token_hex(8)}.tmp")
     try:
+        place.parent.mkdir(parents=True, exist_ok=True)
         draft.touch(mode=0o600)
         yield draft
         with draft.open("rb") as written:
@@ -80,4 +82,5 @@ def _whole(path: Path) -> Iterator[Path]:
             f"{path} can't be written: {reason}; make room, or choose another place"
         ) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Whether the PATHs of a command line can be meant at all."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kgitops.model.errors import UsageError
@@ -16,11 +16,20 @@ def check_paths(
     Raises:
         UsageError: a PATH does not exist, or ``out`` lies in one.
     """
-    for path in (*desired, *state, *policies):
-        if not os.path.exists(path):  # noqa: PTH110 (a link in a circle is no error there)
-            raise UsageError(f"{path} does not exist; correct the path")
+    check_there((*desired, *state, *policies))
     result = Path(os.path.realpath(out))
     # Of a project only its manifests are read.
     for path in (*(path for path in desired if not holds_project(path)), *state):
         if result.is_relative_to(os.path.realpath(path)):
             raise UsageError(f"--out {out} lies in {path}, which is read; name a folder beside it")
+
+
+def check_there(paths: Iterable[Path]) -> None:
+    """Refuse what is not there.
+
+    Raises:
+        UsageError: a PATH does not exist.
+    """
+    for path in paths:
+        if not os.path.exists(path):  # noqa: PTH110 (a link in a circle is no error there)
+            raise UsageError(f"{path} does not exist; correct the path")

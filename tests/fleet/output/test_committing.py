@@ -16,7 +16,7 @@ from fleet.output import killed_commit
 from fleet.output.fleet_results import committed, run, unit, written
 from report.plans import make_plan, twelve_changes, update_topic
 
-from kgitops.fleet.output import committing
+from kgitops.fleet.output import replacing
 from kgitops.fleet.output.committing import commit, recover, run_folder
 from kgitops.fleet.output.runs import read_history
 from kgitops.fleet.output.slices import read_slice
@@ -298,15 +298,15 @@ def test_all_is_on_the_disk_before_the_old_result_goes(
 ) -> None:
     """Every file and folder of the result is synced, and the summary with it."""
     synced: list[str] = []
-    real = committing._sync_one
+    real = replacing._sync_one
 
     def noted(path: Path) -> None:
         assert not out.exists()
         synced.append(path.name)
         real(path)
 
-    monkeypatch.setattr(committing, "_sync_one", noted)
-    monkeypatch.setattr(committing, "_swap", lambda *_: None)
+    monkeypatch.setattr(replacing, "_sync_one", noted)
+    monkeypatch.setattr(replacing, "_swap", lambda *_: None)
     with run_folder(out) as private:
         summary = written(twelve_changes(), private)
         commit(private, out, run(summary))

@@ -314,5 +314,5 @@ def test_nothing_is_compiled_where_it_can_not_be_meant(
 def test_a_misspelt_project_is_no_fewer_clusters_to_read(here: Path) -> None:
     project({"a.yaml": topic("a")})
     asked = FleetSnapshot(projects=(Path("pay"), Path("payy")), out=here / "out")
-    with pytest.raises(FindingsError, match="payy does not exist; correct the path"):
+    with pytest.raises(UsageError, match="payy does not exist; correct the path"):
         specs_for(asked)
