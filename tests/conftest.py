@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import signal
 import sqlite3
 from collections.abc import Iterator
 
@@ -15,6 +16,10 @@ from kafka_clusters import (
 )
 
 __all__ = ["kafka", "kafka_cluster", "local_spark", "own_kafka"]
+
+# A shell lets what it starts in the background ignore interrupts, and all that tests start would.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _connect = sqlite3.connect
 _opened: list[sqlite3.Connection] = []
