@@ -144,21 +144,21 @@ class _Compiler:
         self, tree: Tree, source: Source | None, wanted: Type | None = None
     ) -> tuple[list[Mapping[Node, Type]], Mapping[str, Sequence[Problem]]] | None:
         """The types for each kind of request, and what is wrong for some; None if for all."""
-        before = len(self.findings)
-        for problem in constant_problems(tree.root):
-            self._add(source, problem.text, problem.advice)
+        wrong = list(constant_problems(tree.root))
         types: list[Mapping[Node, Type]] = []
         problems: dict[str, Sequence[Problem]] = {}
         for api in self._apis:
             checker = Checker(types_of(api))
             given = checker.check(tree.root)
-            if wanted is not None and (wrong := wrong_result(given, wanted)) is not None:
-                checker.problems.append(Problem(tree.root, *wrong))
+            if wanted is not None and (unfit := wrong_result(given, wanted)) is not None:
+                checker.problems.append(Problem(tree.root, *unfit))
             types.append(checker.types)
             problems[api] = checker.problems
-        for problem in everywhere(problems):
+        wrong += everywhere(problems)
+        for problem in wrong:
             self._add(source, problem.text, problem.advice)
-        return (types, problems) if len(self.findings) == before else None
+        # Not by the findings: another expression may have had the same one.
+        return None if wrong else (types, problems)
 
     def _add(self, source: Source | None, problem: str, advice: str) -> None:
         finding = policy_finding(self._policy, source, problem, advice)

@@ -108,6 +108,16 @@ def test_any_text_is_a_rule_or_findings(expression: str, variable: str) -> None:
     assert not any("\n" in line for line in lines)
 
 
+@pytest.mark.parametrize("expression", ["size()", "durationMs()", "byteSize()", "'a'.matches()"])
+def test_a_mistake_that_stands_twice_is_found_once(expression: str) -> None:
+    """The second one is no better for having been told of already."""
+    with pytest.raises(FindingsError) as caught:
+        load_cel(policy(expression))
+    sentences = [str(finding) for finding in caught.value.findings]
+    assert len(sentences) == len(set(sentences))
+    assert sum("is called in another way" in sentence for sentence in sentences) == 1
+
+
 @pytest.mark.parametrize(
     "opening",
     ["(", "[", "{1:", "!", "-", "size(", "true ? ", "[1].all(x, ", "a.", "a[", "'", '"""', "//"],
