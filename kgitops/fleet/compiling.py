@@ -12,7 +12,7 @@ from kgitops.fleet.spark.progress import OnProgress, untold
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.desired_rows import write_desired
-from kgitops.fleet.tables.partitions import partition_folder, partition_of
+from kgitops.fleet.tables.partitions import partition_folder
 from kgitops.fleet.units.desired_paths import told_apart
 from kgitops.fleet.units.given_paths import check_there
 from kgitops.fleet.units.here import work_in
@@ -119,9 +119,9 @@ def _is_ours(path: Path, is_folder: bool) -> bool:
         case (*_, name) if name == "_SUCCESS" or name.endswith(".crc"):
             return not is_folder
         case (name,):
-            return is_folder and (partition_of(name) or ("",))[0] == "project"
+            return is_folder and name.startswith("project=")
         case (_, name):
-            return is_folder and (partition_of(name) or ("",))[0] == "cluster"
+            return is_folder and name.startswith("cluster=")
         case (_, _, name):
             return not is_folder and name.endswith(".parquet")
         case _:
