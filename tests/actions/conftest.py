@@ -58,12 +58,15 @@ class Repository:
             clusters={"prod": {"url": "embedded:.kgitops/local.db", "brokers": 3}}
         )
 
-    def pull_request(self, *, head: str = HEAD, fork: bool = False, **more: object) -> Runner:
+    def pull_request(
+        self, *, head: str = HEAD, fork: bool = False, author: str = "grace", **more: object
+    ) -> Runner:
         """A run about pull request 7."""
         name = "mallory/streams" if fork else REPOSITORY
         pull = {
             "number": 7,
             "title": "Add orders",
+            "user": {"login": author},
             "head": {"sha": head, "ref": "main" if fork else "add", "repo": {"full_name": name}},
             "base": {"ref": "main", "repo": {"full_name": REPOSITORY}},
         }

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -61,6 +62,9 @@ class FakeGitHub:
         self.comments: dict[int, list[Json]] = {}
         self.issues: dict[int, Json] = {}
         self.pulls: dict[str, list[Json]] = {}
+        self.reviews: dict[int, list[Json]] = {}
+        self.may: dict[str, str] = {"ada": "admin", "lin": "write", "guest": "read"}
+        self.now = datetime(2026, 11, 21, 9, tzinfo=UTC)
         self.artifacts: list[Json] = []
         self.files: dict[int, bytes] = {}
         self.permissions: Mapping[str, str] = EVERYTHING
@@ -81,8 +85,37 @@ class FakeGitHub:
         self._last_id += 1
         return self._last_id
 
+    def tick(self) -> str:
+        """The time of what happens next, a second after what happened before."""
+        self.now += timedelta(seconds=1)
+        return f"{self.now:%Y-%m-%dT%H:%M:%SZ}"
+
+    def add_review(
+        self,
+        number: int,
+        commit: str,
+        login: str = "ada",
+        state: str = "APPROVED",
+        kind: str = "User",
+    ) -> Json:
+        review = {
+            "id": self.next_id(),
+            "user": {"login": login, "type": kind},
+            "state": state,
+            "commit_id": commit,
+            "submitted_at": self.tick(),
+        }
+        self.reviews.setdefault(number, []).append(review)
+        return review
+
+    def edit_comment(self, comment: Json, body: str) -> None:
+        comment.update(body=body, updated_at=self.tick())
+
     def add_comment(self, number: int, body: str, author: str | None = BOT) -> Json:
+        at = self.tick()
         comment = {
+            "created_at": at,
+            "updated_at": at,
             "id": self.next_id(),
             "body": body,
             "user": {"login": author} if author else None,
@@ -163,7 +196,7 @@ class FakeGitHub:
         for method, pattern, needs, do in self._routes():
             found = re.fullmatch(pattern, asked.path.removeprefix(base))
             if found and method == asked.method:
-                if not any(self._may(need) for need in needs):
+                if needs and not any(self._may(need) for need in needs):
                     return 403, {"message": "Resource not accessible by integration"}, {}
                 return do(asked, *map(int_or_text, found.groups()))
         return 404, {"message": "Not Found"}, {}
@@ -179,6 +212,8 @@ class FakeGitHub:
             ("GET", r"/issues/(\d+)/comments", read, self._list_comments),
             ("POST", r"/issues/(\d+)/comments", write, self._make_comment),
             ("PATCH", r"/issues/comments/(\d+)", write, self._change_comment),
+            ("GET", r"/pulls/(\d+)/reviews", ("pull-requests:read",), self._list_reviews),
+            ("GET", r"/collaborators/([\w%-]+)/permission", (), self._permission),
             ("GET", r"/issues", ("issues:read",), self._list_issues),
             ("POST", r"/issues", ("issues:write",), self._make_issue),
             ("PATCH", r"/issues/(\d+)", ("issues:write",), self._change_issue),
@@ -204,6 +239,13 @@ class FakeGitHub:
     def _list_comments(self, asked: Asked, number: int) -> Json:
         return self._page(asked, self.comments.get(number, []))
 
+    def _list_reviews(self, asked: Asked, number: int) -> Json:
+        return self._page(asked, self.reviews.get(number, []))
+
+    def _permission(self, asked: Asked, login: object) -> Json:
+        known = self.may.get(str(login))
+        return (200, {"permission": known}, {}) if known else (404, {"message": "Not Found"}, {})
+
     def _make_comment(self, asked: Asked, number: int) -> Json:
         if len(asked.content["body"]) > 65_536:
             return 422, {"message": "Body is too long (maximum is 65536 characters)"}, {}
@@ -212,7 +254,7 @@ class FakeGitHub:
     def _change_comment(self, asked: Asked, wanted: int) -> Json:
         for comment in (c for comments in self.comments.values() for c in comments):
             if comment["id"] == wanted:
-                comment["body"] = asked.content["body"]
+                self.edit_comment(comment, asked.content["body"])
                 return 200, comment, {}
         return 404, {"message": "Not Found"}, {}
 

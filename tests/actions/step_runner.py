@@ -44,12 +44,14 @@ class Step:
 
 @dataclass(slots=True)
 class Job:
-    """What became of a job."""
+    """What became of a job; ``env`` and ``path`` are what its steps set for later ones."""
 
     steps: list[Step] = field(default_factory=list)
     uploads: list[str] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
     failed: bool = False
+    env: dict[str, str] = field(default_factory=dict)
+    path: list[str] = field(default_factory=list)
 
     @property
     def code(self) -> int:
@@ -95,7 +97,10 @@ class Runner:
         content = yaml.safe_load((EXAMPLES / workflow).read_text())["jobs"][name]
         job = Job()
         context = self._context(job)
-        context["needs"] = {key: {"outputs": done.outputs} for key, done in (needs or {}).items()}
+        context["needs"] = {
+            key: {"outputs": done.outputs, "result": "failure" if done.failed else "success"}
+            for key, done in (needs or {}).items()
+        }
         if "if" in content and not condition(content["if"], {**context, "job": _GOES_ON}):
             return None
         self.github.permissions = content["permissions"]
@@ -147,7 +152,7 @@ class Runner:
             outputs: dict[str, str] = {}
             if "run" in step:
                 assert "${{" not in step["run"], "text of others would become a script"
-                done = self._bash(step["run"], step_env, action_path)
+                done = self._bash(step["run"], step_env, action_path, job)
                 job.steps.append(done)
                 context["job"]["failed"] |= bool(done.code)
                 outputs = done.outputs
@@ -182,9 +187,11 @@ class Runner:
         outputs = action.get("outputs", {})
         return {key: fill(spec["value"], inner) for key, spec in outputs.items()}
 
-    def _bash(self, script: str, env: Mapping[str, str], action_path: Path) -> Step:
+    def _bash(self, script: str, env: Mapping[str, str], action_path: Path, job: Job) -> Step:
         self.before_step(script)
-        files = {name: self.temp / f"_{name}" for name in ("output", "summary", "path", "event")}
+        files = {
+            name: self.temp / f"_{name}" for name in ("output", "summary", "path", "env", "event")
+        }
         for file in files.values():
             file.write_text("")
         files["event"].write_text(json.dumps(self.event))
@@ -193,13 +200,20 @@ class Runner:
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(body)],
             cwd=self.workspace,
-            env={**self._env(files, action_path), **env},
+            env={
+                **self._env(files, action_path),
+                **job.env,
+                "PATH": os.pathsep.join((*reversed(job.path), self.path)),
+                **env,
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=120,
             check=False,
         )
+        job.env.update(read_outputs(files["env"].read_text()))
+        job.path += files["path"].read_text().splitlines()
         return Step(
             script,
             dict(env),
@@ -215,6 +229,7 @@ class Runner:
             "HOME": str(self.temp),
             "CI": "true",
             "GITHUB_ACTIONS": "true",
+            "GITHUB_ENV": str(files["env"]),
             "GITHUB_ACTION_PATH": str(action_path),
             "GITHUB_API_URL": self.github.url,
             "GITHUB_EVENT_NAME": self.event_name,
@@ -251,6 +266,7 @@ class Runner:
         )
 
 
+_FILES = ("output", "summary", "path", "env", "event")
 _GOES_ON = {"failed": False, "cancelled": False}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from actions.conftest import Repository
+from actions.conftest import HEAD, Repository
 from actions.step_runner import ACTIONS, Job, read_outputs
 from cli.processes import SCRIPT, TESTS
 from cli.projects import acl, quota, topic
@@ -38,13 +38,17 @@ def test_names_of_others_are_text_wherever_they_are_shown(repository: Repository
     assert plan.code == 0, plan.log
     assert plan.outputs["has-changes"] == "true"
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", plan.outputs["plan-digest"])
+    comment = runner.run_action("comment", cluster="prod")
+    assert comment.code == 0, comment.log
+    assert comment.outputs["plan-digest"] == plan.outputs["plan-digest"]
     body = repository.github.comments[7][0]["body"]
     assert f"plan={plan.outputs['plan-digest']} -->" in body.splitlines()[1]
+    repository.github.add_review(7, HEAD)
     repository.merge()
     apply = repository.on_main().run_action("apply", cluster="prod")
     assert apply.code == 0, apply.log
     assert apply.outputs == {"exitcode": "0", "plan-digest": plan.outputs["plan-digest"]}
-    for job in (plan, apply):
+    for job in (plan, comment, apply):
         assert {command.name for command in commands(job.log)} <= {"warning", "notice"}
     for shown in (plan.summary, body, apply.summary):
         assert_only_code_names_others(shown)
@@ -60,7 +64,9 @@ def assert_only_code_names_others(markdown: str) -> None:
 
 def test_findings_with_such_names_are_text_too(repository: Repository) -> None:
     repository.write(*(topic(name) for name in NASTY))
-    plan = repository.pull_request().run_action("plan", cluster="prod")
+    runner = repository.pull_request()
+    plan = runner.run_action("plan", cluster="prod")
+    assert runner.run_action("comment", cluster="prod").code == 0
     assert plan.code == 1
     assert plan.outputs["plan-digest"] == ""
     assert {command.name for command in commands(plan.log)} == {"error"}
@@ -85,7 +91,7 @@ def spoil_store(repository: Repository) -> None:
         (None, {"cluster": "prd"}, 64, "did you mean prod?"),
         (None, {"as": "nobody"}, 64, "is no principal"),
         (None, {"allow-deletes": "Topic=1 Acl=x"}, 64, "--allow-deletes"),
-        (None, {"snapshot": "nowhere.json"}, 8, "nowhere.json"),
+        (None, {"snapshot": "nowhere.json"}, 64, "nowhere.json"),
         (None, {"project": "nowhere"}, 1, "is no folder of the checkout"),
         (None, {"project": "--help"}, 1, "is no folder of the checkout"),
     ],
@@ -95,18 +101,24 @@ def test_where_no_plan_is_made_the_step_ends_with_kgitops_s_code(
 ) -> None:
     if callable(spoil):
         spoil(repository)
-    plan = repository.pull_request().run_action("plan", **{"cluster": "prod", **inputs})
+    runner = repository.pull_request()
+    plan = runner.run_action("plan", **{"cluster": "prod", **inputs})
     assert (plan.failed, plan.code) == (True, code), plan.log
     assert says in plan.log + plan.summary
     assert "Traceback" not in plan.log
     if "project" not in inputs:
+        cluster = inputs.get("cluster", "prod")
+        assert runner.run_action("comment", cluster=cluster).code == 0
         assert f"stops with exit {code}" in repository.github.comments[7][0]["body"]
         assert len(plan.uploads) == 1
 
 
 def test_without_changes_it_says_so_and_applies_to_nothing(repository: Repository) -> None:
     for _ in range(2):
-        plan = repository.pull_request().run_action("plan", cluster="prod")
+        runner = repository.pull_request()
+        plan = runner.run_action("plan", cluster="prod")
+        assert runner.run_action("comment", cluster="prod").code == 0
+        repository.github.add_review(7, HEAD)
         repository.merge()
         apply = repository.on_main().run_action("apply", cluster="prod")
         assert (plan.code, apply.code) == (0, 0), plan.log + apply.log
@@ -116,15 +128,79 @@ def test_without_changes_it_says_so_and_applies_to_nothing(repository: Repositor
     assert "0 done, 0 failed" in apply.summary
 
 
-def test_a_comment_that_can_t_be_written_fails_the_job_but_keeps_the_plan(
-    repository: Repository,
+FORGED: dict[str, tuple[dict[str, bytes], str]] = {
+    "no files": ({}, "does not say how kgitops ended"),
+    "no end": ({"plan.json": b"{}"}, "does not say how kgitops ended"),
+    "an end that is a word": ({"run.json": b'{"exitcode": "0", "said": ""}'}, "does not say"),
+    "an end that is true": ({"run.json": b'{"exitcode": true, "said": ""}'}, "does not say"),
+    "an end that is a list": ({"run.json": b"[]"}, "does not say"),
+    "deep": ({"run.json": b"[" * 100_000}, "does not say"),
+    "no plan": ({"run.json": b'{"exitcode": 0, "said": ""}', "plan.json": b"{}"}, "can't be shown"),
+    "not UTF-8": (
+        {"run.json": b'{"exitcode": 0, "said": ""}', "plan.json": b"\xff"},
+        "can't be shown",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_another_job_left_is_checked_before_it_is_shown(
+    name: str, repository: Repository
 ) -> None:
-    """Else reviewers would look at the comment of an earlier commit."""
-    repository.github.permissions = {"contents": "read"}
-    plan = repository.pull_request().run_action("plan", cluster="prod")
-    assert (plan.failed, len(plan.uploads)) == (True, 1)
-    assert plan.ran("end.sh")
-    assert "docs/github-actions.md" in plan.log
+    runner = repository.pull_request()
+    plan = runner.run_action("plan", cluster="prod")
+    files, says = FORGED[name]
+    repository.github.add_artifact(plan.outputs["artifact-name"], files, run_id=runner.run_id)
+    comment = runner.run_action("comment", cluster="prod")
+    errors = [command for command in commands(comment.log) if command.name == "error"]
+    assert (comment.failed, len(errors)) == (True, 1), comment.log
+    assert says in errors[0].message
+    assert "Traceback" not in comment.log
+    assert repository.github.comments == {}
+
+
+def test_a_plan_that_was_changed_after_it_was_sealed_is_not_shown(repository: Repository) -> None:
+    runner = repository.pull_request()
+    plan = runner.run_action("plan", cluster="prod")
+    (folder,) = repository.temp.glob("kgitops-plan-*")
+    files = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert set(files) == {"plan.json", "plan.md", "run.json"}
+    files["plan.json"] = files["plan.json"].replace(b"orders", b"0rders")
+    repository.github.add_artifact(plan.outputs["artifact-name"], files, run_id=runner.run_id)
+    comment = runner.run_action("comment", cluster="prod")
+    assert comment.failed
+    assert "can't be shown" in comment.log
+    assert repository.github.comments == {}
+
+
+def test_the_other_job_s_words_are_never_shown_as_markdown(repository: Repository) -> None:
+    """Its Markdown is not looked at; what it says that kgitops said stands in a fence."""
+    runner = repository.pull_request()
+    plan = runner.run_action("plan", cluster="prod")
+    (folder,) = repository.temp.glob("kgitops-plan-*")
+    said = "```\n### 🟢 nothing to do, @octocat <img src=x>"
+    ended = json.dumps({"exitcode": 8, "said": said}).encode()
+    lie = {"plan.md": b"### octocat\n", "run.json": ended}
+    repository.github.add_artifact(plan.outputs["artifact-name"], lie, run_id=runner.run_id)
+    assert runner.run_action("comment", cluster="prod").code == 0
+    (comment,) = repository.github.comments[7]
+    assert "stops with exit 8" in comment["body"]
+    assert "plan=none -->" in comment["body"]
+    assert_only_code_names_others(comment["body"])
+
+    lie["plan.json"] = (folder / "plan.json").read_bytes()
+    repository.github.add_artifact(plan.outputs["artifact-name"], lie, run_id=runner.run_id)
+    assert runner.run_action("comment", cluster="prod").code == 0
+    body = repository.github.comments[7][-1]["body"]
+    assert "1 to create" in body
+    assert "octocat" not in body
+    assert "plan=none -->" in body, "kgitops refused it, says the other job"
+
+
+def test_a_run_whose_plan_was_not_kept_is_said(repository: Repository) -> None:
+    comment = repository.pull_request().run_action("comment", cluster="prod")
+    assert comment.failed
+    assert "left no artefact kgitops-plan-prod" in comment.log
 
 
 def test_a_cancelled_apply_ends_after_the_request_on_its_way(repository: Repository) -> None:

@@ -1,11 +1,10 @@
 """Markdown that is cut leaves nothing open, and says where the rest is."""
 
-import pytest
 from actions.scripts import module
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from report.payloads import PAYLOADS
+from report.payloads import assert_of_each, of_every_family
 
 POINTER = "Cut off here, see the artefact."
 
@@ -46,8 +45,11 @@ def test_as_much_as_fits_is_kept() -> None:
     assert 1_950 < len(text) <= 2_000
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
-def test_text_of_others_can_t_leave_its_fence(payload: str) -> None:
-    with module("bounded") as bounded:
+@of_every_family
+def test_text_of_others_can_t_leave_its_fence(family: str) -> None:
+    def check(payload: str) -> None:
         tokens = MarkdownIt("commonmark").parse(f"{bounded.fenced(payload)}\n\nafter")
-    assert [token.type for token in tokens][:2] == ["fence", "paragraph_open"]
+        assert [token.type for token in tokens][:2] == ["fence", "paragraph_open"]
+
+    with module("bounded") as bounded:
+        assert_of_each(family, check)

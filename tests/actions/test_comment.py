@@ -25,7 +25,6 @@ def write(repository: Repository, shown: str = "A plan.", **more: str) -> Comple
     file: Path = repository.temp / "plan.md"
     file.write_text(shown)
     env = {
-        "INPUT_COMMENT": "true",
         "INPUT_COMMENT_AUTHOR": "github-actions[bot]",
         "INPUT_PROJECT": ".",
         "INPUT_CLUSTER": "prod",
@@ -57,9 +56,10 @@ def test_only_our_own_comment_is_changed_wherever_it_stands(repository: Reposito
     assert write(repository).returncode == 0
     assert github.changes == [("POST", f"/repos/{REPOSITORY}/issues/7/comments")]
     assert write(repository, "Another plan.").returncode == 0
-    assert github.changes[1][0] == "PATCH"
-    *kept, own = bodies(repository)
+    assert [method for method, _ in github.changes] == ["POST", "POST", "PATCH"]
+    *kept, folded, own = bodies(repository)
     assert kept == [body for _, body in others]
+    assert folded.startswith(f"The plan for {HEAD} is superseded by [a newer one](")
     assert own.startswith(f"{FIRST}<!-- kgitops-reviewed head={HEAD} plan={DIGEST} -->\nAnother")
 
 
@@ -72,14 +72,28 @@ def test_a_fork_gets_no_comment_and_github_is_not_asked(
     assert "from a fork" in ran.stdout
 
 
-def test_without_a_pull_request_or_when_not_wanted_github_is_not_asked(
-    repository: Repository,
-) -> None:
+def test_without_a_pull_request_github_is_not_asked(repository: Repository) -> None:
     assert write(repository, event="{}").returncode == 0
-    assert write(repository, INPUT_COMMENT="false").returncode == 0
     assert repository.github.asked == []
-    ran = write(repository, INPUT_COMMENT="perhaps")
-    assert (ran.returncode, len(commands(ran.stdout))) == (1, 1)
+
+
+def test_the_record_of_a_plan_is_never_changed(repository: Repository) -> None:
+    """Nor where the same is written again: its time says what was there at the approval."""
+    for _ in range(2):
+        assert write(repository).returncode == 0
+    (comment,) = repository.github.comments[7]
+    assert comment["created_at"] == comment["updated_at"]
+    assert [method for method, _ in repository.github.changes] == ["POST"]
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_plan_of_a_commit_that_was_approved_before_says_so(
+    approved: bool, repository: Repository
+) -> None:
+    repository.github.add_review(7, HEAD if approved else "d" * 40)
+    assert write(repository).returncode == 0
+    (body,) = bodies(repository)
+    assert ("only if it is approved again" in body) is approved
 
 
 @pytest.mark.parametrize("done", [True, False])
@@ -91,15 +105,16 @@ def test_where_github_fails_it_looks_before_it_writes_again(
     github.failures = [Failure("POST", "comments", 502, carried_out=done)]
     assert write(repository).returncode == 0
     assert len(bodies(repository)) == 1
-    assert [method for method, _ in github.changes] == ["POST", "PATCH" if done else "POST"]
+    assert [method for method, _ in github.changes] == ["POST"] * (1 if done else 2)
 
 
-def test_a_comment_that_was_deleted_meanwhile_is_written_anew(repository: Repository) -> None:
+def test_an_earlier_comment_that_was_deleted_meanwhile_does_no_harm(repository: Repository) -> None:
     github = repository.github
     assert write(repository).returncode == 0
     github.failures = [Failure("PATCH", "comments", 404)]
     assert write(repository, "New.").returncode == 0
-    assert [method for method, _ in github.changes] == ["POST", "PATCH", "POST"]
+    assert [method for method, _ in github.changes] == ["POST", "POST", "PATCH"]
+    assert "New." in bodies(repository)[-1]
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,20 @@ def job(runner: Runner, workflow: str, name: str, **more: object) -> Job:
     return done
 
 
+def shown(repository: Repository, *, head: str = HEAD) -> Job:
+    """The pull request's workflow: a plan, and a comment with it; the job that planned."""
+    runner = repository.pull_request(head=head)
+    plan = job(runner, "plan.yaml", "plan")
+    comment = job(runner, "plan.yaml", "comment", needs={"plan": plan})
+    assert comment.code == 0, comment.log
+    return plan
+
+
 def planned(repository: Repository, *, head: str = HEAD) -> Job:
-    return job(repository.pull_request(head=head), "plan.yaml", "plan")
+    """As above, and then approved."""
+    plan = shown(repository, head=head)
+    repository.github.add_review(7, head)
+    return plan
 
 
 def applied(repository: Repository) -> Job:
@@ -57,15 +69,19 @@ def test_no_kgitops_ever_sees_the_token_and_no_other_step_the_secrets(
     repository: Repository,
 ) -> None:
     secrets = {"KAFKA_PLAN_PASSWORD": "hush-plan", "KAFKA_APPLY_PASSWORD": "hush-apply"}
-    job(repository.pull_request(secrets=secrets), "plan.yaml", "plan")
+    runner = repository.pull_request(secrets=secrets)
+    plan = job(runner, "plan.yaml", "plan")
+    job(runner, "plan.yaml", "comment", needs={"plan": plan})
+    repository.github.add_review(7, HEAD)
     repository.merge()
     job(repository.on_main(secrets=secrets), "apply.yaml", "reviewed")
     job(repository.on_main("schedule", secrets=secrets), "drift.yaml", "drift")
     runs = repository.kgitops_runs
-    assert [words[0] for words, _ in runs] == ["plan", "show", "apply", "drift", "show"]
+    assert [words[0] for words, _ in runs] == ["plan", "show", "show", "apply", "drift", "show"]
     for _, env in runs:
         assert TOKEN not in env.values()
-        assert env["KAFKA_PASSWORD"] in secrets.values()
+    with_secrets = [env["KAFKA_PASSWORD"] for _, env in runs if "KAFKA_PASSWORD" in env]
+    assert len(with_secrets) == len(runs) - 1, "the comment's job has none"
 
 
 def test_jobs_run_where_their_if_says(repository: Repository) -> None:
@@ -75,7 +91,7 @@ def test_jobs_run_where_their_if_says(repository: Repository) -> None:
     resuming = repository.on_main("workflow_dispatch", inputs={"resume": True})
     push = repository.on_main()
     runs = [
-        (own, "plan.yaml", "plan-of-a-fork"),
+        (own, "plan.yaml", "plan-without-secrets"),
         (fork, "plan.yaml", "plan"),
         (by_hand, "apply.yaml", "reviewed"),
         (resuming, "apply.yaml", "reviewed"),
@@ -89,24 +105,114 @@ def test_jobs_run_where_their_if_says(repository: Repository) -> None:
     assert repository.kgitops_runs == []
 
 
-def test_a_new_commit_updates_the_comment_in_place(repository: Repository) -> None:
+def test_a_new_commit_gets_a_new_comment_and_folds_the_earlier_one(
+    repository: Repository,
+) -> None:
     planned(repository)
     repository.write(topic("orders"), topic("payments"))
     planned(repository, head="d" * 40)
-    (comment,) = repository.github.comments[7]
+    earlier, comment = repository.github.comments[7]
+    assert "is superseded by" in earlier["body"]
+    assert comment["html_url"] in earlier["body"]
     assert "2 to create" in comment["body"]
     assert f"head={'d' * 40} plan=sha256:" in comment["body"]
 
 
-@pytest.mark.parametrize("missing", ["contents", "pull-requests"])
-def test_each_permission_of_the_plan_is_needed(missing: str, repository: Repository) -> None:
-    """``contents`` is for the checkout, which is not run here."""
-    del missing
+@pytest.mark.parametrize("missing", ["actions", "pull-requests"])
+def test_each_permission_of_the_comment_is_needed(missing: str, repository: Repository) -> None:
     runner = repository.pull_request()
-    runner.before_step = lambda script: setattr(repository.github, "permissions", {})
     plan = job(runner, "plan.yaml", "plan")
-    assert plan.failed
-    assert "docs/github-actions.md" in plan.log
+    given = {"actions": "read", "pull-requests": "write"}
+    del given[missing]
+    runner.before_step = lambda script: setattr(repository.github, "permissions", given)
+    comment = job(runner, "plan.yaml", "comment", needs={"plan": plan})
+    assert comment.failed
+    assert "docs/github-actions.md" in comment.log
+
+
+def test_a_plan_that_was_made_after_the_approval_is_not_applied(repository: Repository) -> None:
+    """The plan's job is run again: another digest stands there, which nobody approved."""
+    planned(repository)
+    repository.write(topic("orders"), topic("payments"))
+    shown(repository)
+    earlier, comment = repository.github.comments[7]
+    assert "is superseded by" in earlier["body"]
+    assert "It is applied only if it is approved again." in comment["body"]
+    swapped = applied(repository)
+    assert swapped.failed
+    assert "after ada approved" in swapped.log
+    assert [words[0] for words, _ in repository.kgitops_runs].count("apply") == 0
+
+    repository.github.add_review(7, HEAD, "lin")
+    assert applied(repository).code == 0
+    assert "payments" in str(repository.project.records())
+
+
+EVIL = """
+import os
+from kgitops.policy import BaseTopicPolicy
+
+class Evil(BaseTopicPolicy):
+    pass
+
+temp = {temp!r}
+fake = os.path.join(temp, "fake")
+os.makedirs(fake, exist_ok=True)
+for name in ("bash", "python3", "kgitops"):
+    path = os.path.join(fake, name)
+    with open(path, "w") as file:
+        file.write("#!/bin/sh\\necho $0 $GITHUB_TOKEN >>" + temp + "/stolen\\n")
+        file.write("PATH=/usr/bin:/bin BASH_ENV= exec " + name + ' "$@"\\n')
+    os.chmod(path, 0o755)
+with open(os.path.join(temp, "_path"), "a") as file:
+    file.write(fake + "\\n")
+with open(os.path.join(temp, "fake", "env.sh"), "w") as file:
+    file.write("echo BASH_ENV $GITHUB_TOKEN >>" + temp + "/stolen\\n")
+with open(os.path.join(temp, "_env"), "a") as file:
+    file.write("BASH_ENV=" + fake + "/env.sh\\n")
+"""
+
+
+def test_a_policy_of_the_pull_request_never_meets_the_token(repository: Repository) -> None:
+    """It sets the path of later steps of its job, where its own programs stand."""
+    from cli.policed import write_module
+
+    write_module(repository.project, "evil", EVIL.format(temp=str(repository.temp)))
+    repository.project.write_file(
+        clusters={"prod": {"url": "embedded:.kgitops/local.db", "brokers": 3}},
+        policies=[{"class": "evil:Evil"}],
+    )
+    runner = repository.pull_request()
+    plan = job(runner, "plan.yaml", "plan")
+    assert plan.path, "the policy did not run, so this shows nothing"
+    stolen = repository.temp / "stolen"
+    ran = stolen.read_text()
+    assert "fake/bash" in ran
+    comment = job(runner, "plan.yaml", "comment", needs={"plan": plan})
+    assert comment.code == 0, comment.log
+    assert stolen.read_text() == ran, "nothing of the other job ran here"
+    assert TOKEN not in ran
+
+
+def test_dependabot_is_told_that_it_gets_no_secrets(repository: Repository) -> None:
+    kept = job(repository.on_main("schedule"), "snapshot.yaml", "snapshot")
+    assert kept.code == 0
+    runner = repository.pull_request(author="dependabot[bot]")
+    assert runner.run_job("plan.yaml", "plan") is None
+    plan = job(runner, "plan.yaml", "plan-without-secrets")
+    assert plan.code == 0, plan.log
+    assert "1 to create" in plan.summary
+    assert "gives Dependabot's runs no secrets" in plan.summary
+    assert any("no secrets" in said.message for said in commands(plan.log))
+    assert repository.github.comments == {}
+
+
+def test_dependabot_s_pull_request_is_not_applied_and_says_why(repository: Repository) -> None:
+    repository.merge()
+    repository.github.pulls[MERGED][0]["user"] = {"login": "dependabot[bot]"}
+    apply = job(repository.on_main(), "apply.yaml", "reviewed")
+    assert apply.failed
+    assert "is Dependabot's, whose runs get no secrets" in apply.log
 
 
 def test_a_refused_plan_is_shown_kept_and_never_applied(repository: Repository) -> None:
@@ -120,7 +226,7 @@ def test_a_refused_plan_is_shown_kept_and_never_applied(repository: Repository) 
     assert (plan.failed, plan.code) == (True, 5)
     assert "stops with exit 5" in plan.summary
     assert [command.name for command in commands(plan.log)][:1] == ["error"]
-    body = repository.github.comments[7][0]["body"]
+    body = repository.github.comments[7][-1]["body"]
     assert "topic/orders is protected" in body
     assert "plan=none" in body
     assert len(plan.uploads) == 1
@@ -205,7 +311,7 @@ def test_a_fork_is_planned_from_the_snapshot_of_main(repository: Repository) -> 
         "kgitops-snapshot-prod", {"state.json": b"{}"}, head_branch="a-pull-request"
     )
     (repository.project.store).unlink()
-    fork = job(repository.pull_request(fork=True), "plan.yaml", "plan-of-a-fork")
+    fork = job(repository.pull_request(fork=True), "plan.yaml", "plan-without-secrets")
     assert (fork.failed, fork.code) == (False, 0), fork.log
     assert "1 to create" in fork.summary
     assert repository.github.comments == {}

@@ -44,6 +44,9 @@ def reviewed(repository: Repository) -> Repository:
     for author in ("mallory", "someone", "github-actions[bot]"):
         digest = DIGEST if "bot" in author else f"sha256:{'f' * 64}"
         github.add_comment(7, f"{FIRST}\n{REVIEWED.replace(DIGEST, digest)}\nA plan.", author)
+    github.add_review(7, "e" * 40, "lin")
+    github.add_review(7, HEAD, "lin", "COMMENTED")
+    github.add_review(7, HEAD)
     return repository
 
 
@@ -72,6 +75,20 @@ def test_the_plan_of_the_merged_commit_is_found_with_the_digest_of_the_review(
     assert reviewed.github.changes == []
 
 
+def test_a_plan_that_was_shown_again_holds_once_it_is_approved_again(reviewed: Repository) -> None:
+    _shown_again(reviewed)
+    assert find(reviewed).returncode == 1
+    reviewed.github.add_review(7, HEAD, "lin")
+    assert find(reviewed).returncode == 0
+    assert outputs(reviewed)["plan-digest"] == DIGEST
+
+
+def test_a_later_word_that_is_no_opinion_takes_no_approval_back(reviewed: Repository) -> None:
+    reviewed.github.add_review(7, HEAD, state="COMMENTED")
+    reviewed.github.add_review(7, HEAD, "mallory", "CHANGES_REQUESTED")
+    assert find(reviewed).returncode == 0
+
+
 def test_a_digest_that_is_given_needs_no_comment(reviewed: Repository) -> None:
     reviewed.github.comments.clear()
     digest = f"sha256:{'2' * 64}"
@@ -90,6 +107,16 @@ def _comment(text: str) -> Break:
 
 def _pull(**more: object) -> Break:
     return lambda repository: repository.github.pulls[MERGED][0].update(more)
+
+
+def _review(**more: object) -> Break:
+    return lambda repository: repository.github.reviews[7][-1].update(more)
+
+
+def _shown_again(repository: Repository) -> None:
+    """Another digest, and then the approved one once more: the newest is what counts."""
+    for digest in (f"sha256:{'e' * 64}", DIGEST):
+        repository.github.add_comment(7, f"{FIRST}\n{REVIEWED.replace(DIGEST, digest)}\n")
 
 
 REFUSED: dict[str, tuple[Break, str]] = {
@@ -112,6 +139,39 @@ REFUSED: dict[str, tuple[Break, str]] = {
     "pushed after the review": (lambda r: r.merge(head="d" * 40), f"is a plan of {HEAD}"),
     "refused": (_comment(f"{FIRST}\n{REVIEWED.replace(DIGEST, 'none')}\n"), "is refused"),
     "a comment that was edited": (_comment(f"{FIRST}\nLooks good\n{REVIEWED}"), "no commit"),
+    "a comment that was edited later": (
+        lambda r: r.github.edit_comment(r.github.comments[7][2], f"{FIRST}\n{REVIEWED}\n"),
+        "was edited at 2026-11-21T09:00:07Z",
+    ),
+    "shown again after the approval": (_shown_again, "after ada approved"),
+    "shown again in the same second": (
+        lambda r: r.github.reviews[7][-1].update(
+            submitted_at=r.github.comments[7][2]["created_at"]
+        ),
+        "after ada approved",
+    ),
+    "never approved": (lambda r: r.github.reviews.clear(), "nobody who may write"),
+    "approved for another commit": (_review(commit_id="e" * 40), "nobody who may write"),
+    "dismissed": (_review(state="DISMISSED"), "nobody who may write"),
+    "not approved": (_review(state="CHANGES_REQUESTED"), "nobody who may write"),
+    "approved and taken back": (
+        lambda r: r.github.add_review(7, HEAD, state="CHANGES_REQUESTED"),
+        "nobody who may write",
+    ),
+    "approved by who may only read": (
+        _review(user={"login": "guest", "type": "User"}),
+        "nobody who may write",
+    ),
+    "approved by a stranger": (
+        _review(user={"login": "mallory", "type": "User"}),
+        "nobody who may write",
+    ),
+    "approved by a program": (
+        _review(user={"login": "ada", "type": "Bot"}),
+        "nobody who may write",
+    ),
+    "approved by who is gone": (_review(user=None), "nobody who may write"),
+    "approved at no time": (_review(submitted_at="soon"), "can't be read"),
     "nothing kept": (lambda r: r.github.artifacts.clear(), "no plan kgitops-plan-prod"),
     "only a fork's kept": (
         lambda r: r.github.artifacts.__delitem__(slice(0, 5)),

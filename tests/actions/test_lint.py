@@ -21,6 +21,8 @@ from kgitops.workflow.new_project import create_project
 
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 WORKFLOWS = sorted(EXAMPLES.glob("*.yaml"))
+OWN_WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yaml"))
+RELEASE = ROOT / ".github/workflows/release.yaml"
 ACTION_FILES = sorted(ACTIONS.glob("*/action.yml"))
 PINNED = re.compile(r"uses: ([\w./-]+)@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)")
 
@@ -47,6 +49,8 @@ def user_repository(tmp_path: Path) -> Path:
             r"OWNER/kgitops/(\.github/actions/\w+)@0{40} # v0\.0\.0", r"./\1", workflow.read_text()
         )
         (tmp_path / ".github/workflows" / workflow.name).write_text(text)
+    for workflow in OWN_WORKFLOWS:
+        shutil.copy(workflow, tmp_path / ".github/workflows")
     shutil.copytree(ACTIONS, tmp_path / ".github/actions")
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     return tmp_path
@@ -93,7 +97,7 @@ def zizmor(*paths: Path) -> subprocess.CompletedProcess[str]:
 
 def test_zizmor_finds_nothing(user_repository: Path) -> None:
     begun = user_repository / ".github/workflows/kgitops.yaml"
-    looked = zizmor(*ACTION_FILES, *WORKFLOWS, begun)
+    looked = zizmor(*ACTION_FILES, *WORKFLOWS, RELEASE, begun)
     assert looked.returncode == 0, looked.stdout
 
 
@@ -110,7 +114,7 @@ def test_zizmor_would_find_text_of_others_in_a_script(tmp_path: Path) -> None:
     ("schema", "file"),
     [
         *(("github-actions", file) for file in ACTION_FILES),
-        *(("github-workflows", file) for file in WORKFLOWS),
+        *(("github-workflows", file) for file in (*WORKFLOWS, *OWN_WORKFLOWS)),
     ],
     ids=str,
 )
@@ -127,18 +131,28 @@ def test_whatever_is_used_is_pinned_to_one_commit(user_repository: Path) -> None
     """With the version beside it, for people and for Dependabot."""
     begun = user_repository / ".github/workflows/kgitops.yaml"
     pins: dict[str, set[tuple[str, str]]] = {}
-    for file in (*ACTION_FILES, *WORKFLOWS, begun):
+    for file in (*ACTION_FILES, *WORKFLOWS, *OWN_WORKFLOWS, begun):
         for line in file.read_text().splitlines():
             if "uses:" in line and not line.lstrip().startswith("#"):
                 found = PINNED.search(line)
                 assert found, line
                 pins.setdefault(found[1], set()).add((found[2], found[3]))
     assert {name for name in pins if not name.startswith("OWNER/")} == {
+        "actions/attest-build-provenance",
         "actions/checkout",
         "actions/setup-python",
         "actions/upload-artifact",
     }
     assert all(len(found) == 1 for found in pins.values()), pins
+
+
+@pytest.mark.parametrize("workflow", [*WORKFLOWS, *OWN_WORKFLOWS], ids=lambda path: path.name)
+def test_no_checkout_leaves_the_token_in_the_folder(workflow: Path) -> None:
+    """Where whatever runs after it could read it."""
+    for job in yaml.safe_load(workflow.read_text())["jobs"].values():
+        for step in job["steps"]:
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
@@ -152,8 +166,11 @@ def test_no_workflow_runs_foreign_code_with_rights(workflow: Path) -> None:
         assert writes <= {"drift.yaml": {"issues"}, "plan.yaml": {"pull-requests"}}.get(
             workflow.name, set()
         )
-        if "fork" in name:
+        if "without-secrets" in name:
             assert "secrets." not in json.dumps(job)
+        if writes and workflow.name == "plan.yaml":
+            used = {step["uses"].split("@")[0].rpartition("/")[2] for step in job["steps"]}
+            assert used == {"setup", "comment"}, "no checkout, and nothing that runs a policy"
         if "kgitops/.github/actions/apply@" in json.dumps(job):
             assert job["environment"] == "prod"
             assert job["concurrency"] == {

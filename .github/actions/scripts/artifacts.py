@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,20 @@ def newest(
     return max(found, key=lambda artifact: artifact["id"], default=None)
 
 
+def of_run(api: GitHub, name: str, run_id: str) -> dict[str, Any] | None:
+    """The newest artefact with this name that this run left; None where there is none.
+
+    Raises:
+        Stopped: GitHub refuses.
+    """
+    found = [
+        artifact
+        for artifact in api.pages(f"/actions/runs/{run_id}/artifacts", "artifacts", name=name)
+        if artifact["name"] == name and not artifact["expired"] and is_own(artifact)
+    ]
+    return max(found, key=lambda artifact: artifact["id"], default=None)
+
+
 def is_own(artifact: dict[str, Any]) -> bool:
     """Whether its run was about a branch of this repository and not of a fork."""
     made_by = artifact.get("workflow_run") or {}
@@ -45,13 +59,30 @@ def extract(api: GitHub, artifact: dict[str, Any], member: str, to: Path) -> Non
     Raises:
         Stopped: GitHub refuses, or the artefact does not hold such a file.
     """
+    if not extract_present(api, artifact, {member: to}):
+        raise Stopped(_unusable(artifact, member))
+
+
+def extract_present(
+    api: GitHub, artifact: dict[str, Any], members: Mapping[str, Path]
+) -> list[str]:
+    """Those files of the artefact that are in it, each to its path; their names.
+
+    Raises:
+        Stopped: GitHub refuses, or the artefact can't be read.
+    """
     content = api.download(f"/actions/artifacts/{artifact['id']}/zip", _MOST_ZIPPED)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if archive.getinfo(member).file_size > _MOST:
-                raise Stopped(f"{member} in the artefact {artifact['name']} is too large")
-            to.write_bytes(archive.read(member))
-    except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
-        raise Stopped(
-            f"the artefact {artifact['name']} holds no usable {member}; run its workflow again"
-        ) from error
+            present = [member for member in members if member in archive.namelist()]
+            for member in present:
+                if archive.getinfo(member).file_size > _MOST:
+                    raise Stopped(f"{member} in the artefact {artifact['name']} is too large")
+                members[member].write_bytes(archive.read(member))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+        raise Stopped(_unusable(artifact, " or ".join(members))) from error
+    return present
+
+
+def _unusable(artifact: dict[str, Any], member: str) -> str:
+    return f"the artefact {artifact['name']} holds no usable {member}; run its workflow again"

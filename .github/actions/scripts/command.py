@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from bounded import fenced
 from runner import Stopped, text_input
 
 NEXT = {
@@ -41,7 +42,13 @@ def program() -> str:
 
 
 def run(words: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
-    """Run kgitops to its end. No step that runs it has GitHub's token."""
+    """Run kgitops to its end. No step that runs it has GitHub's token.
+
+    Nor is it told the files by which a step sets the path and the environment of later ones: a
+    policy in Python is code of whoever wrote the pull request. That hides them and no more, so no
+    step with rights follows in its job.
+    """
+    hidden = ("GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
     return subprocess.run(  # noqa: S603 (kgitops itself)
         [program(), *map(str, words)],
         stdin=subprocess.DEVNULL,
@@ -50,7 +57,10 @@ def run(words: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
         encoding="utf-8",
         errors="replace",
         check=False,
-        env={**os.environ, "NO_COLOR": "1"},
+        env={
+            **{name: value for name, value in os.environ.items() if name not in hidden},
+            "NO_COLOR": "1",
+        },
     )
 
 
@@ -75,6 +85,13 @@ def cluster_words() -> list[str]:
 def next_step(code: int) -> str:
     """What this exit code asks for."""
     return NEXT.get(code, f"kgitops ended with {code}, which it should not; read the log.")
+
+
+def stopped(code: int, said: str, cluster: str) -> str:
+    """Markdown for a plan that was not made; what kgitops said is text and nothing else."""
+    where = f" for {code_span(cluster)}" if cluster else ""
+    heading = f"### 🔴 kgitops plan{where}: stops with exit {code}"
+    return f"{heading}\n\n{fenced(said)}\n\n{next_step(code)}\n"
 
 
 def code_span(text: str) -> str:

@@ -1,18 +1,19 @@
 """Finds the plan that was reviewed, and what its digest was when it was.
 
-Two places must agree: the artefact of the pull request's run for exactly the commit that was
-merged, and our comment that its reviewers read. Which is why the digest is never taken from the
-artefact itself.
+Three records must agree: the artefact of the pull request's run for exactly the commit that was
+merged, our newest comment about that commit, which nobody edited, and an approving review of that
+commit that is younger than the comment. The digest is never taken from the artefact itself.
 """
 
 import os
 import re
 from typing import Any
 
-from artifacts import extract, is_own, newest
+from artifacts import extract, newest, of_run
 from names import artifact_name, marker, read_reviewed
 from rest import GitHub, github
-from runner import Stopped, event, main, say, set_output, text_input, work_folder
+from reviews import approvals, moment
+from runner import DEPENDABOT, Stopped, event, main, say, set_output, text_input, work_folder
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NEW_PLAN = "start this workflow by hand, which plans anew and waits for approval"
@@ -40,10 +41,10 @@ def _of_run(api: GitHub, name: str, run_id: str, digest: str) -> dict[str, Any]:
     """The plan of an earlier job, whose digest the workflow hands over beside it."""
     if not digest or not run_id.isdecimal():
         raise Stopped("the input run-id is a number, and takes expect-digest beside it")
-    for artifact in api.pages(f"/actions/runs/{run_id}/artifacts", "artifacts", name=name):
-        if artifact["name"] == name and not artifact["expired"] and is_own(artifact):
-            return dict(artifact)
-    raise Stopped(f"run {run_id} has no artefact {name}; {_NEW_PLAN}")
+    found = of_run(api, name, run_id)
+    if found is None:
+        raise Stopped(f"run {run_id} has no artefact {name}; {_NEW_PLAN}")
+    return found
 
 
 def _of_pull_request(api: GitHub, name: str, digest: str) -> tuple[dict[str, Any], str]:
@@ -55,7 +56,7 @@ def _of_pull_request(api: GitHub, name: str, digest: str) -> tuple[dict[str, Any
         raise Stopped(
             f"pull request {number} is from a fork, whose plans are not taken; {_NEW_PLAN}"
         )
-    digest = digest or _reviewed(api, number, head)
+    digest = digest or _reviewed(api, pull)
     found = newest(api, name, lambda made_by: bool(made_by["head_sha"] == head))
     if found is None:
         raise Stopped(f"no plan {name} is kept for commit {head} of {number}; {_NEW_PLAN}")
@@ -82,22 +83,54 @@ def _merged(api: GitHub, commit: str) -> dict[str, Any]:
     return dict(pulls[0])
 
 
-def _reviewed(api: GitHub, number: int, head: str) -> str:
+def _reviewed(api: GitHub, pull: dict[str, Any]) -> str:
+    """The digest in our newest comment, which was there before the last approval."""
+    number, head = int(pull["number"]), str(pull["head"]["sha"])
+    shown = _newest_comment(api, pull)
+    commit, digest = read_reviewed(shown["body"]) or ("", "none")
+    if commit != head:
+        raise Stopped(
+            f"what was shown last on {number} is a plan of {commit or 'no commit'}, merged was "
+            f"{head}; {_NEW_PLAN}"
+        )
+    if shown["updated_at"] != shown["created_at"]:
+        raise Stopped(
+            f"the comment with the plan on {number} was edited at {shown['updated_at']}, so it "
+            f"can't say what was reviewed; {_NEW_PLAN}"
+        )
+    if digest == "none":
+        raise Stopped(f"the plan that was reviewed on {number} is refused; {_NEW_PLAN}")
+    given = approvals(api, number, head)
+    if not given:
+        raise Stopped(f"nobody who may write here approved commit {head} of {number}; {_NEW_PLAN}")
+    last = max(given, key=lambda approval: approval.at)
+    if last.at <= moment(shown["created_at"]):
+        raise Stopped(
+            f"the plan on {number} was made at {shown['created_at']}, after {last.login} approved "
+            f"at {last.at:%Y-%m-%dT%H:%M:%SZ}; have it approved again and run this job again, or "
+            f"{_NEW_PLAN}"
+        )
+    say(f"Approved by {last.login} after the plan was shown: {shown['html_url']}")
+    return digest
+
+
+def _newest_comment(api: GitHub, pull: dict[str, Any]) -> dict[str, Any]:
     first = marker("plan", text_input("PROJECT"), text_input("CLUSTER"))
-    author = text_input("COMMENT_AUTHOR")
-    for found in api.pages(f"/issues/{number}/comments"):
-        own = found["user"] is not None and found["user"]["login"] == author
-        if not own or not (found["body"] or "").startswith(first):
-            continue
-        commit, digest = read_reviewed(found["body"]) or ("", "none")
-        if commit != head:
-            raise Stopped(
-                f"what was reviewed on {number} is a plan of {commit or 'no commit'}, merged was "
-                f"{head}; {_NEW_PLAN}"
-            )
-        if digest == "none":
-            raise Stopped(f"the plan that was reviewed on {number} is refused; {_NEW_PLAN}")
-        return digest
+    author, number = text_input("COMMENT_AUTHOR"), pull["number"]
+    own = [
+        dict(found)
+        for found in api.pages(f"/issues/{number}/comments")
+        if found["user"] is not None
+        and found["user"]["login"] == author
+        and (found["body"] or "").startswith(first)
+    ]
+    if own:
+        return max(own, key=lambda found: int(found["id"]))
+    if (pull.get("user") or {}).get("login") == DEPENDABOT:
+        raise Stopped(
+            f"pull request {number} is Dependabot's, whose runs get no secrets, so no plan was "
+            f"shown on it; {_NEW_PLAN}"
+        )
     raise Stopped(f"no plan was shown on pull request {number}; {_NEW_PLAN}")
 
 

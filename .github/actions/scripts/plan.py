@@ -9,10 +9,26 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from bounded import SUMMARY_LIMIT, bounded, fenced
-from command import cluster_words, code_span, next_step, project_input, run
+from bounded import SUMMARY_LIMIT, bounded
+from command import cluster_words, code_span, project_input, run, stopped
 from names import artifact_name
-from runner import add_summary, main, say, set_output, text_input, work_folder
+from runner import (
+    DEPENDABOT,
+    add_summary,
+    annotate,
+    event,
+    main,
+    say,
+    set_output,
+    text_input,
+    work_folder,
+)
+
+_DEPENDABOT = (
+    "GitHub gives Dependabot's runs no secrets and no right to comment: without a snapshot this "
+    "plan can't sign in to a cluster that takes a password, and after the merge nothing is applied "
+    "from it. Start kgitops apply by hand then."
+)
 
 
 def plan() -> None:
@@ -31,8 +47,14 @@ def plan() -> None:
     content = _content(file)
     markdown = _markdown(file, planned.returncode, planned.stderr, cluster)
     (folder / "plan.md").write_text(markdown, encoding="utf-8")
+    ended = {"exitcode": planned.returncode, "said": planned.stderr}
+    (folder / "run.json").write_text(json.dumps(ended), encoding="utf-8")
     pointer = f"**Cut off here.** The whole plan is in the artefact {code_span(name)}."
-    add_summary(bounded(markdown, SUMMARY_LIMIT, pointer))
+    author = (event().get("pull_request") or {}).get("user") or {}
+    if author.get("login") == DEPENDABOT:
+        annotate("notice", _DEPENDABOT)
+        add_summary(f"{_DEPENDABOT}\n")
+    add_summary(bounded(markdown, SUMMARY_LIMIT - len(_DEPENDABOT), pointer))
     applicable = planned.returncode in (0, 2)
     set_output("exitcode", planned.returncode)
     set_output("has-changes", str(bool(content.get("changes"))).lower())
@@ -61,9 +83,7 @@ def _content(file: Path) -> dict[str, Any]:
 def _markdown(file: Path, code: int, said: str, cluster: str) -> str:
     if file.exists():
         return run(["show", file, "--format", "markdown"]).stdout
-    where = f" for {code_span(cluster)}" if cluster else ""
-    heading = f"### 🔴 kgitops plan{where}: stops with exit {code}"
-    return f"{heading}\n\n{fenced(said)}\n\n{next_step(code)}\n"
+    return stopped(code, said, cluster)
 
 
 if __name__ == "__main__":

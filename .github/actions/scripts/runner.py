@@ -12,6 +12,9 @@ from typing import Any
 _SUMMARY_LIMIT = 1024 * 1024
 """Bytes a step; a larger one is not shown at all (actions/runner, FileCommandManager.cs)."""
 
+DEPENDABOT = "dependabot[bot]"
+"""What it starts gets none of the repository's secrets, and a token that can only read."""
+
 _SERVICE_COMMAND = re.compile(r"##(?=\[)")
 
 
