@@ -2,14 +2,10 @@
 
 import logging
 import os
-import resource
 import signal
 import sys
 import threading
 import time
-
-_CLOSING_S = 2.0
-"""So long policies may take to close once the parent is gone."""
 
 
 def take_pipes() -> tuple[int, int]:
@@ -28,15 +24,14 @@ def take_pipes() -> tuple[int, int]:
     return messages, answers
 
 
-def live_no_longer_than(parent: int) -> None:
-    """End soon after the parent, also where a policy runs and runs; leave Ctrl-C to the parent."""
+def live_no_longer_than_the_supervisor() -> None:
+    """End soon after it, also where a policy runs and runs; leave Ctrl-C to the parent.
+
+    On Linux the system sees to the end.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-
-
-def leave_no_core() -> None:
-    """A policy that crashes the process leaves no file behind."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform != "linux":
+        threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
 
 
 def log_everything() -> None:
@@ -49,5 +44,4 @@ def log_everything() -> None:
 def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
-    time.sleep(_CLOSING_S)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,8 +1,8 @@
 """The worker as its parent holds it: started, told, listened to with a limit, and killed."""
 
-import contextlib
 import json
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -17,14 +17,18 @@ from kgitops.model.errors import KgitopsError
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.marks import BYTES, NOBODY, Marks
 from kgitops.policy.worker.messages import BROKEN, HEADER, OUT_OF_MEMORY, Message, to_bytes
+from kgitops.policy.worker.relaying import Relay
+from kgitops.policy.worker.supervisor import TOKEN, end
 
 # The worker finds the modules that this process would find, whatever folder it is started in.
 _PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[3:]; "
-    "from kgitops.policy.worker.serving import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
+    "import sys; marks, lifeline, owner = map(int, sys.argv[1:4]); sys.path[:] = sys.argv[4:]; "
+    "from kgitops.policy.worker.supervising import supervise; supervise(lifeline, owner); "
+    "from kgitops.policy.worker.serving import serve; serve(marks)"
 )
 _MOST_BYTES = 256 << 20  # what claims to be a longer answer is none
-_ENDED_S = 1.0
+_ENDED_S = 2.0
+_KILLED_S = 5.0
 
 
 class Breach(Exception):  # noqa: N818 (of the limits)
@@ -56,23 +60,35 @@ class Process:
             file.truncate(BYTES)
             self._marks = Marks(file.fileno())
             self._marks.at_nothing()
-            words = [_PROGRAM, str(file.fileno()), str(os.getpid()), *sys.path]
+            theirs, lifeline = os.pipe()
+            relay = Relay()
+            words = [_PROGRAM, *map(str, (file.fileno(), theirs, os.getpid())), *sys.path]
+            token = secrets.token_hex(16)
             try:
                 self._child = subprocess.Popen(  # noqa: S603 (Python itself)
                     [sys.executable, "-P", "-c", *words],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
+                    stderr=relay.write_end,
                     bufsize=0,
-                    pass_fds=[file.fileno()],
+                    pass_fds=[file.fileno(), theirs],
+                    env={**os.environ, TOKEN: token},
                     start_new_session=True,  # an interrupt at the terminal isn't for it
                 )
             except OSError as error:
+                os.close(lifeline)
+                relay.handed_over()
+                relay.close()
                 raise KgitopsError(
                     f"the process that runs the policies can't be started: {error}; free memory or "
                     "processes and run again"
                 ) from error
+            finally:
+                os.close(theirs)
+        relay.handed_over()
         # Also where nobody remembers to close it.
-        self._end = weakref.finalize(self, _kill, self._child, os.getpid())
+        held = (self._child, lifeline, relay, token)
+        self._end = weakref.finalize(self, _kill, os.getpid(), *held)
         assert self._child.stdin is not None  # noqa: S101 (for mypy)
         assert self._child.stdout is not None  # noqa: S101 (for mypy)
         self._to, self._from = self._child.stdin.fileno(), self._child.stdout.fileno()
@@ -168,12 +184,20 @@ class Process:
         return Breach(f"{what} ({how})", place)
 
 
-def _kill(child: "subprocess.Popen[bytes]", owner: int) -> None:
+def _kill(
+    owner: int, child: "subprocess.Popen[bytes]", lifeline: int, relay: Relay, token: str
+) -> None:
     if os.getpid() != owner:  # a fork of whoever started it
         return
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+
+    def wait() -> int | None:
+        try:
+            return child.wait(_KILLED_S)
+        except subprocess.TimeoutExpired:
+            return None
+
+    end(child.pid, lifeline, wait, token)
+    relay.close()
     for pipe in (child.stdin, child.stdout):
         if pipe:
             pipe.close()

@@ -24,8 +24,7 @@ from kgitops.policy.rules import Policy
 from kgitops.policy.violation import Violation
 from kgitops.policy.worker.answers import Answers, written_findings
 from kgitops.policy.worker.becoming import (
-    leave_no_core,
-    live_no_longer_than,
+    live_no_longer_than_the_supervisor,
     log_everything,
     take_pipes,
 )
@@ -49,11 +48,10 @@ _LARGE = 1 << 20
 _log = logging.getLogger(__name__)
 
 
-def serve(marks_file: int, parent: int) -> None:
+def serve(marks_file: int) -> None:
     """Do what the parent says until it is done, or gone."""
     messages, answers = take_pipes()
-    live_no_longer_than(parent)
-    leave_no_core()
+    live_no_longer_than_the_supervisor()
     try:
         Worker(Marks(marks_file), messages, answers).run()
     except MemoryError:

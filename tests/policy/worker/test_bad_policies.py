@@ -136,6 +136,7 @@ def test_no_policy_is_blamed_for_what_others_do():
     """Whoever kills the process while no policy is at work stops the run."""
     with judging(GOOD) as judge:
         judge._process._child.kill()
+        judge._process._child.wait(10)
         with pytest.raises(KgitopsError, match=r"^the process that runs the policies ended \(SIGK"):
             judge.judge(a_creation("good"))
 

@@ -114,7 +114,7 @@ def judges() -> Iterator[tuple[Judging, Judging]]:
 
 
 @given(states(), st.lists(creations() | requests, max_size=6), st.none() | configs, st.data())
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 def test_a_worker_says_what_a_judge_says(judges, state, asked, node, data):
     """EXP-09: whatever the state, the requests, the policies' forms and their levels."""
     for judge in judges:

@@ -331,3 +331,36 @@ class StartsAProcess(BaseTopicPolicy):
     def validate_create_topic(self, request, cluster_state):
         started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
         Path(self.file).write_text(str(started.pid))
+
+
+class LeavesADaemon(BaseTopicPolicy):
+    """In a session of its own, of nobody's, and deaf to whatever can be refused."""
+
+    def configure(self, configs):
+        self.file, self.then = configs["file"], configs.get("then", "")
+
+    def validate_create_topic(self, request, cluster_state):
+        done, told = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.setsid()
+                for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                    signal.signal(number, signal.SIG_IGN)
+                Path(self.file).write_text(str(os.getpid()))
+                os.write(told, b"x")
+                time.sleep(3600)
+            os._exit(0)
+        os.read(done, 1)
+        match self.then:
+            case "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "hang":
+                time.sleep(3600)
+            case "kill the supervisor":
+                os.kill(os.getppid(), signal.SIGKILL)
+                time.sleep(3600)
+            case "stop the supervisor":
+                os.kill(os.getppid(), signal.SIGSTOP)
+            case "kill the group":
+                os.killpg(0, signal.SIGKILL)
