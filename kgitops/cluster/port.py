@@ -14,12 +14,17 @@ from kgitops.model.virtual_clusters import LocalName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryEntry:
-    """One message: ``value`` None is a deletion; ``timestamp_ms`` is given by the log itself."""
+    """One message: ``value`` None is a deletion; ``timestamp_ms`` is given by the log itself.
+
+    ``problem`` says why the message can't be read, where it can't; there is no value then. A key
+    that is not UTF-8 has its odd bytes as lone surrogates.
+    """
 
     offset: int
     key: str
     value: Mapping[str, Json] | None
     timestamp_ms: int
+    problem: str | None = None
 
 
 class RegistryLog(Protocol):
@@ -30,6 +35,15 @@ class RegistryLog(Protocol):
 
         Raises:
             SafetyError: the registry exists and can't be read to its end, or is no registry.
+            UnreachableError: the cluster can't be reached or refuses.
+        """
+        ...
+
+    def scan(self, since: int = 0) -> Sequence[RegistryEntry] | None:
+        """As ``read``, and entries that can't be read are among them; also without a meta record.
+
+        Raises:
+            SafetyError: the registry can't be read to its end, or records of it were lost.
             UnreachableError: the cluster can't be reached or refuses.
         """
         ...
@@ -108,22 +122,32 @@ class Cluster(Protocol):
         ...
 
     def execute(
-        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+        self,
+        requests: Sequence[Request],
+        *,
+        validate_only: bool,
+        principal: str,
+        until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
         """Carry out one wire batch: requests of one api, one result each, in order.
 
         A failure of one does not hide the others (A4-05). With ``validate_only`` the cluster
-        judges and changes nothing.
+        judges and changes nothing. ``until_ms`` is the end of the lock's lease by the registry's
+        clock, for who holds it: nothing that changes the cluster is sent later, however long
+        anything before the sending took.
 
         Raises:
+            LockedError: the lease has ended, so at least one request was not sent.
             UnreachableError: no answer; what happened is unknown and must be looked up.
         """
         ...
 
-    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
+    def cancel_moves(
+        self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
+    ) -> None:
         """Cancel the reassignments of these partitions, by topic; the replicas stay as they were.
 
-        What is no longer on the move is left as it is.
+        What is no longer on the move is left as it is. ``until_ms`` is as in :meth:`execute`.
 
         Raises:
             KgitopsError: the cluster refuses, or does not answer.

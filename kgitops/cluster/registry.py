@@ -4,27 +4,43 @@ Laid out the same on every kind of cluster: canonical JSON values, each with ``s
 
 =====================  ==========================================================================
 ``meta``               the mark that this is a registry
-``project/<id>``       the name a project was last applied under
+``project/<id>``       the name a project was last applied under, and the identities it had before
 ``own/<address>``      who owns an object and what they last applied (:class:`Owner`)
 ``lock/<nonce>``       one claim on the lock
 ``nonce/<nonce>``      a plan that was spent
 ``run/<id>``           one apply: its header; ``run/<id>/plan/<k>`` its plan in pieces
 ``run/<id>/<n>``       the intent, then the outcome, of one wire batch
 ``vcs/…``              virtual clusters on a Kafka that has none (``kgitops.lowering.records``)
+``repair/<id>``        what a ``kgitops registry repair`` put back, and what it gave up
 =====================  ==========================================================================
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from kgitops.cluster.port import RegistryEntry
 from kgitops.model.errors import SafetyError
 from kgitops.model.object_json import owner_to_json, read_owner
 from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json, Owner, RegistryState
-from kgitops.model.strict_json import ShapeError, text
+from kgitops.model.strict_json import ShapeError, array, text
 
 T = TypeVar("T")
 Record = tuple[str, Mapping[str, Json] | None]
+NO_OBJECT = "is no JSON object, so someone else wrote it"
+"""The problem of a record that no kgitops can have written."""
+
+
+def read_object(text: str) -> Mapping[str, Json] | None:
+    """The value of a record; None where the text is no JSON object."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+PROJECT_PREFIX = "project/"
 
 
 def meta_record() -> Record:
@@ -32,9 +48,14 @@ def meta_record() -> Record:
     return META_KEY, {"schema_version": SCHEMA_VERSION, "kind": "kgitops.registry"}
 
 
-def project_record(identity: str, name: str) -> Record:
-    """That the project ``identity`` was last applied as ``name``."""
-    return f"project/{identity}", {"schema_version": SCHEMA_VERSION, "name": name}
+def project_record(identity: str, name: str, formerly: Iterable[str] = ()) -> Record:
+    """That the project ``identity`` was last applied as ``name``, and which it was ``formerly``."""
+    former = sorted(formerly)
+    return f"{PROJECT_PREFIX}{identity}", {
+        "schema_version": SCHEMA_VERSION,
+        "name": name,
+        **({"formerly": former} if former else {}),
+    }
 
 
 def owner_record(address: str, owner: Owner | None) -> Record:
@@ -42,6 +63,36 @@ def owner_record(address: str, owner: Owner | None) -> Record:
     if owner is None:
         return f"own/{address}", None
     return f"own/{address}", {"schema_version": SCHEMA_VERSION, **owner_to_json(owner)}
+
+
+def superseded(entries: Iterable[RegistryEntry]) -> frozenset[int]:
+    """The offsets of entries that a later one of the same key has made good for nothing."""
+    newest: dict[str, int] = {}
+    found = set()
+    for entry in entries:
+        if entry.key in newest:
+            found.add(newest[entry.key])
+        newest[entry.key] = entry.offset
+    return frozenset(found)
+
+
+def without_unreadable(entries: Sequence[RegistryEntry]) -> Sequence[RegistryEntry]:
+    """The entries that can be read, where a later entry stands for each that can't.
+
+    Raises:
+        SafetyError: one that can't be read counts; its offset and key are named.
+    """
+    if not any(entry.problem for entry in entries):
+        return entries
+    past = superseded(entries)
+    for entry in entries:
+        if entry.problem and entry.offset not in past:
+            raise SafetyError(
+                f"the registry record at offset {entry.offset}, key {entry.key!r}, "
+                f"{entry.problem}, so who owns what can't be known; see what is lost with kgitops "
+                "registry check, and find out who may write the registry"
+            )
+    return [entry for entry in entries if not entry.problem]
 
 
 def build_registry_state(
@@ -56,10 +107,15 @@ def build_registry_state(
     marked = before is not None
     offset = before.offset if before else -1
     projects = dict(before.projects) if before else {}
+    formerly = dict(before.formerly) if before else {}
     owners = dict(before.owners) if before else {}
     virtual_clusters = dict(before.virtual_clusters) if before else {}
+    entries = tuple(entries)
+    past = superseded(entries)
     for entry in entries:
         offset = entry.offset
+        if offset in past:  # what has been mended is nobody's concern any more
+            continue
         kind, _, name = entry.key.partition("/")
         if entry.value is not None:
             check_version(entry.key, entry.value)
@@ -69,14 +125,15 @@ def build_registry_state(
                     _put(owners, name, entry, _owner)
                 case "project":
                     _put(projects, name, entry, _project)
+                    _put(formerly, name, entry, _formerly)
                 case "vcs":
                     _put(virtual_clusters, name, entry, _itself)
                 case _ if entry.key == META_KEY:
                     marked = entry.value is not None
         except ShapeError as error:
             raise SafetyError(
-                f"a registry record is damaged: {error}; nobody can tell who owns what, so restore "
-                "the registry before planning"
+                f"a registry record is damaged: {error}; nobody can tell who owns what, so see "
+                "what is lost with kgitops registry check"
             ) from error
     if not marked:
         raise SafetyError(
@@ -87,6 +144,7 @@ def build_registry_state(
         topic_id=topic_id,
         offset=offset,
         projects=projects,
+        formerly={identity: known for identity, known in formerly.items() if known},
         owners=owners,
         virtual_clusters=virtual_clusters,
     )
@@ -111,6 +169,10 @@ def _itself(key: str, value: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def _project(key: str, value: Mapping[str, Json]) -> str:
     return text(value.get("name"), f"{key}.name")
+
+
+def _formerly(key: str, value: Mapping[str, Json]) -> tuple[str, ...]:
+    return array(value.get("formerly", []), f"{key}.formerly", text)
 
 
 def _owner(key: str, value: Mapping[str, Json]) -> Owner:

@@ -129,11 +129,17 @@ class SnapshotCluster:
         *,
         validate_only: bool,  # noqa: ARG002
         principal: str,  # noqa: ARG002
+        until_ms: int | None = None,  # noqa: ARG002
     ) -> Sequence[RequestResult]:
         """Refuse: nobody is there to answer."""
         _refuse()
 
-    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:  # noqa: ARG002
+    def cancel_moves(
+        self,
+        moves: Mapping[str, Sequence[int]],  # noqa: ARG002
+        *,
+        until_ms: int | None = None,  # noqa: ARG002
+    ) -> None:
         """Refuse: nobody is there to answer."""
         _refuse()
 
@@ -153,7 +159,10 @@ class SnapshotRegistryLog:
             return None
         records = [
             meta_record(),
-            *(project_record(identity, name) for identity, name in self._state.projects.items()),
+            *(
+                project_record(identity, name, self._state.formerly.get(identity, ()))
+                for identity, name in self._state.projects.items()
+            ),
             *(owner_record(address, owner) for address, owner in self._state.owners.items()),
             *((f"vcs/{key}", value) for key, value in self._state.virtual_clusters.items()),
         ]
@@ -163,6 +172,10 @@ class SnapshotRegistryLog:
             for offset, (key, value) in enumerate(records, start=first)
             if offset >= since
         ]
+
+    def scan(self, since: int = 0) -> Sequence[RegistryEntry] | None:
+        """The same records: what could not be read is in no snapshot."""
+        return self.read(since)
 
     def append(
         self,

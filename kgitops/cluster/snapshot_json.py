@@ -206,6 +206,11 @@ def _registry_to_json(registry: RegistryState | None) -> Json:
         "offset": str(registry.offset),
         "projects": dict(registry.projects),
         "owners": {address: owner_to_json(owner) for address, owner in registry.owners.items()},
+        **(
+            {"formerly": {key: list(registry.formerly[key]) for key in registry.formerly}}
+            if registry.formerly
+            else {}
+        ),
         **({"virtual_clusters": kept} if kept else {}),
     }
 
@@ -295,12 +300,16 @@ def _not_checked(value: Json, path: str) -> NotChecked:
 def _registry(value: Json, path: str) -> RegistryState | None:
     if value is None:
         return None
-    more = [key for key in ("virtual_clusters",) if key in mapping(value, path)]
+    more = [key for key in ("formerly", "virtual_clusters") if key in mapping(value, path)]
     given = members(value, path, ("topic_id", "offset", "projects", "owners", *more))
     return RegistryState(
         topic_id=text(given["topic_id"], f"{path}.topic_id"),
         offset=integer_text(given["offset"], f"{path}.offset"),
         projects=_texts(given["projects"], f"{path}.projects"),
+        formerly={
+            identity: array(known, f"{path}.formerly.{identity}", text)
+            for identity, known in mapping(given.get("formerly", {}), f"{path}.formerly").items()
+        },
         owners={
             address: read_owner(owner, f"{path}.owners.{address}")
             for address, owner in mapping(given["owners"], f"{path}.owners").items()

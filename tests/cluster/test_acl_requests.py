@@ -1,5 +1,6 @@
 """CreateAcls, DeleteAcls, DescribeAcls, and KIP-4's AlterAcls (spec §3.8)."""
 
+import inspect
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from cluster.clusters import (
 
 from kgitops.cluster.embedded.acl_control import AclAction
 from kgitops.cluster.embedded.acl_filter import AclFilter, PatternFilter, exactly
+from kgitops.cluster.embedded.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
 from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.results import ErrorCode
@@ -234,6 +236,17 @@ def test_alter_acls_deletes_before_it_adds():
     results = admin(cluster).alter_acls([(ORDERS, actions)])
     assert [result.ok for result in results[ORDERS]] == [True, True, True]
     assert cluster.read_state().acls == {READ}
+
+
+def test_acls_are_there_when_the_call_returns():
+    """A4-89: there is no timeout that could be given, and listing shows what became true."""
+    cluster = a_cluster()
+    for call in (EmbeddedAdmin.alter_acls, EmbeddedAdmin.create_acls, EmbeddedAdmin.delete_acls):
+        assert "timeout_ms" not in inspect.signature(call).parameters
+    admin(cluster).alter_acls([(ORDERS, [AclAction(binding=READ, is_add=True)])])
+    assert admin(cluster).describe_acls(ANY).bindings == (READ,)
+    admin(cluster).alter_acls([(ORDERS, [AclAction(binding=READ, is_add=False)])])
+    assert admin(cluster).describe_acls(ANY).bindings == ()
 
 
 def test_alter_acls_answers_for_each_action():

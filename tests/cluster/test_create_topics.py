@@ -1,5 +1,7 @@
 """CreateTopics (spec §3.2, §3.4)."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from cluster.clusters import (
     BOTH,
@@ -162,7 +164,7 @@ def test_a_vendors_key_passes_where_asked_for_but_a_removed_one_never():
 
 
 def test_a_topic_twice_in_a_request_runs_neither_and_hides_no_other():
-    """A4-05, A4-17, A4-31: one row for the name."""
+    """A4-05, A4-17, A4-31, C-01: one row for the name."""
     cluster = a_cluster()
     results = admin(cluster).create_topics([a_new_topic("a"), a_new_topic("b"), a_new_topic("a")])
     assert codes(results) == {"a": ErrorCode.INVALID_REQUEST, "b": ErrorCode.NONE}
@@ -268,8 +270,28 @@ def test_a_config_without_a_value_is_refused():
     assert code_of(a_new_topic("x", retention_ms=None)) is ErrorCode.INVALID_CONFIG
 
 
+def test_the_call_returns_once_the_last_topic_has_leaders():
+    """A4-06, A4-41: a refused topic and one that is ready do not cut it short."""
+    cluster = a_cluster()
+    cluster.faults.leaderless_topics = frozenset({"slow"})
+    topics = [a_new_topic("slow"), a_new_topic("bad", retention_ms="x"), a_new_topic("good")]
+    with ThreadPoolExecutor() as pool:
+        call = pool.submit(admin(cluster).create_topics, topics, timeout_ms=60_000)
+        while "slow" not in cluster.read_state().topics:
+            assert not call.done()
+        with pytest.raises(TimeoutError):
+            call.result(0.2)
+        cluster.release()
+        results = call.result()
+    assert codes(results) == {
+        "slow": ErrorCode.NONE,
+        "bad": ErrorCode.INVALID_CONFIG,
+        "good": ErrorCode.NONE,
+    }
+
+
 def test_the_call_waits_for_leaders_and_then_says_timed_out():
-    """A4-06, A4-41, A4-42: the slow topic is there all the same."""
+    """A4-42: the slow topic is there all the same."""
     cluster = a_cluster()
     cluster.faults.leaderless_topics = frozenset({"slow"})
     results = admin(cluster).create_topics(
@@ -378,7 +400,7 @@ def test_validate_only_judges_and_creates_nothing():
 
 
 def test_version_0_has_neither_words_nor_validate_only():
-    """KIP-108: both came with version 1."""
+    """C-30: both came with version 1, which Kafka 4 no longer speaks."""
     connection = admin(a_cluster())
     bad = a_new_topic("a b")
     assert connection.create_topics([bad], version=0)["a b"].message is None

@@ -114,7 +114,7 @@ def test_deleting_records_needs_delete_on_the_topic():
 
 
 def test_a_dry_run_and_words_are_the_seeds_alone():
-    """P201-106, P201-107, C-22."""
+    """P201-106, P201-107, C-22, C-29."""
     seed, kraft = orders(Compat.SEED), orders(Compat.KRAFT)
     assert admin(seed).delete_records({ORDERS: 50}, validate_only=True)[ORDERS].result.ok
     refused = admin(kraft).delete_records({ORDERS: 50}, validate_only=True)[ORDERS]

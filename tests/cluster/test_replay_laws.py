@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from cluster.clusters import a_cluster, a_grant, admin
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from virtual_clusters.vc_requests import CLUSTERS, create, link
 from virtual_clusters.vc_requests import NAMES as MEMBERS
@@ -143,7 +143,7 @@ def through_text(value: Json) -> Json:
     return json.loads(dump_json(value))
 
 
-LAW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(max_examples=60)
 
 
 @LAW

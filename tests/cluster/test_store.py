@@ -1,5 +1,6 @@
 """A store's file: what is wrong with one is said in a sentence, and nothing is lost."""
 
+import ast
 import os
 import random
 import re
@@ -18,6 +19,7 @@ import pytest
 from cluster.clusters import a_cluster, a_grant, a_new_topic, admin
 from cluster.store_driver import __file__ as driver
 
+import kgitops
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import Options
@@ -353,3 +355,16 @@ def run_as_nobody(path: Path) -> list[str]:
         [sys.executable, driver, "as-nobody", path], capture_output=True, text=True, check=True
     )
     return done.stdout.splitlines()
+
+
+def test_nothing_but_the_store_opens_its_file() -> None:
+    """A4-01, A4-108: all else asks the cluster, as it would ask brokers."""
+    package = Path(str(kgitops.__file__)).parent
+    opens = {
+        path.relative_to(package).as_posix()
+        for path in package.glob("**/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Import) and "sqlite3" in {name.name for name in node.names})
+        or (isinstance(node, ast.ImportFrom) and node.module == "sqlite3")
+    }
+    assert opens == {f"cluster/embedded/store{part}.py" for part in ("", "_errors", "_file")}

@@ -1,6 +1,7 @@
 """KIP-1134's five requests, as an admin client makes them: batches, per-item answers, rights."""
 
-from dataclasses import replace
+import inspect
+from dataclasses import fields, replace
 
 import pytest
 from cluster.clusters import (
@@ -97,7 +98,7 @@ def test_the_requests_have_the_keys_of_the_proposal():
 
 
 def test_each_name_has_its_own_answer():
-    """VC-231, VC-232, VC-295: good ones are made, bad ones and those named twice are not."""
+    """VC-231, VC-232: good ones are made, bad ones and those named twice are not."""
     client = a_client()
     names = ["new", "kafka-cluster", A, "no name", "twice", "twice"]
     results = client.create_virtual_clusters([NewVirtualCluster(name=name) for name in names])
@@ -391,7 +392,7 @@ def test_validating_answers_as_doing_and_does_nothing():
 
 @pytest.mark.parametrize("compat", list(Compat))
 def test_what_is_late_before_it_begins(compat: Compat):
-    """VC-243, VC-296: nothing is done, and it says so."""
+    """VC-243, VC-300: nothing is done, and it says so."""
     client = a_client(compat=compat)
     before = client._controller.image()
     late = ErrorCode.REQUEST_TIMED_OUT
@@ -402,7 +403,43 @@ def test_what_is_late_before_it_begins(compat: Compat):
     assert codes(client.alter_virtual_clusters([item], timeout_ms=0)[A]) == {
         (USER, "User:x", ADD): late
     }
+    with pytest.raises(Refusal) as refused:
+        client.list_virtual_clusters(timeout_ms=0)
+    assert refused.value.result.code is late
     assert client._controller.image() is before
+
+
+def test_the_calls_are_named_as_in_the_kip():
+    """VC-297, VC-298, VC-299, VC-301: snake_case of it, and what its enums lack."""
+    words = {
+        name: {
+            word: parameter.default
+            for word, parameter in inspect.signature(
+                getattr(EmbeddedAdmin, name)
+            ).parameters.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+        for name in (
+            "create_virtual_clusters",
+            "alter_virtual_clusters",
+            "delete_virtual_clusters",
+            "list_virtual_clusters",
+            "describe_virtual_clusters",
+        )
+    }
+    changing = {"timeout_ms": 60_000, "validate_only": False}
+    assert list(words.values()) == [changing] * 3 + [{"timeout_ms": 60_000}, {}]
+    assert [item.name for item in ChangeType] == ["ADD", "REMOVE"]
+    assert {item.name for item in EntityType} == {
+        *("USER", "TOPIC", "GROUP", "TRANSACTIONAL_ID"),
+        "CLIENT_ID",
+    }
+    assert [field.name for field in fields(VirtualClusterAlteration)] == [
+        "virtual_cluster_name",
+        "changes",
+    ]
+    one = VirtualClusterEntityChange(resource_type=TOPIC, entity_name="x", link_name="l")
+    assert one.change_type is ADD
 
 
 def test_too_much_at_once_is_refused_whole():

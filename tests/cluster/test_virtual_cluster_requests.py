@@ -470,6 +470,17 @@ def test_what_is_never_copied():
     assert offsets(cluster) == {"old": WHERE}
 
 
+def test_one_of_another_name_goes_on_by_taking_the_group_over():
+    """VC-009: there is no renaming; else its group would begin anew."""
+    cluster = done(with_a_group(), COPY, remove(GROUP, "etl"), delete(A), create("renamed"))
+    done(cluster, add(GROUP, "etl", "renamed"))
+    assert not cluster.read_group_offsets(frozenset({"renamed:etl"}))
+    done(cluster, remove(GROUP, "etl", "renamed"))
+    done(cluster, add(GROUP, "etl", "renamed", adopts=f"{A}:etl"))
+    done(cluster, replace(COPY, virtual_cluster="renamed", source=f"{A}:etl"))
+    assert cluster.read_group_offsets(frozenset({"renamed:etl"})) == {"renamed:etl": WHERE}
+
+
 def test_with_nothing_to_copy_nothing_is_done():
     cluster = done(with_virtual_clusters("orders"), add(GROUP, "etl", adopts="old"), COPY)
     assert not offsets(cluster)

@@ -1,7 +1,7 @@
 """ACLs and quotas of virtual clusters, read back as they were written on every kind of cluster."""
 
 from cluster_contract.contract import created, done, refused, send, wait
-from cluster_contract.virtual_clusters import (
+from cluster_contract.tenant_requests import (
     TOPIC,
     USER,
     acl_in,

@@ -11,7 +11,7 @@ from cluster_contract.contract import (
     send,
     wait,
 )
-from cluster_contract.virtual_clusters import (
+from cluster_contract.tenant_requests import (
     CLIENT_ID,
     GROUP,
     TOPIC,
@@ -259,3 +259,16 @@ def test_topics_of_links_are_read_beside_those_that_are_named(cluster: Cluster) 
     whole, part = cluster.read_state(), cluster.read_state(frozenset())
     assert comparable(part).virtual_clusters == whole.virtual_clusters
     assert send(cluster, remove("a", TOPIC, "x")).ok
+
+
+def test_a_topic_goes_to_another_virtual_cluster_by_its_links_alone(cluster: Cluster) -> None:
+    """VC-366, VC-008: its name and id on the cluster stay, and say nothing of where it is."""
+    state = all_done(cluster, make("a"), make("b"), creation_in("a", "orders"))
+    physical = state.virtual_clusters["a"].links["orders"].topic
+    before = state.topics[physical]
+    assert generated_parts(physical) is not None
+    state = all_done(
+        cluster, add("b", TOPIC, "orders", topic=physical), remove("a", TOPIC, "orders"), drop("a")
+    )
+    assert state.virtual_clusters["b"].links["orders"].topic == physical
+    assert state.topics == {physical: before}

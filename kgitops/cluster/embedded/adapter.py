@@ -112,7 +112,12 @@ class EmbeddedCluster:
         return self.controller.authors()
 
     def execute(
-        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+        self,
+        requests: Sequence[Request],
+        *,
+        validate_only: bool,
+        principal: str,
+        until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
         """Decide the batch and append what was decided; one result each, in order."""
         self._asked_by = principal
@@ -126,18 +131,23 @@ class EmbeddedCluster:
             ]
 
         try:
-            return self.controller.decide(decide, principal=principal, validate_only=validate_only)
+            return self.controller.decide(
+                decide, principal=principal, validate_only=validate_only, until_ms=until_ms
+            )
         except ExcessivelyLargeBatchError:
             return [TOO_LARGE for _ in requests]
 
-    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
+    def cancel_moves(
+        self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
+    ) -> None:
         """Cancel reassignments; what has arrived meanwhile stays."""
 
         def decide(draft: Draft) -> Mapping[tuple[str, int], RequestResult]:
             cancelling = {(topic, item): None for topic in moves for item in moves[topic]}
             return reassignment_control.alter_partition_reassignments(draft, cancelling)
 
-        for (topic, _), result in self.controller.decide(decide, principal=self._asked_by).items():
+        results = self.controller.decide(decide, principal=self._asked_by, until_ms=until_ms)
+        for (topic, _), result in results.items():
             if not result.ok and result.code is not ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
                 raise KgitopsError(
                     f"topic/{topic}: the broker would not cancel its reassignment: {result}"

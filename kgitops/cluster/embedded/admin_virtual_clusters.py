@@ -134,12 +134,16 @@ class VirtualClustersAdmin(Connection):
             validate_only=validate_only,
         )
 
-    def list_virtual_clusters(self) -> tuple[str, ...]:
-        """The names of those that the principal may list, in order (VC-236).
+    def list_virtual_clusters(
+        self, *, timeout_ms: int = VIRTUAL_CLUSTERS_TIMEOUT_MS
+    ) -> tuple[str, ...]:
+        """The names of those that the principal may list, in order (VC-236, VC-300).
 
         Raises:
-            Refusal: the cluster has no virtual clusters.
+            Refusal: the cluster has no virtual clusters, or there is no time.
         """
+        if timeout_ms <= 0:
+            raise Refusal(TIMED_OUT.code, str(TIMED_OUT.message))
 
         def visible(draft: Draft) -> tuple[str, ...]:
             check_feature(draft)

@@ -92,14 +92,16 @@ class Controller:
         host: str = LOCALHOST,
         client_id: str | None = None,
         validate_only: bool = False,
+        until_ms: int | None = None,
     ) -> T:
         """Let ``decide`` answer a request, and make true what it wrote unless only validating.
 
         In which virtual cluster the caller is, is looked up anew for each request (VC-091).
+        ``until_ms`` is the end of the lock's lease, for who holds it.
 
         Raises:
             ExcessivelyLargeBatchError: it wrote too much; nothing became true.
-            LockedError: another process is writing for too long.
+            LockedError: another process is writing for too long, or the lock was lost.
             UnreachableError: the store can't be read or written.
         """
         with self._turn:
@@ -111,6 +113,9 @@ class Controller:
                     )
                     return decide(asked)
                 with self._store.writing():
+                    if until_ms is not None:
+                        # In this very transaction: nobody can take the lock over before its end.
+                        self.registry.check_lease(until_ms)
                     position = self._store.catch_up(self._position)
                     draft = self._draft(self._here(position.image), principal, host, client_id)
                     answer = decide(draft)

@@ -1,6 +1,6 @@
 """A decision in the making: controllers read the cluster from it and write records to it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -16,6 +16,7 @@ from kgitops.model.requests import (
     DeleteRecordsRequest,
     DeleteTopicRequest,
     Request,
+    with_labels,
 )
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.virtual_clusters import LocalName
@@ -51,7 +52,7 @@ class Draft:
 
     Nothing outside is changed by a draft: its records become true when the store appends them.
     ``validate_only``: they never will. ``local`` is the name by which a virtual cluster knows the
-    topic that is decided about.
+    topic that is decided about, ``labels`` are what its document says of the object.
     """
 
     delta: Delta
@@ -63,6 +64,7 @@ class Draft:
     validate_only: bool = False
     policies: Policing | None = None
     local: LocalName | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
     wire_records: int = 0
 
@@ -104,6 +106,15 @@ class Draft:
         finally:
             self.local = None
 
+    @contextmanager
+    def labelled(self, labels: Mapping[str, str]) -> Iterator[None]:
+        """Policies are told of these labels; a client's own request has none."""
+        self.labels = labels
+        try:
+            yield
+        finally:
+            self.labels = {}
+
     @property
     def image(self) -> Image:
         """The cluster before this request."""
@@ -112,6 +123,7 @@ class Draft:
     def _named(self, request: Request) -> Request:
         match request:
             case AlterTopicRequest() | DeleteTopicRequest() | DeleteRecordsRequest() if self.local:
-                return replace(request, local=self.local)
+                named: Request = replace(request, local=self.local)
             case _:
-                return request
+                named = request
+        return with_labels(named, self.labels)

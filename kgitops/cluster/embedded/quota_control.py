@@ -25,6 +25,7 @@ from kgitops.virtual_clusters.operations import ApiKey
 from kgitops.virtual_clusters.scopes import Scope
 from kgitops.virtual_clusters.well_formed import entity_problem, quota_problem
 
+_PARTS, _BYTE = 4, 255
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
 
 EntityParts = tuple[tuple[str, str | None], ...]
@@ -199,9 +200,21 @@ def _refuse(problem: str | None) -> None:
 
 
 def _is_ip_or_host(name: str) -> bool:
+    if "%" in name:  # an interface of the broker's machine, of which there is none here
+        return False
+    if name.replace(".", "").isdigit():
+        return _is_numeric(name.split("."))
     try:
         ipaddress.ip_address(name)
     except ValueError:
         # Kafka asks the name service, which the embedded cluster does not have.
-        return bool(_HOST_NAME.fullmatch(name)) and not name.replace(".", "").isdigit()
+        return bool(_HOST_NAME.fullmatch(name))
     return True
+
+
+def _is_numeric(parts: Sequence[str]) -> bool:
+    """As InetAddress reads an IPv4 address: decimal, the last part stands for all that is left."""
+    if len(parts) > _PARTS or not all(part.isascii() and part.isdigit() for part in parts):
+        return False
+    *first, last = map(int, parts)
+    return max(first, default=0) <= _BYTE and last < (_BYTE + 1) ** (_PARTS - len(first))

@@ -1,13 +1,18 @@
 """The registry's log in the store: a compacted topic on Kafka, a table with transactions here."""
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kgitops.cluster.embedded.store import Store, checksum, dump_json
 from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import build_registry_state, meta_record
-from kgitops.model.errors import LockedError, SafetyError
+from kgitops.cluster.registry import (
+    NO_OBJECT,
+    build_registry_state,
+    meta_record,
+    read_object,
+    without_unreadable,
+)
+from kgitops.model.errors import LockedError
 from kgitops.model.registry import META_KEY, Json, RegistryState
 
 _TOPIC_ID = "registry_topic_id"
@@ -45,14 +50,18 @@ class EmbeddedRegistryLog:
                 return None
             return tuple(self._entries(since))
 
+    def scan(self, since: int = 0) -> Sequence[RegistryEntry] | None:
+        """Every entry at or after ``since``, those that can't be read among them."""
+        with self._turn, self._store.reading():
+            if self._store.meta(_TOPIC_ID) is None:
+                return None
+            return tuple(self._scanned(since))
+
     def append(self, entries: Sequence[tuple[str, Mapping[str, Json] | None]]) -> int:
         """Append all entries or none, in one transaction; the offset of the last."""
         with self._turn, self._store.writing():
-            if self._epoch not in (None, self._stored_epoch()):
-                raise LockedError(
-                    "another kgitops has taken the registry over, so this run may write nothing "
-                    "more; wait until it is done, then try again"
-                )
+            if self._epoch is not None:
+                self._check_epoch()
             offset = self._last_offset()
             timestamp_ms = self._now_ms()
             if self._store.meta(_TOPIC_ID) is None:
@@ -80,6 +89,19 @@ class EmbeddedRegistryLog:
         """Be one contender among others again."""
         self._epoch = None
 
+    def check_lease(self, until_ms: int) -> None:
+        """See that the lock is held; the caller holds the transaction in which it then writes.
+
+        Raises:
+            LockedError: its lease has ended, or someone else has become the only writer.
+        """
+        self._check_epoch()
+        if self._now_ms() >= until_ms:
+            raise LockedError(
+                "the lock's lease ended before this was written, so it was not; run `kgitops apply "
+                "--resume` or make a new plan"
+            )
+
     def now_ms(self) -> int:
         """Log append time: never behind an entry that is already there."""
         with self._turn, self._store.reading():
@@ -99,6 +121,13 @@ class EmbeddedRegistryLog:
             self._state = build_registry_state(news, topic_id, before=known)
         return self._state
 
+    def _check_epoch(self) -> None:
+        if self._epoch != self._stored_epoch():
+            raise LockedError(
+                "another kgitops has taken the registry over, so this run may write nothing more; "
+                "wait until it is done, then try again"
+            )
+
     def _stored_epoch(self) -> int:
         return int(self._store.meta(_EPOCH) or 0)
 
@@ -108,17 +137,22 @@ class EmbeddedRegistryLog:
     def _now_ms(self) -> int:
         return max(int(self._store.meta(_LAST_TIMESTAMP) or 0), self._clock_ms())
 
-    def _entries(self, since: int) -> Iterator[RegistryEntry]:
+    def _entries(self, since: int) -> Sequence[RegistryEntry]:
+        return without_unreadable(tuple(self._scanned(since)))
+
+    def _scanned(self, since: int) -> Iterator[RegistryEntry]:
         rows = self._store.connection.execute(
             "SELECT log_offset, key, value, timestamp_ms, crc FROM registry"
             " WHERE log_offset >= ? ORDER BY log_offset",
             (since,),
         )
         for offset, key, text, timestamp_ms, crc in rows:
+            value, problem = None, None
             if crc != checksum(offset, key, text):
-                raise SafetyError(
-                    f"the registry record {key} in the store {self._store.name} is damaged, so who "
-                    "owns what can't be known; restore the store from a copy"
-                )
-            value = None if text is None else json.loads(text)
-            yield RegistryEntry(offset=offset, key=key, value=value, timestamp_ms=timestamp_ms)
+                problem = f"is damaged in the store {self._store.name}"
+            elif text is not None:
+                value = read_object(text)
+                problem = None if value is not None else NO_OBJECT
+            yield RegistryEntry(
+                offset=offset, key=key, value=value, timestamp_ms=timestamp_ms, problem=problem
+            )

@@ -59,6 +59,11 @@ def decide_request(draft: Draft, request: Request) -> RequestResult | None:
     Raises:
         Refusal: they refuse it.
     """
+    with draft.labelled(request.labels):
+        return _decide(draft, request)
+
+
+def _decide(draft: Draft, request: Request) -> RequestResult | None:
     match request:
         case CreateTopicRequest():
             return _create_topic(draft, request)

@@ -1,7 +1,9 @@
 """A real cluster behind the port."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from kgitops.cluster.kafka.client_configs import user_of
 from kgitops.cluster.kafka.read_group_offsets import read_group_offsets
 from kgitops.cluster.kafka.read_usage import read_usage
 from kgitops.cluster.kafka.reading import read_state
@@ -9,7 +11,7 @@ from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
 from kgitops.cluster.kafka.wire import Wire
 from kgitops.cluster.kafka.write_reassignments import cancel
 from kgitops.cluster.kafka.writing import execute
-from kgitops.model.capabilities import Capabilities, Validation
+from kgitops.model.capabilities import Capabilities, Client, Validation
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
@@ -40,11 +42,15 @@ class KafkaCluster:
     def __init__(self, wire: Wire, configs: Mapping[str, str]) -> None:
         self.wire = wire
         self._registry = KafkaRegistryLog(wire, configs)
+        self._capabilities = replace(
+            CAPABILITIES,
+            client=Client(client_id=configs.get("client.id", "kgitops"), user=user_of(configs)),
+        )
 
     @property
     def capabilities(self) -> Capabilities:
         """Everything; validated by the brokers wherever Kafka's APIs have such a flag."""
-        return CAPABILITIES
+        return self._capabilities
 
     @property
     def registry(self) -> KafkaRegistryLog:
@@ -67,15 +73,23 @@ class KafkaCluster:
         return read_group_offsets(self.wire, groups)
 
     def execute(
-        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+        self,
+        requests: Sequence[Request],
+        *,
+        validate_only: bool,
+        principal: str,
+        until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
         """Carry out one wire batch; brokers know the principal from the connection."""
         del principal
-        return execute(self.wire, requests, validate_only=validate_only)
+        return execute(self._wire_until(until_ms), requests, validate_only=validate_only)
 
-    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
+    def cancel_moves(
+        self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
+    ) -> None:
         """Cancel reassignments; what has arrived meanwhile stays."""
-        for topic, result in zip(moves, cancel(self.wire, moves), strict=True):
+        wire = self._wire_until(until_ms)
+        for topic, result in zip(moves, cancel(wire, moves), strict=True):
             if not result.ok:
                 raise KgitopsError(
                     f"topic/{topic}: the broker would not cancel its reassignment: {result}"
@@ -85,3 +99,8 @@ class KafkaCluster:
         """Close every connection."""
         self._registry.close()
         self.wire.close()
+
+    def _wire_until(self, until_ms: int | None) -> Wire:
+        if until_ms is None:
+            return self.wire
+        return self.wire.until(self._registry.ticks_at(until_ms))

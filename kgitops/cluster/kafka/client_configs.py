@@ -116,6 +116,14 @@ def librdkafka_configs(servers: str, configs: Mapping[str, str]) -> Mapping[str,
     return {"bootstrap.servers": servers, "client.id": "kgitops", **understood(configs)}
 
 
+def user_of(configs: Mapping[str, str]) -> str | None:
+    """The user's name that brokers see; None where a certificate or a token says who it is."""
+    protocol = configs.get("security.protocol", "plaintext")
+    if "sasl" in protocol:
+        return configs.get("sasl.username")
+    return "ANONYMOUS" if protocol == "plaintext" else None
+
+
 def without_secrets(sentence: str, configs: Mapping[str, str]) -> str:
     """The sentence, with the name of a secret config where its value stood."""
     for name in _SECRETS:

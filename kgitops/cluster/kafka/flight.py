@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from kafka.errors import IncompatibleBrokerVersion, KafkaTimeoutError, RequestTimedOutError
 
+from kgitops.cluster.kafka.lease import is_over
 from kgitops.cluster.kafka.link import Link, Message, NotSentError
 from kgitops.cluster.kafka.wire_errors import ConnectionFailedError
-from kgitops.model.errors import UnreachableError
+from kgitops.model.errors import LockedError, UnreachableError
 
 READING = frozenset(
     (
@@ -42,12 +43,17 @@ READING = frozenset(
 
 @dataclass(slots=True)
 class Flight:
-    """A request from when it is first sent until it is answered."""
+    """A request from when it is first sent until it is answered.
+
+    ``until`` is when the lease ends under which it may change something, in seconds of
+    ``lease.ticks``.
+    """
 
     request: Message
     to: int | None
     may_repeat: bool
     deadline: float
+    until: float | None = None
     link: Link | None = None
     answer: "Future[Message]" = field(default_factory=Future)
     is_lost: bool = False
@@ -65,6 +71,19 @@ class Flight:
     def left_s(self) -> float:
         """The seconds until its deadline."""
         return max(0.0, self.deadline - time.monotonic())
+
+
+def check_lease(flight: Flight) -> None:
+    """See that the request may still leave.
+
+    Raises:
+        LockedError: the lease has ended; nothing of it has left, and nothing will.
+    """
+    if is_over(flight.until):
+        raise LockedError(
+            f"the lock's lease ended before {api_name(flight.request)} was sent, so it was not "
+            "sent; run `kgitops apply --resume` or make a new plan"
+        )
 
 
 def api_name(request: Message) -> str:

@@ -1,6 +1,5 @@
 """One connection to one server, made from kafka-python's parts."""
 
-import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
@@ -16,6 +15,7 @@ from kafka.protocol.metadata import MetadataRequest
 import kgitops
 from kgitops.cluster.kafka.client_configs import WireOptions
 from kgitops.cluster.kafka.dialing import dial
+from kgitops.cluster.kafka.lease import GuardedSocket, is_over
 from kgitops.cluster.kafka.oauth import TokenError
 from kgitops.cluster.kafka.tls_errors import Server
 from kgitops.cluster.kafka.wire_errors import ConnectionFailedError, Stage
@@ -41,7 +41,7 @@ class Link:
         net: NetworkSelector,
         server: Server,
         connection: KafkaConnection,
-        sock: socket.socket,
+        sock: GuardedSocket,
     ) -> None:
         self.server = server
         self._net = net
@@ -65,23 +65,30 @@ class Link:
             return None
 
     def post(
-        self, request: Message, deadline: float, leaving: Callable[[Message], None]
+        self,
+        request: Message,
+        deadline: float,
+        leaving: Callable[[Message], None],
+        until: float | None = None,
     ) -> "Future[Message]":
         """Send a request; ``leaving`` is called just before a byte of it may be on its way.
 
         The future fails with :class:`NotSentError` where none is: the connection is closed, the
         broker wants no request for a while, or the deadline is past, when whoever asked may have
-        given up.
+        given up. No byte leaves after ``until``, in seconds of ``lease.ticks``: what had left by
+        then of a longer request is dropped with the connection.
         """
         answer: Future[Message] = Future()
         connection = self._connection
 
         def begin() -> None:
             left_s = deadline - time.monotonic()
-            if not connection.connected or connection.paused or left_s <= 0:
+            if not connection.connected or connection.paused or left_s <= 0 or is_over(until):
                 answer.set_exception(NotSentError())
                 return
             leaving(request)
+            if until is not None:
+                self._sock.guard(until, answer)
             _bridge(connection.send_request(request, left_s * 1000), answer)
 
         _on(self._net, begin, answer)
@@ -131,7 +138,7 @@ def open_link(
     Raises:
         ConnectionFailedError: one of the three fails.
     """
-    sock = dial(server, options, deadline)
+    sock = GuardedSocket(dial(server, options, deadline))
     try:
         if tokens := options.get("sasl_oauth_token_provider"):
             tokens.token()  # kept by the provider: nothing may block kafka-python's own thread

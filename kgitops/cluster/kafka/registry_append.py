@@ -51,7 +51,7 @@ class MovedAwayError(Exception):
 
 def message(key: str, value: Mapping[str, Json] | None) -> tuple[bytes, bytes | None]:
     """Key and value as they stand in the topic."""
-    return key.encode(), None if value is None else canonical_json(value)
+    return key.encode(errors="surrogateescape"), None if value is None else canonical_json(value)
 
 
 def append_batch(wire: Wire, topic: RegistryTopic, entries: Entries, sent_at: float) -> Written:

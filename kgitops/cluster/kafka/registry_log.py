@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from kgitops.cluster.kafka import uuids
+from kgitops.cluster.kafka.lease import ticks
 from kgitops.cluster.kafka.registry_append import (
     Entries,
     MovedAwayError,
@@ -19,9 +20,6 @@ from kgitops.cluster.registry import build_registry_state, meta_record
 from kgitops.model.errors import UnreachableError
 from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.registry import META_KEY, RegistryState
-
-# A suspended machine's plain monotonic clock stands still on Linux: its leases end all the same.
-_TICKING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class KafkaRegistryLog:
@@ -50,8 +48,17 @@ class KafkaRegistryLog:
         What this log has appended is waited for. Aborted transactions are skipped, and the marks
         of transactions take up offsets, so that there are gaps.
         """
-        until = self._written.offset + 1 if self._written else 0
-        entries = self._reader.read(since, until)
+        return self._noted(self._reader.read(since, self._until))
+
+    def scan(self, since: int = 0) -> Sequence[RegistryEntry] | None:
+        """The same, with entries that can't be read among them; also without a meta record."""
+        return self._noted(self._reader.scan(since, self._until))
+
+    @property
+    def _until(self) -> int:
+        return self._written.offset + 1 if self._written else 0
+
+    def _noted(self, entries: Sequence[RegistryEntry] | None) -> Sequence[RegistryEntry] | None:
         self._there = entries is not None
         for entry in entries or ():
             self._newest_ms = max(self._newest_ms, entry.timestamp_ms)
@@ -75,7 +82,7 @@ class KafkaRegistryLog:
         """
         if entries:
             writer = self._writer
-            written = writer.append(entries, _ticks()) if writer else self._contend(entries)
+            written = writer.append(entries, ticks()) if writer else self._contend(entries)
             self._newest_ms = max(self._newest_ms, written.timestamp_ms)
             self._written = written
         return self._written.offset if self._written else -1
@@ -100,8 +107,16 @@ class KafkaRegistryLog:
         """
         if self._written is None:
             return max(self._newest_ms, int(time.time() * 1000))
-        since = int((_ticks() - self._written.sent_at) * 1000)
+        since = int((ticks() - self._written.sent_at) * 1000)
         return max(self._newest_ms, self._written.timestamp_ms + since)
+
+    def ticks_at(self, moment_ms: int) -> float:
+        """When the log's clock will show ``moment_ms``, in seconds of ``lease.ticks``.
+
+        This process may stand still between two lines: that makes the answer earlier, never later.
+        """
+        now = ticks()
+        return now + (moment_ms - self.now_ms()) / 1000
 
     def close(self) -> None:
         """Release the connections."""
@@ -119,7 +134,7 @@ class KafkaRegistryLog:
             if topic is None:
                 topic = self._reader.topic = create_topic(self._wire)
             try:
-                written = append_batch(self._wire, topic, entries, _ticks())
+                written = append_batch(self._wire, topic, entries, ticks())
             except MovedAwayError as error:
                 self._reader.topic = None
                 if time.monotonic() >= deadline:
@@ -131,8 +146,3 @@ class KafkaRegistryLog:
             else:
                 self._there = True
                 return written
-
-
-def _ticks() -> float:
-    """Seconds that go on while this machine sleeps, where it can tell."""
-    return time.clock_gettime(_TICKING)

@@ -5,9 +5,9 @@ until it is sure (KIP-207), so each leader is asked that once. From then on ever
 leader's epoch, which makes another leader refuse it (KIP-320).
 """
 
-import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka.consumer.fetcher import Fetcher, IsolationLevel
@@ -26,9 +26,10 @@ from kgitops.cluster.kafka.registry_topic import (
 )
 from kgitops.cluster.kafka.wire import Message, Wire
 from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.registry import NO_OBJECT, read_object, without_unreadable
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.names import REGISTRY_TOPIC
-from kgitops.model.registry import META_KEY, Json
+from kgitops.model.registry import META_KEY
 from kgitops.model.results import ErrorCode
 
 _PARTITION = TopicPartition(REGISTRY_TOPIC, 0)
@@ -67,6 +68,25 @@ class RegistryReader:
         return self.topic
 
     def read(self, since: int, until: int = 0) -> Sequence[RegistryEntry] | None:
+        """As ``scan``, where all that counts can be read.
+
+        Raises:
+            SafetyError: it can't, there is no meta record, or as of ``scan``.
+            UnreachableError: the cluster can't be reached or refuses.
+        """
+        entries = self.scan(since, until)
+        if entries is None:
+            return None
+        entries = without_unreadable(entries)
+        if since == 0 and all(entry.key != META_KEY for entry in entries):
+            raise SafetyError(
+                f"the registry {REGISTRY_TOPIC} has no meta record, so it can't be trusted to know "
+                "who owns what; see what is lost with kgitops registry check, or delete the topic "
+                "to start without ownership"
+            )
+        return entries
+
+    def scan(self, since: int, until: int = 0) -> Sequence[RegistryEntry] | None:
         """Every committed entry from ``since`` to the end, which is ``until`` at least.
 
         Raises:
@@ -119,11 +139,6 @@ class RegistryReader:
                     "that does not end; Kafka ends what a dead kgitops left within 30 s, so try "
                     "again, and see that the brokers run"
                 )
-        if since == 0 and all(entry.key != META_KEY for entry in entries):
-            raise SafetyError(
-                f"the registry {REGISTRY_TOPIC} has no meta record, so it can't be trusted to know "
-                "who owns what; restore it, or delete the topic to start without ownership"
-            )
         return entries
 
     def _known_end(self, topic: RegistryTopic) -> int:
@@ -222,15 +237,10 @@ def _entries(part: Message, at: _Position) -> list[RegistryEntry]:
         # What is wrong with one record is only said when more are asked for.
         while records:
             found += [
-                RegistryEntry(
-                    offset=record.offset,
-                    key=record.key.decode(),
-                    value=_value(record.value, record.offset),
-                    timestamp_ms=record.timestamp,
-                )
+                _entry(record.offset, record.key, record.value, record.timestamp)
                 for record in records.take()
             ]
-    except (CorruptRecordError, AttributeError, UnicodeDecodeError) as error:
+    except (CorruptRecordError, AttributeError) as error:
         raise SafetyError(
             f"the registry {REGISTRY_TOPIC} holds a damaged record from offset {at.offset} on "
             f"({error}), so who owns what can't be known; restore the registry before planning"
@@ -239,16 +249,15 @@ def _entries(part: Message, at: _Position) -> list[RegistryEntry]:
     return found
 
 
-def _value(data: bytes | None, offset: int) -> dict[str, Json] | None:
-    if data is None:
-        return None
-    try:
-        value = json.loads(data.decode())
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise SafetyError(
-            f"the registry record at offset {offset} of {REGISTRY_TOPIC} is no JSON object, so "
-            "someone else wrote it; find out who may write that topic, and restore the registry"
-        )
-    return value
+def _entry(offset: int, key: bytes, data: bytes | None, timestamp_ms: int) -> RegistryEntry:
+    value = None
+    with suppress(UnicodeDecodeError):
+        key.decode()
+        value = None if data is None else read_object(data.decode())
+    return RegistryEntry(
+        offset=offset,
+        key=key.decode(errors="surrogateescape"),
+        value=value,
+        timestamp_ms=timestamp_ms,
+        problem=NO_OBJECT if data is not None and value is None else None,
+    )

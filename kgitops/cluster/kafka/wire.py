@@ -17,10 +17,12 @@ from kgitops.cluster.kafka.flight import (
     READING,
     Flight,
     api_name,
+    check_lease,
     out_of_time,
     unknown_outcome,
     unusable,
 )
+from kgitops.cluster.kafka.lease import ticks
 from kgitops.cluster.kafka.link import Link, Message, NotSentError
 from kgitops.cluster.kafka.quorum import has_controller
 from kgitops.cluster.kafka.wire_errors import ConnectionFailedError
@@ -64,6 +66,7 @@ class Wire:
         """Requests by the name of their API, those of handshakes left out."""
         self._servers = [server_of(text) for text in servers]
         self._connections = Connections(self._servers, self._options, self._count)
+        self._until: float | None = None
 
     def connect(self) -> None:
         """Reach one of the servers, learn of the others, and see that the cluster is led.
@@ -126,24 +129,37 @@ class Wire:
     ) -> list[T]:
         """What ``keep`` makes of each answer, in order, with ``window`` requests on their way.
 
-        The timeout is each request's own, from when it is first sent.
+        The timeout is each request's own, from when it is first sent; it ends with the lease.
 
         Raises:
+            LockedError: the lease ended before one of them was sent.
             UnreachableError: one is not answered in time, or there is no connection.
         """
-        patience_s = (timeout_ms or self._timeout_ms) / 1000
+        longest_s = (timeout_ms or self._timeout_ms) / 1000
         kept: list[T] = []
         waiting: deque[Flight] = deque()
         for request in requests:
             if len(waiting) >= window:
                 kept.append(keep(self._landed(waiting.popleft())))
             may_repeat = api_name(request) in READING if again is None else again
-            flight = Flight(request, to, may_repeat, time.monotonic() + patience_s)
+            until = None if may_repeat else self._until
+            patience_s = min(longest_s, until - ticks()) if until is not None else longest_s
+            flight = Flight(request, to, may_repeat, time.monotonic() + patience_s, until)
             self._start(flight)
             waiting.append(flight)
         while waiting:
             kept.append(keep(self._landed(waiting.popleft())))
         return kept
+
+    def until(self, moment: float) -> "Wire":
+        """The same connections for who holds a lease that ends then, in ``lease.ticks``' seconds.
+
+        No byte of a request that may change something leaves later, tried again or not: instead of
+        being sent it fails with :class:`LockedError`.
+        """
+        held = copy.copy(self)
+        held._until = moment  # noqa: SLF001 (it is this very class)
+        return held
 
     def supports(self, request: type[Any], version: int = 0) -> bool:
         """Whether the brokers know this request, in at least this version."""
@@ -173,7 +189,7 @@ class Wire:
         flight.link = link
         # kafka-python notes the version in the request; another broker may know another.
         message = copy.copy(flight.request)
-        flight.answer = link.post(message, flight.deadline, self._count)
+        flight.answer = link.post(message, flight.deadline, self._count, flight.until)
 
     def _link(self, flight: Flight) -> Link:
         if flight.to is None:
@@ -214,8 +230,10 @@ class Wire:
         """Wait a little before another try.
 
         Raises:
+            LockedError: the lease has ended.
             UnreachableError: there is no time left, or the error would be the same.
         """
+        check_lease(flight)
         if isinstance(error, ConnectionFailedError):
             if flight.trouble is None or not isinstance(error.error, TimeoutError):
                 flight.trouble = error  # to have no time left for another try says less

@@ -83,27 +83,43 @@ class LoweredCluster:
         return self.physical.read_group_offsets(groups)
 
     def execute(
-        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+        self,
+        requests: Sequence[Request],
+        *,
+        validate_only: bool,
+        principal: str,
+        until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
         """Carry out one batch; what concerns no virtual cluster goes to brokers as it is."""
         if not any(map(self._concerned, requests)):
-            return self.physical.execute(requests, validate_only=validate_only, principal=principal)
+            return self.physical.execute(
+                requests, validate_only=validate_only, principal=principal, until_ms=until_ms
+            )
         refused = [refusal(request) for request in requests]
         sound = [request for request, why in zip(requests, refused, strict=True) if why is None]
         with self._turn:
-            results = iter(self._lower(sound, principal, validate_only=validate_only))
+            results = iter(
+                self._lower(sound, principal, validate_only=validate_only, until_ms=until_ms)
+            )
         return [next(results) if why is None else why for why in refused]
 
-    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
+    def cancel_moves(
+        self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
+    ) -> None:
         """Cancel the reassignments of physical partitions."""
-        self.physical.cancel_moves(moves)
+        self.physical.cancel_moves(moves, until_ms=until_ms)
 
     def close(self) -> None:
         """Close the physical cluster."""
         self.physical.close()
 
     def _lower(
-        self, requests: Sequence[Request], principal: str, *, validate_only: bool
+        self,
+        requests: Sequence[Request],
+        principal: str,
+        *,
+        validate_only: bool,
+        until_ms: int | None,
     ) -> Sequence[RequestResult]:
         """What is asked is written down before it is begun and once more when it is done."""
         state = self.read_state(topics_of(requests), links_of(requests))
@@ -115,7 +131,7 @@ class LoweredCluster:
         taken = lowering.step(requests)
         if taken.before:
             self.registry.append(taken.before)
-        answers = carry_out(self.physical, taken.physical, principal=principal)
+        answers = carry_out(self.physical, taken.physical, principal=principal, until_ms=until_ms)
         finished = taken.finish(answers)
         if finished.records:
             self.registry.append(finished.records)

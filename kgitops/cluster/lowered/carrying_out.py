@@ -19,14 +19,19 @@ NOT_ATTEMPTED = RequestResult(
 
 
 def carry_out(
-    cluster: Cluster, requests: Sequence[PhysicalRequest], *, principal: str
+    cluster: Cluster,
+    requests: Sequence[PhysicalRequest],
+    *,
+    principal: str,
+    until_ms: int | None = None,
 ) -> Sequence[RequestResult]:
     """The answers, in order; requests of one kind that stand together go as one batch.
 
     What is removed comes last. Where something failed for one who needs it, the old way stays for
-    all who do (VC-402).
+    all who do (VC-402). ``until_ms`` is the end of the lock's lease.
 
     Raises:
+        LockedError: the lease has ended.
         UnreachableError: no answer; what happened is unknown.
     """
     answers: list[RequestResult] = []
@@ -35,7 +40,9 @@ def carry_out(
         wanted = [failed.isdisjoint(physical.askers) for physical in batch]
         sent = [physical.request for physical, send in zip(batch, wanted, strict=True) if send]
         replies = iter(
-            cluster.execute(sent, validate_only=False, principal=principal) if sent else ()
+            cluster.execute(sent, validate_only=False, principal=principal, until_ms=until_ms)
+            if sent
+            else ()
         )
         for physical, send in zip(batch, wanted, strict=True):
             answer = _own(cluster, physical.request, next(replies)) if send else NOT_ATTEMPTED

@@ -25,10 +25,17 @@ class DyingCluster:
         return DyingRegistry(self, self.real.registry)
 
     def execute(
-        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+        self,
+        requests: Sequence[Request],
+        *,
+        validate_only: bool,
+        principal: str,
+        until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
         self.pass_boundary()
-        results = self.real.execute(requests, validate_only=validate_only, principal=principal)
+        results = self.real.execute(
+            requests, validate_only=validate_only, principal=principal, until_ms=until_ms
+        )
         self.pass_boundary()
         return results
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cluster.lowered.interrupted import DiedError, DyingCluster
 from cluster_contract.contract import creation, send, wait
-from cluster_contract.virtual_clusters import (
+from cluster_contract.tenant_requests import (
     GROUP,
     TOPIC,
     USER,

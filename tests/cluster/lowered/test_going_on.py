@@ -3,7 +3,7 @@
 import pytest
 from cluster.lowered.test_crashes import SCRIPT, ask, minting, physical
 from cluster_contract.contract import binding, creation
-from cluster_contract.virtual_clusters import TOPIC, USER, acl_in, add, make
+from cluster_contract.tenant_requests import TOPIC, USER, acl_in, add, make
 
 from kgitops.cluster.lowered import lifted
 from kgitops.cluster.lowered.adapter import LoweredCluster

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cluster.lowered.interrupted import DyingCluster
 from cluster_contract.contract import alteration, binding, created, creation, send
-from cluster_contract.virtual_clusters import (
+from cluster_contract.tenant_requests import (
     GROUP,
     TOPIC,
     USER,
@@ -104,11 +104,13 @@ def test_what_fails_on_brokers_fails_and_the_rest_is_done(brokers: Cluster) -> N
 class Refusing(DyingCluster):
     """A fake that refuses to make ACLs, for fault injection only."""
 
-    def execute(self, requests, *, validate_only, principal):  # type: ignore[no-untyped-def]
+    def execute(self, requests, *, validate_only, principal, until_ms=None):  # type: ignore[no-untyped-def]
         if isinstance(requests[0], CreateAclRequest):
             no = RequestResult(code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
             return [no for _ in requests]
-        return self.real.execute(requests, validate_only=validate_only, principal=principal)
+        return self.real.execute(
+            requests, validate_only=validate_only, principal=principal, until_ms=until_ms
+        )
 
 
 def test_the_old_way_stays_where_the_new_one_fails(brokers: Cluster) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from cluster.lowered.interrupted import DiedError, DyingCluster
 from cluster.lowered.test_crashes import SCRIPT, ask, minting, physical, seen
-from cluster_contract.virtual_clusters import USER, add, creation_in, make, remove
+from cluster_contract.tenant_requests import USER, add, creation_in, make, remove
 
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
