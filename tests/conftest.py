@@ -5,7 +5,13 @@ import sqlite3
 from collections.abc import Iterator
 
 import pytest
+from installed import missing_browser, missing_packages
+
+if missing := missing_packages():
+    raise SystemExit(f"{missing}.")
+
 from fleet.spark_sessions import group_spark_tests, local_spark
+from hypothesis import HealthCheck, settings
 from kafka_clusters import (
     check_group,
     download_kafka,
@@ -20,6 +26,10 @@ __all__ = ["kafka", "kafka_cluster", "local_spark", "own_kafka"]
 # A shell lets what it starts in the background ignore interrupts, and all that tests start would.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says how busy the machine is. What a test asks for comes on top of this.
+settings.register_profile("kgitops", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kgitops")
 
 _connect = sqlite3.connect
 _opened: list[sqlite3.Connection] = []
@@ -52,10 +62,20 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before pytest-xdist looks at the groups."""
+    if missing_browser():
+        left_out = [item for item in items if "browser" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     group_kafka_tests(items)
     group_spark_tests(items)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """After all else, where it is seen."""
+    if sentence := missing_browser():
+        terminalreporter.write_line(sentence)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,9 +1,16 @@
-"""Rules that the sources, the tests and the docs cite are rules of the specification."""
+"""Every rule of the specification is proven by a test that cites it, or has its reason not to be.
+
+What the sources, the tests and the docs cite are rules of the specification.
+"""
 
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import pytest
+from spec_reasons import REASONS, TOLD
 
 ROOT = Path(__file__).parents[1]
 RANGE = re.compile(r"\b(P201|P108|VC)-(\d+)…(\d+)\b")
@@ -27,6 +34,7 @@ def cited_by(path: Path) -> frozenset[str]:
     return frozenset(rule for text in docstrings for rule in _cited(text))
 
 
+@cache
 def cited_by_tests() -> frozenset[str]:
     """All rules that some test cites."""
     return frozenset[str]().union(*map(cited_by, (ROOT / "tests").glob("**/test_*.py")))
@@ -66,3 +74,23 @@ def test_every_cited_rule_exists() -> None:
     }
     assert len(cited) > 300
     assert not {(rule, path) for rule, path in cited if rule not in rules()}
+
+
+@pytest.mark.parametrize(
+    ("family", "count"),
+    [("A4", 99), ("F590", 51), ("P201", 111), ("P108", 32), ("VC", 282), ("C", 34), ("K", 5)],
+)
+def test_every_rule_is_proven_or_has_a_reason(family: str, count: int) -> None:
+    of_family = {rule for rule in rules() if rule.startswith(f"{family}-")}
+    assert len(of_family) == count
+    assert sorted(of_family - cited_by_tests() - REASONS.keys()) == []
+
+
+def test_a_reason_is_for_a_rule_that_nobody_proves() -> None:
+    assert REASONS.keys() <= rules()
+    assert sorted(REASONS.keys() & cited_by_tests()) == []
+
+
+def test_users_are_told_what_is_not_implemented() -> None:
+    page = (ROOT / "docs/differences-from-the-proposals.md").read_text(encoding="utf-8")
+    assert sorted(rule for rule in TOLD if f"`{rule}`" not in page) == []

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kgitops.apply.checks import Recheck, check_envelope, check_plan, check_steps
+from kgitops.apply.checks import Recheck, check_cluster, check_envelope, check_plan, check_steps
 from kgitops.apply.events import ApplyStarted
 from kgitops.apply.journal import Journal
 from kgitops.apply.ledger import Ledger
@@ -11,12 +11,14 @@ from kgitops.apply.looking import look
 from kgitops.apply.progress import Progress
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.resume import superseding_records
-from kgitops.apply.run_reading import Latest, latest_values
+from kgitops.apply.run_reading import Latest, known_projects, latest_values
 from kgitops.apply.run_records import old_nonces, open_run
 from kgitops.apply.runner import Runner
 from kgitops.apply.steps import Step, build_steps
 from kgitops.apply.surroundings import Surroundings
 from kgitops.approval.approve import ApprovedPlan
+from kgitops.desired.identities import former_identities, to_remember
+from kgitops.desired.state import Project
 from kgitops.plan.plan_file import SealedPlan
 
 
@@ -26,9 +28,10 @@ def apply_plan(
     *,
     holder: str,
     run_id: str,
+    project: Project,
     recheck: Recheck | None = None,
 ) -> ApplyResult:
-    """Execute the plan, and say what became of each of its steps.
+    """Execute the plan for ``project``, and say what became of each of its steps.
 
     Everything is checked before the lock is asked for, and again once it is held.
 
@@ -37,7 +40,7 @@ def apply_plan(
     """
     sealed = approved.sealed
     steps = build_steps(sealed.plan)
-    _check(around, sealed, steps, recheck)
+    _check(around, sealed, steps, project, recheck)
     if not steps:
         return conclude(Progress(steps=steps), run_id=run_id, begun=False, signal=None)
     lock = acquire(around, holder=holder)
@@ -46,16 +49,23 @@ def apply_plan(
             Progress(steps=steps), run_id=run_id, begun=False, signal=around.interrupted()
         )
     try:
-        latest = _check(around, sealed, steps, recheck)
-        run, records = open_run(sealed, run_id=run_id, holder=holder, started=around.clock.now())
+        latest = _check(around, sealed, steps, project, recheck)
+        known = known_projects(latest)
+        run, records = open_run(
+            sealed,
+            run_id=run_id,
+            holder=holder,
+            started=around.clock.now(),
+            formerly=to_remember(project, known),
+        )
+        mine = {project.identity, *former_identities(project, known)}
         opening = [
-            *superseding_records(around, latest, sealed.plan),
+            *superseding_records(around, latest, sealed.plan, mine),
             *old_nonces(latest, around.clock.now()),
             *records,
         ]
         ledger = Ledger(around, Journal(lock, run, opening), steps)
-        project = sealed.plan.desired.project
-        around.on_event(ApplyStarted(run_id=run_id, project=project, planned=len(steps)))
+        around.on_event(ApplyStarted(run_id=run_id, project=project.name, planned=len(steps)))
         Runner(around, lock=lock, ledger=ledger, principal=sealed.plan.principal).run()
         return ledger.close()
     finally:
@@ -63,12 +73,17 @@ def apply_plan(
 
 
 def _check(
-    around: Surroundings, sealed: SealedPlan, steps: Mapping[str, Step], recheck: Recheck | None
+    around: Surroundings,
+    sealed: SealedPlan,
+    steps: Mapping[str, Step],
+    project: Project,
+    recheck: Recheck | None,
 ) -> Latest:
     """Everything that must hold before the first change; what the registry holds."""
     latest = latest_values(around.cluster.registry.read() or ())
     check_envelope(sealed, latest, now=around.clock.now())
-    check_steps(sealed.plan, steps, around.cluster)
     state = look(around.cluster, steps.values())
-    check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck)
+    check_cluster(sealed.plan, state)
+    check_steps(sealed.plan, steps, around.cluster)
+    check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck, project=project)
     return latest

@@ -4,28 +4,26 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 from kgitops.apply.migrated import check_migrated
-from kgitops.apply.objects import find_object
 from kgitops.apply.preconditions import check_preconditions
+from kgitops.apply.rights import check_rights
 from kgitops.apply.run_reading import Latest, is_spent
 from kgitops.apply.steps import Step
 from kgitops.apply.strangers import check_strangers
 from kgitops.apply.virtual_clusters import topic_behind
 from kgitops.approval.approve import refusal
 from kgitops.cluster.port import Cluster
+from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.requests import (
-    AlterTopicRequest,
     AlterVirtualClusterRequest,
     DeleteAclRequest,
     DeleteGroupRequest,
-    DeleteRecordsRequest,
     DeleteTopicRequest,
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.topics import TopicState
 from kgitops.model.verdict import Reason, decide
 from kgitops.model.virtual_clusters import ChangeType
 from kgitops.plan.plan import Change, Plan
@@ -49,6 +47,19 @@ def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None
         raise UntrustedPlanError(
             "this plan was already applied; make a new plan (a run that did not finish goes on "
             "with `kgitops apply --resume`)"
+        )
+
+
+def check_cluster(plan: Plan, state: ClusterState) -> None:
+    """The cluster is the one that the plan was made for.
+
+    Raises:
+        UntrustedPlanError: it is another cluster.
+    """
+    if plan.target.cluster_id != state.cluster_id:
+        raise UntrustedPlanError(
+            f"the plan was made for the cluster {plan.target.cluster_id}, this is "
+            f"{state.cluster_id}; make a new plan for this cluster"
         )
 
 
@@ -121,21 +132,22 @@ def check_plan(
     pending: Collection[str],
     state: ClusterState,
     recheck: Recheck | None,
+    *,
+    project: Project,
+    resumed: bool = False,
 ) -> None:
     """The cluster is the plan's, what ``changes`` are about is as planned, nothing else objects.
 
-    ``pending`` are the steps that may still be sent: ``recheck`` is asked about them.
+    ``pending`` are the steps that may still be sent: ``recheck`` is asked about them. ``project``
+    is who applies, whatever the plan says.
 
     Raises:
-        UntrustedPlanError: it is another cluster.
+        UntrustedPlanError: it is another cluster, or the plan is not what it says.
+        SafetyError: the project has no right to a change.
         StaleError: something differs; object and field are named.
         KgitopsError: what ``recheck`` found.
     """
-    if plan.target.cluster_id != state.cluster_id:
-        raise UntrustedPlanError(
-            f"the plan was made for the cluster {plan.target.cluster_id}, this is "
-            f"{state.cluster_id}; make a new plan for this cluster"
-        )
+    check_cluster(plan, state)
     base = plan.base.registry_topic_id
     if base is not None and base != (state.registry.topic_id if state.registry else None):
         raise StaleError(
@@ -147,29 +159,9 @@ def check_plan(
     if mismatches:
         others = f" (and {len(mismatches) - 1} more differ)" if len(mismatches) > 1 else ""
         raise StaleError(f"{mismatches[0]}{others}; make a new plan")
-    _check_names(changes, state)
+    check_rights(plan, changes, state, project, resumed=resumed)
     check_strangers(plan, changes, state)
     check_migrated(plan, changes, state)
     verdict = decide(recheck(plan, pending, state) if recheck else (), changes=True)
     if verdict.stops:
         raise refusal(verdict)
-
-
-def _check_names(changes: Sequence[Change], state: ClusterState) -> None:
-    """A topic of a virtual cluster is reviewed by its local name, and changed by its own.
-
-    Raises:
-        UntrustedPlanError: these are two topics.
-    """
-    for change in changes:
-        for request in (planned.request for planned in change.requests):
-            if not isinstance(
-                request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest
-            ):
-                continue
-            found = find_object(change.address, state) if request.local else None
-            if isinstance(found, TopicState) and found.name != request.topic:
-                raise UntrustedPlanError(
-                    f"{change.address} is the topic {found.name}, and the plan would change "
-                    f"{request.topic}; make a new plan"
-                )

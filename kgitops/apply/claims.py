@@ -44,6 +44,17 @@ def claim_record(
     }
 
 
+def is_claim(entry: RegistryEntry) -> bool:
+    """True if the record can be read as a claim, or as the end of one."""
+    if entry.value is None:
+        return entry.problem is None
+    try:
+        read_claim(entry, entry.value)
+    except SafetyError:
+        return False
+    return True
+
+
 def read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:
     """The claim as it stands once this record was appended.
 
@@ -66,5 +77,5 @@ def read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:
     except (KeyError, TypeError):
         raise SafetyError(
             f"the registry record {entry.key} is damaged, so nobody knows who holds the lock; "
-            "make sure that no kgitops runs, then delete the record"
+            "make sure that no kgitops runs, then mend it with kgitops registry repair"
         ) from None

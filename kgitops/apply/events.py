@@ -19,7 +19,7 @@ class ApplyStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStarted:
-    """A step's intent is in the journal; its request goes out now."""
+    """A step's intent is in the journal; its request goes out now, if the lock still holds."""
 
     step: str
     address: str

@@ -24,14 +24,12 @@ class Journal:
         return self._run
 
     def intend(self, batches: Sequence[Sequence[Step]]) -> None:
-        """Write that these batches are about to be sent, and see that the lock still holds.
+        """Write that these batches are about to be sent.
 
         Raises:
-            LockedError: it does not, so nothing may be sent.
+            LockedError: the lock is lost, so nothing may be sent.
         """
         self._write([self._new_batch(steps) for steps in batches], ())
-        # Writing may have taken long: the lease must outlast the requests that follow.
-        self._lock.heartbeat()
 
     def settle(self, known: Mapping[str, StepRecord], owners: Sequence[Record]) -> None:
         """Write what became of steps, and who owns what their changes completed, as one.

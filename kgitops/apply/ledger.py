@@ -11,7 +11,7 @@ from kgitops.apply.runs import Outcome, RunStatus, StepRecord
 from kgitops.apply.settled import Settled, left_open
 from kgitops.apply.steps import Step
 from kgitops.apply.surroundings import Surroundings
-from kgitops.model.errors import KgitopsError
+from kgitops.model.errors import KgitopsError, LockedError
 from kgitops.model.verdict import ExitCode, Reason
 
 
@@ -29,16 +29,16 @@ class Ledger:
         self.progress = Progress(steps=steps, known=journal.run.steps)
         self.begun = bool(self.progress.known)
         self.stuck = False
+        self._lock_is_lost = False
         self._earlier = self.progress.done
 
-    def begin(self, batches: Sequence[Sequence[Step]]) -> None:
-        """Write that these batches are about to be sent.
+    def intend(self, batches: Sequence[Sequence[Step]]) -> None:
+        """Write that these batches are about to be sent, and tell it.
 
         Raises:
             KgitopsError: it can't be written, or the lock is lost, so nothing may be sent.
         """
         self._journal.intend(batches)
-        self.begun = True
         for step in (step for batch in batches for step in batch):
             event = StepStarted(step=step.id, address=step.address, api=step.api)
             self._around.on_event(event)
@@ -54,8 +54,8 @@ class Ledger:
             self._journal.settle(known, list(owners.values()))
         except KgitopsError as error:
             self.stick(error)
-            problem = f"what became of it could not be written down ({error})"
-            settled = {step: left_open(steps[step], problem) for step in settled}
+            problem = "what became of it could not be written down"
+            settled = {step: left_open(steps[step], problem, of_run=True) for step in settled}
         self.note(settled)
 
     def record(self, steps: Sequence[Step]) -> None:
@@ -87,11 +87,16 @@ class Ledger:
         self._earlier = tuple(step for step in self._earlier if step in self.progress.known)
 
     def stick(self, error: KgitopsError) -> None:
-        """The run can't go on; where nothing was sent the error keeps its own exit code."""
+        """The run can't go on; where nothing was sent the error keeps its own exit code.
+
+        Once the lock is lost, everything that fails after it fails for that reason.
+        """
         if not self.begun:
             raise error
         self.stuck = True
-        self.refuse(error.reasons)
+        if not self._lock_is_lost:
+            self.refuse(error.reasons)
+        self._lock_is_lost = self._lock_is_lost or isinstance(error, LockedError)
 
     def refuse(self, reasons: Sequence[Reason]) -> None:
         """Remember why the run went no further."""
@@ -103,7 +108,15 @@ class Ledger:
         failed = self.progress.failures or self._reasons
         status = RunStatus.FAILED if failed else RunStatus.OPEN
         try:
-            self._journal.close(RunStatus.DONE if complete else status)
+            if not self._lock_is_lost:
+                self._journal.close(RunStatus.DONE if complete else status)
+        except LockedError as error:
+            done = (
+                "every step is done, but the lock was lost before the journal was closed; "
+                "`kgitops apply --resume` closes it"
+            )
+            finished = (Reason(exit=ExitCode.PARTIAL, sentence=done),)
+            self._reasons.extend(finished if complete else error.reasons)
         except KgitopsError as error:
             sentence = f"the journal could not be closed: {error}; `kgitops apply --resume` does it"
             self._reasons.append(Reason(exit=ExitCode.PARTIAL, sentence=sentence))

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from kgitops.apply.claims import LOCK_PREFIX, Claim, claim_record, read_claim
+from kgitops.apply.claims import LOCK_PREFIX, Claim, claim_record, is_claim, read_claim
 from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.settings import ApplySettings
 from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import RegistryEntry, RegistryLog
-from kgitops.cluster.registry import Record, meta_record
+from kgitops.cluster.registry import Record, meta_record, superseded
 from kgitops.model import clock as moments
 from kgitops.model.errors import KgitopsError, LockedError, SafetyError
 
@@ -142,6 +142,15 @@ class Lock:
             if self._left_ms() <= self._timeout_ms:
                 raise self._lost()
 
+    @property
+    def until_ms(self) -> int:
+        """The end of the lease, by the registry's clock: nothing may be sent later.
+
+        Raises:
+            LockedError: it has ended.
+        """
+        return self._alive().lease_until_ms
+
     def close(self, records: Sequence[Record]) -> None:
         """Write the last records and release the lock in the same append.
 
@@ -198,10 +207,13 @@ class Lock:
         self._take_in(entries)
 
     def _take_in(self, entries: Sequence[RegistryEntry]) -> None:
+        past = superseded(entries)
         for entry in entries:
             self._position = entry.offset + 1
             if not entry.key.startswith(LOCK_PREFIX):
                 continue
+            if entry.offset in past and not is_claim(entry):
+                continue  # it was mended since
             if entry.value is None:
                 self._claims.pop(entry.key, None)
             else:
@@ -225,16 +237,23 @@ class Lock:
         return self._alive().lease_until_ms - self._registry.now_ms()
 
     def _lost(self) -> LockedError:
-        others = [claim for claim in self._claims.values() if claim.key != self._key]
+        now = self._registry.now_ms()
+        # The dead whom this run came after are still in the log, and so may others be.
+        others = [
+            claim
+            for claim in self._claims.values()
+            if claim.key != self._key and claim.lease_until_ms > now
+        ]
         if others:
             winner = min(others, key=lambda claim: claim.order)
             return LockedError(
                 f"{winner.holder} took the lock over at {winner.since}, because this run had not "
-                "renewed it in time; wait until they are done"
+                "renewed it in time; wait until they are done, then run `kgitops apply --resume` "
+                "or make a new plan"
             )
         return LockedError(
             f"the lock that {self._holder} held since {self._since} was not renewed in time; "
-            "try again"
+            "run `kgitops apply --resume` or make a new plan"
         )
 
 

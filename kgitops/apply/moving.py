@@ -91,7 +91,7 @@ class Moves:
             for step in self.steps
             if is_under_way(_request(step), state)
         }
-        around.cluster.cancel_moves(mine)
+        around.cluster.cancel_moves(mine, until_ms=self._patience.keep_lock())
         deadline = self._patience.moment().deadline
         while self._patience.moment().now < deadline:
             state = look(around.cluster, self.steps)

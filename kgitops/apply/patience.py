@@ -42,9 +42,17 @@ class Patience:
             stopped=self._around.interrupted() is not None,
         )
 
-    def keep_lock(self) -> None:
-        """Renew the lock where that is due, so that it outlasts the next request."""
+    def keep_lock(self) -> int:
+        """Renew the lock where that is due, so that it outlasts the next request.
+
+        The answer is when the lease ends, in ms of the registry's clock: what may stand still
+        between here and the socket is held to it there.
+
+        Raises:
+            LockedError: the lock is lost, so nothing may be sent.
+        """
         self._lock.heartbeat()
+        return self._lock.until_ms
 
     def pause(self, seconds: float) -> None:
         """Wait for a moment, interrupted or not."""

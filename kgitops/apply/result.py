@@ -54,10 +54,11 @@ def conclude(
     ``reasons`` are why it went no further.
     """
     failures = [(step, progress.failures[step]) for step in progress.failed]
-    found = [*reasons, *(Reason(exit=why.exit, sentence=why.sentence) for _, why in failures)]
+    own = [why for _, why in failures if not (why.of_run and reasons)]
+    found = [*reasons, *(Reason(exit=why.exit, sentence=why.sentence) for why in own)]
     done = progress.done
     if len(done) < len(progress.steps):
-        count = f"{len(done)} of {len(progress.steps)} steps are done; {_next(begun=begun)}"
+        count = f"{len(done)} of {_steps(len(progress.steps))} done; {_next(begun=begun)}"
         if signal is not None:
             code = _SIGNALS.get(signal, ExitCode.TERMINATED)
             stopped = f"stopped by signal {signal} after what was on its way: {count}"
@@ -76,6 +77,10 @@ def conclude(
         earlier=earlier,
         verdict=decide(found, changes=False),
     )
+
+
+def _steps(count: int) -> str:
+    return "1 step is" if count == 1 else f"{count} steps are"
 
 
 def _next(*, begun: bool) -> str:

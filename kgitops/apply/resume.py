@@ -1,6 +1,6 @@
 """Going on with a run that did not finish, or closing it because a new plan takes its place."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from kgitops.apply.checks import Recheck, check_plan, check_steps
 from kgitops.apply.events import ApplyStarted
@@ -11,7 +11,13 @@ from kgitops.apply.looking import look
 from kgitops.apply.owners import owners_of_begun, owners_of_completed
 from kgitops.apply.progress import Progress
 from kgitops.apply.result import ApplyResult, conclude
-from kgitops.apply.run_reading import Latest, latest_values, read_sealed, unfinished_runs
+from kgitops.apply.run_reading import (
+    Latest,
+    known_projects,
+    latest_values,
+    read_sealed,
+    unfinished_runs,
+)
 from kgitops.apply.run_records import closing_records
 from kgitops.apply.runner import Runner
 from kgitops.apply.runs import Outcome, Run, RunStatus
@@ -21,13 +27,15 @@ from kgitops.apply.surroundings import Surroundings
 from kgitops.apply.undoing import to_take_back
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import Record
+from kgitops.desired.identities import former_identities
+from kgitops.desired.state import Project
 from kgitops.model.errors import KgitopsError
-from kgitops.plan.plan import Plan, PlannedRequest
+from kgitops.plan.plan import Change, Plan, PlannedRequest
 from kgitops.plan.plan_file import SealedPlan
 
 
 def resume(
-    around: Surroundings, *, project_identity: str, holder: str, recheck: Recheck | None = None
+    around: Surroundings, *, project: Project, holder: str, recheck: Recheck | None = None
 ) -> ApplyResult | None:
     """Go on with the project's unfinished run from the journal alone; None when there is none.
 
@@ -37,7 +45,7 @@ def resume(
     Raises:
         KgitopsError: it can't be gone on with, and no change request was sent now.
     """
-    found = _unfinished(around, project_identity)
+    found = _unfinished(around, project)
     if found is None:
         return None
     lock = acquire(around, holder=holder)
@@ -48,21 +56,23 @@ def resume(
             progress, run_id=run.id, begun=True, signal=around.interrupted(), earlier=progress.done
         )
     try:
-        found = _unfinished(around, project_identity)
-        return None if found is None else _go_on(around, lock, *found, recheck)
+        found = _unfinished(around, project)
+        return None if found is None else _go_on(around, lock, *found, project, recheck)
     finally:
         lock.release()
 
 
-def superseding_records(around: Surroundings, latest: Latest, plan: Plan) -> list[Record]:
-    """What closes the project's unfinished runs when ``plan`` takes their place.
+def superseding_records(
+    around: Surroundings, latest: Latest, plan: Plan, identities: Collection[str]
+) -> list[Record]:
+    """The records that close unfinished runs of these ``identities``, for ``plan`` in their place.
 
     Their open requests are looked up first. What they completed is remembered as owned, but where
     ``plan`` itself decides about an object its preconditions were made without that.
     """
     touched = {change.address for change in plan.changes}
     records: list[Record] = []
-    for run in unfinished_runs(latest, plan.desired.identity):
+    for run in unfinished_runs(latest, identities):
         steps = build_steps(read_sealed(run, latest).plan)
         begun = [step for step in steps if step in run.steps]
         open_steps = [steps[step] for step in begun if run.steps[step].outcome is Outcome.OPEN]
@@ -78,7 +88,7 @@ def superseding_records(around: Surroundings, latest: Latest, plan: Plan) -> lis
     return records
 
 
-def still_to_undo(entries: Iterable[RegistryEntry], identity: str) -> tuple[PlannedRequest, ...]:
+def still_to_undo(entries: Iterable[RegistryEntry], project: Project) -> tuple[PlannedRequest, ...]:
     """The requests with which the project's unfinished runs meant to take back what they set.
 
     Raises:
@@ -86,15 +96,36 @@ def still_to_undo(entries: Iterable[RegistryEntry], identity: str) -> tuple[Plan
     """
     latest = latest_values(entries)
     found: list[PlannedRequest] = []
-    for run in unfinished_runs(latest, identity):
+    for run in unfinished_runs(latest, _identities(project, latest)):
         steps = build_steps(read_sealed(run, latest).plan)
         found += [step.planned for step in to_take_back(steps, run.steps) if step.planned]
     return tuple(found)
 
 
-def _unfinished(around: Surroundings, identity: str) -> tuple[Run, SealedPlan] | None:
+def begun_changes(entries: Iterable[RegistryEntry], project: Project) -> tuple[Change, ...]:
+    """The changes that the project's unfinished runs have begun, the newest run's last.
+
+    Raises:
+        SafetyError: the journal of one can't be read.
+    """
+    latest = latest_values(entries)
+    found: list[Change] = []
+    for run in unfinished_runs(latest, _identities(project, latest)):
+        found += [
+            change
+            for change in read_sealed(run, latest).plan.changes
+            if any(planned.id in run.steps for planned in change.requests)
+        ]
+    return tuple(found)
+
+
+def _identities(project: Project, latest: Latest) -> frozenset[str]:
+    return former_identities(project, known_projects(latest)) | {project.identity}
+
+
+def _unfinished(around: Surroundings, project: Project) -> tuple[Run, SealedPlan] | None:
     latest = latest_values(around.cluster.registry.read() or ())
-    runs = unfinished_runs(latest, identity)
+    runs = unfinished_runs(latest, _identities(project, latest))
     if not runs:
         return None
     run = runs[-1]
@@ -102,7 +133,12 @@ def _unfinished(around: Surroundings, identity: str) -> tuple[Run, SealedPlan] |
 
 
 def _go_on(
-    around: Surroundings, lock: Lock, run: Run, sealed: SealedPlan, recheck: Recheck | None
+    around: Surroundings,
+    lock: Lock,
+    run: Run,
+    sealed: SealedPlan,
+    project: Project,
+    recheck: Recheck | None,
 ) -> ApplyResult:
     plan = sealed.plan
     steps = build_steps(plan)
@@ -122,7 +158,8 @@ def _go_on(
     try:
         check_steps(plan, steps, around.cluster)
         progress = ledger.progress
-        check_plan(plan, progress.not_begun, progress.not_attempted, state, recheck)
+        pending = progress.not_attempted
+        check_plan(plan, progress.not_begun, pending, state, recheck, project=project, resumed=True)
     except KgitopsError as error:
         # The run did begin, so this is no refusal of the whole: it is partly applied.
         ledger.refuse(error.reasons)

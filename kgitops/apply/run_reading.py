@@ -1,15 +1,15 @@
 """Reading runs back from the journal's records in the registry."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kgitops.apply.run_records import NONCE_PREFIX, RUN_PREFIX
 from kgitops.apply.runs import Batch, Outcome, Run, RunStatus, StepRecord
 from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import check_version
+from kgitops.cluster.registry import PROJECT_PREFIX, build_registry_state, check_version
 from kgitops.model.errors import SafetyError
 from kgitops.model.json_layout import json_text
-from kgitops.model.registry import Json
+from kgitops.model.registry import META_KEY, Json, RegistryState
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.strict_json import (
     array,
@@ -55,8 +55,23 @@ def is_spent(latest: Latest, nonce: str) -> bool:
     return f"{NONCE_PREFIX}{nonce}" in latest
 
 
-def unfinished_runs(latest: Latest, project: str) -> tuple[Run, ...]:
-    """The project's runs that are neither done nor superseded, the oldest first.
+def known_projects(latest: Latest) -> RegistryState:
+    """The registry's records of projects, and no others.
+
+    Raises:
+        SafetyError: a record of one can't be read.
+    """
+    records = [
+        RegistryEntry(offset=0, key=key, value=value, timestamp_ms=0)
+        for key, value in latest.items()
+        if key == META_KEY or key.startswith(PROJECT_PREFIX)
+    ]
+    none = RegistryState(topic_id="", offset=0)
+    return build_registry_state(records, "", none)
+
+
+def unfinished_runs(latest: Latest, projects: Collection[str]) -> tuple[Run, ...]:
+    """These projects' runs that are neither done nor superseded, the oldest first.
 
     Raises:
         SafetyError: a record of one can't be read.
@@ -64,7 +79,7 @@ def unfinished_runs(latest: Latest, project: str) -> tuple[Run, ...]:
     runs = [
         _read_run(key.removeprefix(RUN_PREFIX), latest)
         for key, value in latest.items()
-        if _is_header(key) and value.get("project", project) == project
+        if _is_header(key) and ("project" not in value or value["project"] in [*projects])
     ]
     return tuple(sorted((run for run in runs if run.unfinished), key=lambda run: run.started))
 
@@ -88,6 +103,22 @@ def read_sealed(run: Run, latest: Latest) -> SealedPlan:
     if sealed.plan_digest != run.plan_digest or not planned.issuperset(run.steps):
         raise _damaged(run.id)
     return sealed
+
+
+def check_run_record(key: str, value: Mapping[str, Json]) -> None:
+    """See that a record of a run can be read.
+
+    Raises:
+        SafetyError: it can't.
+        ValueError: likewise.
+    """
+    run_id, _, part = key.removeprefix(RUN_PREFIX).partition("/")
+    if not part:
+        _read_run(run_id, {key: value})
+    elif part.isdecimal():
+        _read_batches(f"{RUN_PREFIX}{run_id}/", {key: value})
+    else:
+        text(value.get("text"), key)
 
 
 def _is_header(key: str) -> bool:
@@ -157,5 +188,5 @@ def _read_step(value: Json, key: str, lookup: Json) -> StepRecord:
 def _damaged(run_id: str) -> SafetyError:
     return SafetyError(
         f"the journal of run {run_id} is damaged, so what it did can't be known; compare the "
-        "cluster with a new plan, and delete the run's records once you know"
+        "cluster with a new plan, and let kgitops registry repair drop the run once you know"
     )

@@ -1,6 +1,6 @@
 """The journal's records in the registry, as runs are written; run_reading.py reads them back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -21,7 +21,12 @@ _NONCE_KEPT = timedelta(days=30)
 
 
 def open_run(
-    sealed: SealedPlan, *, run_id: str, holder: str, started: datetime
+    sealed: SealedPlan,
+    *,
+    run_id: str,
+    holder: str,
+    started: datetime,
+    formerly: Sequence[str] = (),
 ) -> tuple[Run, list[Record]]:
     """The run that ``sealed`` begins, and the records that go out before its first request.
 
@@ -45,7 +50,7 @@ def open_run(
         for number, piece in enumerate(pieces)
     ]
     return run, [
-        project_record(run.project, sealed.plan.desired.project),
+        project_record(run.project, sealed.plan.desired.project, formerly),
         header_record(run),
         *plan_records,
         (

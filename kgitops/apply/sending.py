@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 from kgitops.apply.attempts import Answer, Attempt, Next, after_answer, after_look
 from kgitops.apply.events import Noted, Waiting, WaitReason
@@ -71,7 +72,7 @@ class Sender:
             if result.sent:
                 moving = {step.id for step in result.moving}
                 for step in (step for step in steps if step.id not in moving):
-                    unknown = left_open(step, f"no outcome is known ({error})")
+                    unknown = left_open(step, "no outcome is known", of_run=True)
                     result.settled.setdefault(step.id, unknown)
         return result
 
@@ -131,32 +132,37 @@ class Sender:
         return look_patiently(self._around, steps, deadline=deadline)
 
     def _send(self, attempts: Sequence[Attempt], result: Sent) -> Iterator[tuple[Attempt, Answer]]:
-        """An answer for each, or why none came; the intent is written before the first go."""
+        """An answer for each, or why none came; the intent is written before the first go.
+
+        Whatever is written or told may take any time, so the lock is looked at after it.
+        """
         if not attempts:
             return
         wire = list(batches((attempt.step for attempt in attempts), self._around.settings))
-        if result.sent:
-            self._patience.keep_lock()
-        else:
-            self._ledger.begin(wire)
-            result.sent = True
+        if not result.sent:
+            self._ledger.intend(wire)
+        until_ms = self._patience.keep_lock()
+        self._ledger.begun = result.sent = True
         moment = self._patience.moment()
         sent = {attempt.step.id: attempt.sent(moment) for attempt in attempts}
-        for batch, answers in zip(wire, self._exchange(wire), strict=True):
+        for batch, answers in zip(wire, self._exchange(wire, until_ms), strict=True):
             yield from zip((sent[step.id] for step in batch), answers, strict=True)
 
-    def _exchange(self, wire: Sequence[Sequence[Step]]) -> list[Sequence[Answer]]:
+    def _exchange(
+        self, wire: Sequence[Sequence[Step]], until_ms: int
+    ) -> Sequence[Sequence[Answer]]:
+        execute = partial(self._execute, until_ms)
         parallelism = self._around.settings.parallelism
         if len(wire) == 1 or parallelism == 1:
-            return [self._execute(batch) for batch in wire]
+            return [execute(batch) for batch in wire]
         with ThreadPoolExecutor(max_workers=parallelism) as pool:
-            return list(pool.map(self._execute, wire))
+            return list(pool.map(execute, wire))
 
-    def _execute(self, batch: Sequence[Step]) -> Sequence[Answer]:
+    def _execute(self, until_ms: int, batch: Sequence[Step]) -> Sequence[Answer]:
         requests = [step.request for step in batch if step.request]
         try:
             return self._around.cluster.execute(
-                requests, validate_only=False, principal=self._principal
+                requests, validate_only=False, principal=self._principal, until_ms=until_ms
             )
         except KgitopsError as error:
             # Whatever went wrong, the requests may have taken effect before it did.

@@ -21,12 +21,14 @@ BEFORE = "its request was on its way when an earlier run ended"
 class Settled:
     """What became of a step; a step that is not done has a sentence and the exit it stands for.
 
-    The sentence of a step that is done tells what a person may want to know about it.
+    The sentence of a step that is done tells what a person may want to know about it. ``of_run``:
+    the cause is the run's, which says it once for all steps that it leaves like this.
     """
 
     known: StepRecord
     sentence: str = ""
     exit: ExitCode = ExitCode.PARTIAL
+    of_run: bool = False
 
     @property
     def done(self) -> bool:
@@ -111,11 +113,14 @@ def still_moving(step: Step) -> Settled:
     )
 
 
-def left_open(step: Step, problem: str, lookup: str | None = None) -> Settled:
+def left_open(
+    step: Step, problem: str, lookup: str | None = None, *, of_run: bool = False
+) -> Settled:
     """Nobody knows yet what became of it."""
     return Settled(
         known=StepRecord(outcome=Outcome.OPEN, lookup=lookup),
         sentence=f"{step.address}: {step.api}: {problem}; {LOOK}",
+        of_run=of_run,
     )
 
 

@@ -108,8 +108,8 @@ def topics_of(steps: Iterable[Step]) -> frozenset[str]:
     # One that has lost its link is found by its topic id, if it is read at all.
     for change in (step.change for step in steps):
         if change.before is not None and local_name(change.address):
-            names.add(change.before["name"])
-    return frozenset(name for name in names if name is not None)
+            names.add(change.before.get("name"))
+    return frozenset(name for name in names if isinstance(name, str))
 
 
 def links_of(steps: Iterable[Step]) -> frozenset[LocalName]:

@@ -88,6 +88,12 @@ def topic_behind(address: str) -> str | None:
     return local_topic_address(LocalName(at.virtual_cluster, unquote(at.tail)))
 
 
+def link_of(address: str) -> str | None:
+    """The address of the link that has the name of a topic of a virtual cluster; else None."""
+    link = same_object(address)
+    return None if link == address else link
+
+
 def linked_topic(local: LocalName, state: ClusterState) -> TopicState | None:
     """The topic that a link leads to."""
     link = state.link(local)

@@ -14,7 +14,9 @@ from kgitops.cli.options import (
     Full,
     NoColor,
     Principal,
+    Selecting,
     Targets,
+    VariablesOf,
 )
 
 
@@ -28,6 +30,7 @@ def apply(
         ),
     ] = None,
     cluster: ClusterName = None,
+    variables_of: VariablesOf = None,
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Don't ask before executing.")
     ] = False,
@@ -50,6 +53,7 @@ def apply(
     ] = EventFormat.TEXT,
     target: Targets = None,
     exclude: Excludes = None,
+    selector: Selecting = None,
     as_: Principal = None,
     allow_deletes: AllowDeletes = None,
     fail_on: FailOnGrade = None,
@@ -69,8 +73,10 @@ def apply(
     selection = make_selection(
         paths,
         cluster,
+        variables_of=variables_of,
         targets=target,
         excludes=exclude,
+        selector=selector,
         principal=as_,
         allow_deletes=allow_deletes,
         fail_on=fail_on,

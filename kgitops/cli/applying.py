@@ -1,12 +1,11 @@
 """The conversation of ``kgitops apply``: what is to be applied, shown, and agreed to."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgitops.cli.console import print_notice
+from kgitops.cli.console import agreed, print_notice
 from kgitops.cli.executing import How, run_plan, run_resume
 from kgitops.cli.options import Format
 from kgitops.cli.planning import show_plan
@@ -14,6 +13,7 @@ from kgitops.cli.progress import stages
 from kgitops.cli.refusing import print_verdict, tell_refusal
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
+from kgitops.workflow.execution import why_stopped
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.pipeline import plan_against
 from kgitops.workflow.policies import Policies, load_policies, opened
@@ -61,8 +61,8 @@ def _check(selection: Selection, options: ApplyOptions, plans: list[Path]) -> No
         )
     if plans and selection.shapes_a_plan:
         raise UsageError(
-            "a saved plan is applied as it is; give --target, --exclude, --as, --allow-deletes and "
-            "--fail-on to kgitops plan"
+            "a saved plan is applied as it is; give --target, --exclude, --selector, --as, "
+            "--allow-deletes and --fail-on to kgitops plan"
         )
     if plans:
         return
@@ -82,7 +82,8 @@ def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int
     sealed = load_plan(path)
     check_digest(sealed, options.expect_digest)
     if sealed.plan.verdict.stops:
-        return tell_refusal(sealed.plan.verdict, as_json=options.how.as_json)
+        verdict = why_stopped(sealed, path, selection)
+        return tell_refusal(verdict, as_json=options.how.as_json)
     workspace = open_workspace_of(sealed.plan, path, selection)
     with _policies(workspace) as policies, workspace.connected(policies.bundle) as cluster:
         return run_plan(sealed, cluster, workspace, policies, options.how)
@@ -121,9 +122,7 @@ def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
 
 
 def _approved() -> bool:
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError(
-            "there is nobody to ask; pass --auto-approve, or save a plan, review it and apply it"
-        )
-    print("\nApply this plan? Only 'yes' is taken: ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip() == "yes"
+    return agreed(
+        "\nApply this plan?",
+        otherwise="pass --auto-approve, or save a plan, review it and apply it",
+    )

@@ -106,6 +106,8 @@ def run_command(
     from kgitops.cli.executing import How, run_plan
     from kgitops.cli.planning import exit_code, show_plan
     from kgitops.cli.refusing import tell_refusal
+    from kgitops.desired.state import Project
+    from kgitops.model.registry import COMMAND_PROJECT
     from kgitops.report.object_names import object_name
     from kgitops.workflow.commands import plan_command
 
@@ -132,7 +134,9 @@ def run_command(
             no_color=manner.no_color,
             timeout_ms=manner.timeout_ms,
         )
-        code = run_plan(sealed, cluster, workspace, policies, how)
+        # Whoever gives a command manages nothing because of it.
+        nobody = replace(workspace, project=Project(name=COMMAND_PROJECT))
+        code = run_plan(sealed, cluster, nobody, policies, how)
         if code:
             print_notice("kgitops: run the same command again: it looks first at what was done")
         return code

@@ -6,22 +6,39 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-from kgitops.model.errors import KgitopsError
+from kgitops.model.errors import KgitopsError, UsageError
 
 _WIDEST = 160
 _NARROWEST = 80
 
 
 def wants_colour(stream: TextIO, *, no_color: bool) -> bool:
-    """Colour is for terminals; ``NO_COLOR`` and ``--no-color`` turn it off (no-color.org)."""
-    if no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    """Colour is for terminals; ``NO_COLOR`` and ``--no-color`` turn it off (no-color.org).
+
+    ``FORCE_COLOR`` turns it on where no terminal is, as in the log of a CI job (force-color.org).
+    """
+    if no_color or os.environ.get("NO_COLOR"):
         return False
-    return stream.isatty()
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def text_width() -> int:
     """The terminal's width within what reads well."""
     return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((100, 24)).columns))
+
+
+def agreed(question: str, *, otherwise: str) -> bool:
+    """True if a person at a terminal answers ``yes``.
+
+    Raises:
+        UsageError: there is nobody to ask; ``otherwise`` says what to do then.
+    """
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(f"there is nobody to ask; {otherwise}")
+    print(f"{question} Only 'yes' is taken: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip() == "yes"
 
 
 def print_result(text: str) -> None:

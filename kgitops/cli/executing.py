@@ -15,7 +15,7 @@ from kgitops.cli.progress import EventPrinter
 from kgitops.cli.refusing import print_verdict, tell_refusal
 from kgitops.cli.signals import Interrupts, graceful
 from kgitops.cluster.port import Cluster
-from kgitops.model.errors import KgitopsError
+from kgitops.model.errors import KgitopsError, LockedError
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.report.apply_view import render_summary
@@ -70,6 +70,8 @@ def _run(execute: Callable[[Surroundings], ApplyResult | None], cluster: Cluster
             )
             try:
                 result = execute(around)
+            except LockedError:
+                raise  # the lock was lost after a step was told of, and before one was sent
             except Exception as error:
                 if not printer.begun:
                     raise

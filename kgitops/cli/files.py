@@ -18,7 +18,7 @@ def check_place(path: Path | None) -> None:
         raise UsageError(f"-o {path} is a folder; name a file in it")
     if not path.parent.is_dir():
         raise UsageError(f"-o {path}: there is no folder {path.parent}; make it first")
-    if not os.access(path if _is_special(path) else path.parent, os.W_OK):
+    if not os.access(path if is_special(path) else path.parent, os.W_OK):
         raise UsageError(f"-o {path} can't be written: permission denied; choose another place")
 
 
@@ -29,7 +29,7 @@ def write_file(path: Path, text: str) -> None:
         KgitopsError: it can't be written.
     """
     try:
-        if _is_special(path):
+        if is_special(path):
             path.write_text(text, encoding="utf-8")
         else:
             _replace(Path(os.path.realpath(path)), text)
@@ -40,8 +40,10 @@ def write_file(path: Path, text: str) -> None:
         ) from error
 
 
-def _is_special(path: Path) -> bool:
-    return (path.exists() and not path.is_file()) or path.parts[:2] == ("/", "dev")
+def is_special(path: Path) -> bool:
+    """True of pipes and devices, /dev/stdout too where it leads to a file; /dev/shm is a folder."""
+    in_dev = path.parts[:2] == ("/", "dev") and path.parts[2:3] != ("shm",)
+    return in_dev or (path.exists() and not path.is_file())
 
 
 def _replace(path: Path, text: str) -> None:

@@ -49,6 +49,7 @@ def snapshot(
     from kgitops.cli.task_bar import task_bar
     from kgitops.fleet.snapshotting import FleetSnapshot, snapshot_fleet
     from kgitops.model.verdict import ExitCode
+    from kgitops.report.units import counted
 
     asked = FleetSnapshot(
         projects=tuple(projects or [Path()]),
@@ -63,8 +64,8 @@ def snapshot(
         found = snapshot_fleet(asked, on_progress)
     reasons = [one.reason for one in found if one.reason is not None]
     topics = sum(one.topics for one in found)
-    read = f"{len(found) - len(reasons)} of {len(found)} clusters"
-    print_result(f"{read} read into {out}: {topics:,} topics.\n")
+    read = f"{len(found) - len(reasons):,} of {counted(len(found), 'cluster')}"
+    print_result(f"{read} read into {out}: {counted(topics, 'topic')}.\n")
     for one in found:
         if one.reason is not None:
             print_notice(f"{one.cluster}: {one.reason.sentence}")

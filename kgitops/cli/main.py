@@ -24,6 +24,7 @@ from kgitops.cli import (
     init,
     plan,
     policy,
+    registry,
     sandbox,
     schema,
     show,
@@ -40,13 +41,16 @@ from kgitops.cli.signals import InterruptedRunError, stop_on_signals
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.verdict import ExitCode
 
+_WIDEST_HELP = 120
+
 app = typer.Typer(
     name="kgitops",
     help="Declare what your Kafka cluster should hold, review the plan, apply exactly that plan.",
-    epilog="Exit codes: docs/exit-codes.md. Begin with: kgitops init my-project",
+    epilog="Begin with: kgitops init my-project. Variables: KGITOPS_CLUSTER, KGITOPS_PROJECT, "
+    "NO_COLOR, FORCE_COLOR.",
     rich_markup_mode=None,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST_HELP},
     pretty_exceptions_enable=False,
 )
 
@@ -66,6 +70,7 @@ for _name, _command in COMMANDS.items():
     app.command(_name, cls=OnceEach if _name == "acls" else None)(_command)
 app.add_typer(fleet.fleet, name="fleet")
 app.add_typer(policy.policy, name="policy")
+app.add_typer(registry.registry, name="registry")
 app.add_typer(sandbox.sandbox, name="sandbox")
 app.add_typer(vc.vc, name="vc")
 
@@ -120,7 +125,7 @@ def main(words: Sequence[str]) -> int:
         empty = UsageError("an argument is empty; is a variable of the shell not set?")
         return _refuse(empty, words)
     try:
-        result = app(list(words), prog_name="kgitops", standalone_mode=False)
+        result = app(_meant(words), prog_name="kgitops", standalone_mode=False)
     except KgitopsError as error:
         return _refuse(error, words)
     except InterruptedRunError as stopped:
@@ -131,12 +136,26 @@ def main(words: Sequence[str]) -> int:
         return done.exit_code
     except OSError as error:
         return _refuse(_about_a_path(error), words)
+    except ModuleNotFoundError as error:
+        from kgitops.model.origin import missing_extra
+
+        missing = missing_extra(error)
+        if missing:
+            return _refuse(missing, words)
+        return unexpected(error, words, as_json=_asks_for(words, "json"))
     except Exception as error:  # noqa: BLE001 (the last resort says one sentence too)
-        usage = usage_error(error)
+        usage = usage_error(error, words)
         if usage:
             return _refuse(usage, words)
         return unexpected(error, words, as_json=_asks_for(words, "json"))
     return result if isinstance(result, int) else int(ExitCode.SUCCESS)
+
+
+def _meant(words: Sequence[str]) -> list[str]:
+    """``help [COMMAND]`` and ``version``, which other tools have as commands, as our options."""
+    if words[:1] == ["help"]:
+        return [*words[1:], "--help"]
+    return ["--version"] if words == ["version"] else list(words)
 
 
 def _refuse(error: KgitopsError, words: Sequence[str]) -> int:

@@ -21,6 +21,15 @@ class Format(StrEnum):
     GITHUB = "github"
 
 
+class FindingsFormat(StrEnum):
+    """How findings are shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+
+
 class EventFormat(StrEnum):
     """How an apply tells what it does."""
 
@@ -32,7 +41,7 @@ Paths = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="PATH",
-        help="Project folder, or manifest files and folders. Default: the project here.",
+        help="Project folder, or manifest files and folders. Default: KGITOPS_PROJECT, or here.",
         show_default=False,
     ),
 ]
@@ -42,7 +51,17 @@ ClusterName = Annotated[
         "--cluster",
         "-c",
         metavar="NAME|URL",
-        help="A cluster of the project file, or a URL such as embedded:FILE.",
+        help="A cluster of the project file, or a URL such as embedded:FILE. Else KGITOPS_CLUSTER.",
+        autocompletion=complete_cluster,
+        show_default=False,
+    ),
+]
+VariablesOf = Annotated[
+    str | None,
+    typer.Option(
+        "--variables-of",
+        metavar="NAME",
+        help="For a cluster given by URL: take the variables of this one of the project.",
         autocompletion=complete_cluster,
         show_default=False,
     ),
@@ -71,6 +90,16 @@ Excludes = Annotated[
         "--exclude",
         metavar="ADDRESS",
         help="Leave this object out. May be repeated.",
+        show_default=False,
+    ),
+]
+Selecting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--selector",
+        "-l",
+        metavar="LABELS",
+        help="Plan only what has these labels, such as team=payments,env!=prod.",
         show_default=False,
     ),
 ]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgitops.model.errors import UsageError
+from kgitops.model.origin import install_command
 
 if TYPE_CHECKING:
     from kgitops.cluster.port import Cluster
@@ -19,19 +20,24 @@ def check_parquet() -> None:
         UsageError: its package is not installed.
     """
     if find_spec("pyarrow") is None:
-        raise UsageError("Parquet needs pyarrow; run pip install 'kgitops[fleet]'")
+        raise UsageError(f"Parquet needs pyarrow; run {install_command('fleet')}")
 
 
 def far_side(workspace: "Workspace", snapshot: Path | None) -> "AbstractContextManager[Cluster]":
     """As ``workflow.offline.far_side``, also for a snapshot in Parquet.
 
     Raises:
-        UsageError: Parquet's package is not installed.
-        UnreachableError: there is no such file, or it is no snapshot.
+        UsageError: there is no such file, or Parquet's package is not installed.
+        UnreachableError: it is no snapshot.
         SafetyError: it can't be trusted for planning.
     """
     from kgitops.workflow import offline
 
+    if snapshot is not None and not snapshot.exists():
+        raise UsageError(
+            f"--snapshot {snapshot} does not exist; correct the path, or make one with "
+            "kgitops snapshot -o"
+        )
     if snapshot is None or not (snapshot.suffix == ".parquet" or snapshot.is_dir()):
         return offline.far_side(workspace, snapshot)
     check_parquet()

@@ -17,13 +17,16 @@ from kgitops.cli.options import (
     Paths,
     PlanFormat,
     Principal,
+    Selecting,
     Targets,
+    VariablesOf,
 )
 
 
 def plan(
     paths: Paths = None,
     cluster: ClusterName = None,
+    variables_of: VariablesOf = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Save the plan.", show_default=False),
@@ -38,6 +41,7 @@ def plan(
     detailed_exitcode: DetailedExitcode = False,
     target: Targets = None,
     exclude: Excludes = None,
+    selector: Selecting = None,
     as_: Principal = None,
     allow_deletes: AllowDeletes = None,
     fail_on: FailOnGrade = None,
@@ -64,8 +68,10 @@ def plan(
     selection = make_selection(
         paths,
         cluster,
+        variables_of=variables_of,
         targets=target,
         excludes=exclude,
+        selector=selector,
         principal=as_,
         allow_deletes=allow_deletes,
         fail_on=fail_on,

@@ -24,15 +24,22 @@ class Brokers(StrEnum):
     THREE = "3"
 
 
+Name = Annotated[
+    str, typer.Option("--name", metavar="NAME", help="Which one, where there are several.")
+]
+
+
 @sandbox.command()
 def start(
     brokers: Annotated[Brokers, typer.Option(help="How many brokers.")] = Brokers.ONE,
     sasl: Annotated[bool, typer.Option("--sasl", help="Have clients log in.")] = False,
+    name: Name = "sandbox",
     no_color: NoColor = False,
 ) -> None:
     """Start it, and say how to reach it.
 
-    The first start on a machine downloads Kafka. Brokers listen on loopback only.
+    The first start on a machine downloads Kafka. Brokers listen on loopback only. One that runs
+    already is joined, with all that is in it.
 
     Example: kgitops sandbox start --brokers 3
     """
@@ -42,14 +49,18 @@ def start(
 
     with stages(no_color=no_color) as stage:
         started, was_running = start_service(
-            service_home(), brokers=int(brokers), sasl=sasl, on_stage=stage
+            service_home(name), brokers=int(brokers), sasl=sasl, on_stage=stage
         )
-    print_result("It runs already." if was_running else "Kafka is ready.")
-    print_result(_how_to_reach(started))
+    joined = (
+        f"Joined the sandbox {name}, which runs already: what is in it stays, and stopping it ends "
+        "it for everyone who uses it.\nOne of your own: kgitops sandbox start --name NAME"
+    )
+    print_result(joined if was_running else "Kafka is ready.")
+    print_result(_how_to_reach(started, name))
 
 
 @sandbox.command()
-def status() -> int:
+def status(name: Name = "sandbox") -> int:
     """Say whether it runs; exit 1 when it does not.
 
     Example: kgitops sandbox status
@@ -57,18 +68,18 @@ def status() -> int:
     from kgitops.cli.console import print_result
     from kgitops.sandbox.service import find_service, service_home
 
-    found = find_service(service_home())
+    found = find_service(service_home(name))
     if found is None:
-        print_result("There is no sandbox. Start one with: kgitops sandbox start")
+        print_result(f"{_none(name)} Start one with: kgitops sandbox start{_option(name)}")
     elif found.running == found.broker_ids:
-        print_result(f"It runs.\n{_how_to_reach(found)}")
+        print_result(f"It runs.\n{_how_to_reach(found, name)}")
         return int(ExitCode.SUCCESS)
     else:
         dead = sorted(set(found.broker_ids) - set(found.running))
         which = "No broker runs" if not found.running else f"Broker {dead[0]} does not run"
         print_result(
             f"{which}; its log is {found.log(dead[0])}, and the data is still there.\n"
-            "Start again with: kgitops sandbox start"
+            f"Start again with: kgitops sandbox start{_option(name)}"
         )
     return int(ExitCode.ERROR)
 
@@ -76,24 +87,43 @@ def status() -> int:
 @sandbox.command()
 def stop(
     keep: Annotated[bool, typer.Option("--keep", help="Keep its data for the next start.")] = False,
-) -> None:
+    name: Name = "sandbox",
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", "--auto-approve", help="Don't ask before it ends.")
+    ] = False,
+) -> int:
     """Stop it and delete its data.
 
-    Example: kgitops sandbox stop
+    Example: kgitops sandbox stop --yes
     """
-    from kgitops.cli.console import print_result
-    from kgitops.sandbox.service import service_home, stop_service
+    from kgitops.cli.console import agreed, print_notice, print_result
+    from kgitops.sandbox.service import find_service, service_home, stop_service
 
-    stopped = stop_service(service_home(), keep=keep)
+    home = service_home(name)
+    if find_service(home) is not None and not yes:
+        what = "Stop it for everyone who uses it?" if keep else "Stop it, and delete its data?"
+        if not agreed(f"The sandbox {name}: {what}", otherwise="pass --yes"):
+            print_notice("Not stopped; it is as it was.")
+            return int(ExitCode.ERROR)
+    stopped = stop_service(home, keep=keep)
     if stopped is None:
-        print_result("There is no sandbox.")
+        print_result(_none(name))
     elif keep:
         print_result(f"Stopped. Its data is in {stopped.home}; start it again with it.")
     else:
         print_result("Stopped, and its data deleted.")
+    return int(ExitCode.SUCCESS)
 
 
-def _how_to_reach(started: "Sandbox") -> str:
+def _none(name: str) -> str:
+    return "There is no sandbox." if name == "sandbox" else f"There is no sandbox {name}."
+
+
+def _option(name: str) -> str:
+    return "" if name == "sandbox" else f" --name {name}"
+
+
+def _how_to_reach(started: "Sandbox", name: str) -> str:
     """What goes into the project file, secrets as environment variables."""
     from kgitops.sandbox.users import ADMIN
 
@@ -102,7 +132,7 @@ def _how_to_reach(started: "Sandbox") -> str:
         "In kgitops.yaml:",
         "",
         "  clusters:",
-        "    sandbox:",
+        f"    {name}:",
         f'      url: "kafka://{started.servers}"',
     ]
     configs = dict(started.configs)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from kgitops.desired.selector import parse_selector
 from kgitops.model.errors import UsageError
 from kgitops.model.lowered import Grade
 from kgitops.model.names import is_principal
@@ -15,8 +16,10 @@ def make_selection(
     paths: Sequence[Path] | None,
     cluster: str | None,
     *,
+    variables_of: str | None = None,
     targets: Sequence[str] | None = None,
     excludes: Sequence[str] | None = None,
+    selector: Sequence[str] | None = None,
     principal: str | None = None,
     allow_deletes: Sequence[str] | None = None,
     offline: bool = False,
@@ -31,11 +34,15 @@ def make_selection(
         raise UsageError(f"--as {principal!r} is no principal; write Type:name, as in User:alice")
     if both := sorted({*(targets or ())} & {*(excludes or ())}):
         raise UsageError(f"{both[0]} is given to --target and to --exclude; drop one of the two")
+    if targets and selector:
+        raise UsageError("--target names objects and --selector their labels; drop one of the two")
     return Selection(
         paths=tuple(paths or ()),
         cluster=cluster,
+        variables_of=variables_of,
         targets=frozenset(targets or ()),
         excludes=frozenset(excludes or ()),
+        selector=parse_selector(selector or ()),
         principal=principal,
         allow_deletes=dict(map(_allowance, allow_deletes or ())),
         offline=offline,

@@ -1,38 +1,91 @@
 """``kgitops validate``: the manifests alone, no cluster."""
 
-from kgitops.cli.options import ClusterName, NoColor, Paths
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kgitops.cli.options import ClusterName, FindingsFormat, NoColor, Paths, VariablesOf
+
+if TYPE_CHECKING:
+    from kgitops.workflow.validating import Validation
 
 
-def validate(paths: Paths = None, cluster: ClusterName = None, no_color: NoColor = False) -> None:
-    """Check manifests without a cluster.
+def validate(
+    paths: Paths = None,
+    cluster: ClusterName = None,
+    format_: Annotated[
+        FindingsFormat, typer.Option("--format", help="How to show the findings.")
+    ] = FindingsFormat.TEXT,
+    variables_of: VariablesOf = None,
+    no_color: NoColor = False,
+) -> int:
+    """Check manifests without a cluster, for every cluster of the project.
 
     Schema, references, duplicates, Kafka's own rules, and whether the policies can be loaded; each
     finding at FILE:LINE:COLUMN. What policies say of a change depends on the cluster: see plan.
 
     Example: kgitops validate examples/quickstart
     """
-    from kgitops.cli.console import print_notice, print_result
+    from kgitops.cli.console import print_result
     from kgitops.cli.progress import stages
     from kgitops.cli.selecting import make_selection
-    from kgitops.workflow.loading import loaded
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.model.verdict import ExitCode
+    from kgitops.workflow.validating import validate_manifests
 
-    workspace = open_workspace(make_selection(paths, cluster))
-    with stages(no_color=no_color) as stage, loaded(workspace, stage) as declared:
-        desired, bundle = declared.desired, declared.policies.bundle
-    for warning in (*desired.warnings, *bundle.warnings):
-        print_notice(str(warning))
-    virtual = {
-        "virtual clusters": len(desired.virtual_clusters),
-        "links": len(desired.links),
-        "members": len(desired.members),
-    }
-    counts = {
-        **{name: count for name, count in virtual.items() if count},
-        "topics": len(desired.topics),
-        "ACL bindings": len(desired.acls),
-        "quotas": len(desired.quotas),
-        "tombstones": len(desired.tombstones),
-        "policies": len(bundle.policies),
-    }
-    print_result(f"Valid: {', '.join(f'{count} {name}' for name, count in counts.items())}.")
+    selection = make_selection(paths, cluster, variables_of=variables_of)
+    with stages(no_color=no_color) as stage:
+        found = validate_manifests(selection, stage)
+    match format_:
+        case FindingsFormat.TEXT:
+            _tell(found)
+        case FindingsFormat.JSON:
+            from kgitops.model.json_layout import json_text
+            from kgitops.report.findings_json import findings_json
+
+            print_result(json_text(findings_json(found.findings, found.counts, found.left)))
+        case FindingsFormat.GITHUB:
+            from kgitops.report.render_github import render_github_findings
+
+            print_result(render_github_findings(found.findings, _sentence(found)))
+        case FindingsFormat.SARIF:
+            from kgitops.report.render_sarif import render_sarif_findings
+
+            print_result(render_sarif_findings(found.findings, left=found.left))
+    return int(ExitCode.SUCCESS if found.valid else ExitCode.ERROR)
+
+
+def _tell(found: "Validation") -> None:
+    """Errors, warnings and what was left on stderr; what is valid on stdout."""
+    from kgitops.cli.console import print_notice, print_result
+    from kgitops.report.render_findings import render_findings
+
+    if not found.valid:
+        print_notice(render_findings(found.findings).removesuffix("\n"))
+    else:
+        for warning in found.findings:
+            print_notice(str(warning))
+    for cluster, why in found.left.items():
+        print_notice(f"{cluster} was not looked at: {why}")
+    if found.valid:
+        print_result(_sentence(found))
+
+
+def _sentence(found: "Validation") -> str:
+    """``Valid: 3 topics, …``, by cluster where the project has several."""
+    from kgitops.report.units import counted
+
+    if not found.valid:
+        return ""
+    told: dict[str, list[str]] = {}
+    for cluster, counts in found.counts.items():
+        words = ", ".join(
+            counted(count, _singular(name)) for name, count in counts.items() if count
+        )
+        told.setdefault(words or "nothing is declared", []).append(cluster)
+    if len(found.counts) == 1:
+        return f"Valid: {next(iter(told))}."
+    return "\n".join(f"Valid on {', '.join(names)}: {words}." for words, names in told.items())
+
+
+def _singular(name: str) -> str:
+    return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")

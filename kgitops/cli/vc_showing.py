@@ -118,7 +118,7 @@ def plan_migration(
     """Write the manifests that take the topics of a prefix into a virtual cluster.
 
     Each topic gets two links, its full name and its short one;
-    docs/migrating-to-virtual-clusters.md says what comes after.
+    the documentation on migrating to virtual clusters says what comes after.
 
     Example: kgitops vc plan-migration --prefix emea.sales.
     """
@@ -226,7 +226,7 @@ def graph(
     from kgitops.cli.files import check_place, write_file
     from kgitops.report.virtual_cluster_graph import graph_of_clusters
     from kgitops.report.virtual_cluster_mermaid import render_mermaid
-    from kgitops.report.virtual_cluster_svg import render_svg
+    from kgitops.report.virtual_cluster_svg import render_page, render_svg
 
     check_place(out)
     reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
@@ -240,8 +240,7 @@ def graph(
         case GraphFormat.SVG:
             text = render_svg(drawn)
         case GraphFormat.HTML:
-            head = '<!doctype html><html lang="en"><meta charset="utf-8">'
-            text = f"{head}<title>Virtual clusters</title>\n{render_svg(drawn)}</html>\n"
+            text = render_page(drawn)
     if out:
         write_file(out, text)
     else:

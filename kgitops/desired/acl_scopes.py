@@ -4,7 +4,6 @@ from kgitops.desired.findings import Findings, Path
 from kgitops.desired.scopes import ADVICE, scope_of
 from kgitops.manifests.acl import AclSpec
 from kgitops.manifests.document import Document
-from kgitops.manifests.text import shown
 from kgitops.model.acls import (
     CLUSTER_NAME,
     OPERATIONS,
@@ -78,17 +77,6 @@ def check_cluster(name: str, document: Document, findings: Findings, *, literal:
             findings.error(document, ("spec", "resource", "patternType"), problem, "write literal")
     elif name != _EVERY or not literal:
         _check_pattern(name, document, path, findings, literal=literal)
-        if literal and _spelt_loosely(name) == _spelt_loosely(CLUSTER_NAME):
-            findings.warning(
-                document,
-                path,
-                f"{shown(name)} is a virtual cluster, the physical one is called {CLUSTER_NAME}",
-                f"write {CLUSTER_NAME} if you mean that one",
-            )
-
-
-def _spelt_loosely(name: str) -> str:
-    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _check_pattern(

@@ -1,10 +1,10 @@
 """``kind: Acl`` → its ACL bindings, checked against Kafka's rules."""
 
-import ipaddress
 from collections.abc import Iterator
 
 from kgitops.desired.acl_scopes import check_cluster, check_operations, check_scope
 from kgitops.desired.findings import Findings, Path
+from kgitops.desired.hosts import address_in_java
 from kgitops.desired.scopes import scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredAcl
 from kgitops.manifests.acl import Acl, AclSpec
@@ -12,7 +12,7 @@ from kgitops.manifests.document import Document
 from kgitops.manifests.text import shown
 from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
 from kgitops.model.addresses import acl_address
-from kgitops.model.names import REGISTRY_TOPIC, is_principal, topic_name_problem
+from kgitops.model.names import REGISTRY_TOPIC, is_principal, text_problem, topic_name_problem
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
 _ANY = "*"
@@ -35,6 +35,8 @@ def build_acls(acl: Acl, document: Document, findings: Findings) -> list[Desired
             advice = "write it as Type:name, such as User:billing"
             problem = f"{shown(principal)} is not a principal"
             findings.error(document, path, problem, advice)
+        elif too_long := text_problem(principal):
+            findings.error(document, path, f"the principal {too_long}", "shorten it")
         for operation in spec.operations:
             binding = AclBinding(
                 resource_type=spec.resource.type,
@@ -92,7 +94,9 @@ def _check_resource(spec: AclSpec, document: Document, findings: Findings) -> No
     name, literal = resource.name, resource.pattern_type is PatternType.LITERAL
     path = (*_RESOURCE, "name")
     scoped = scope_of(spec.virtual_cluster) is not None
-    if resource.type is ResourceType.CLUSTER:
+    if problem := text_problem(name):
+        findings.error(document, path, f"the name {problem}", "shorten it")
+    elif resource.type is ResourceType.CLUSTER:
         check_cluster(name, document, findings, literal=literal)
     elif resource.type is ResourceType.TOPIC and name == REGISTRY_TOPIC and not scoped:
         problem = f"ACLs on {REGISTRY_TOPIC} can't be declared: kgitops keeps its registry in it"
@@ -113,12 +117,19 @@ def _check_resource(spec: AclSpec, document: Document, findings: Findings) -> No
 
 
 def _check_host(host: str, document: Document, findings: Findings) -> None:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        findings.warning(
-            document,
-            ("spec", "host"),
-            f"Kafka compares the host with the client's address, so {shown(host)} never matches",
-            'write an IP address, or "*" for any',
+    path: Path = ("spec", "host")
+    if problem := text_problem(host):
+        findings.error(document, path, f"the host {problem}", "shorten it")
+        return
+    spelt = address_in_java(host)
+    if spelt == host:
+        return
+    if spelt is None:
+        problem = (
+            f"Kafka compares the host with the client's address, so {shown(host)} never matches"
         )
+        advice = 'write an IP address, or "*" for any'
+    else:
+        problem = f"brokers write this address as {spelt}, so {shown(host)} never matches"
+        advice = f'write "{spelt}"'
+    findings.warning(document, path, problem, advice)

@@ -84,6 +84,7 @@ def _tombstone(tombstone: Tombstone) -> Json:
         "name": tombstone.name,
         "reason": tombstone.reason,
         "topicId": tombstone.topic_id,
+        **({"labels": tombstone.labels} if tombstone.labels else {}),
     }
 
 

@@ -3,19 +3,30 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from kgitops.desired.findings import DeclaredIn, Declaring, Findings, Path
 from kgitops.desired.membership import place_of
 from kgitops.desired.state import (
     DesiredAcl,
+    DesiredLink,
     DesiredMember,
+    DesiredObject,
     DesiredQuota,
+    DesiredTopic,
     DesiredVirtualCluster,
     MembersMode,
 )
-from kgitops.model.acls import EVERYONE, PatternType
+from kgitops.manifests.text import shown
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    EVERYONE,
+    VIRTUAL_CLUSTER_OPERATIONS,
+    PatternType,
+    ResourceType,
+)
 from kgitops.model.quotas import CLIENT_ID, USER, VIRTUAL_CLUSTER
-from kgitops.model.virtual_clusters import EntityType
+from kgitops.model.virtual_clusters import EntityType, virtual_cluster_name_problem
 
 
 @dataclass(slots=True)
@@ -60,6 +71,52 @@ def warn_of_inert(objects: Sequence[DeclaredIn], findings: Findings) -> None:
     for client_id, (member, document) in members.client_ids.items():
         users = (f"User:{client_id}", *sorted(pairs[client_id]))
         _check_client_id(member, document, users, members, findings)
+
+
+def warn_of_other_clusters(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+    """Rights on a resource cluster that is not Kafka's, and no other document knows of."""
+    declared = {name for item, _ in objects if (name := _virtual_cluster(item)) is not None}
+    said: set[Declaring] = set()
+    for desired, document in objects:
+        if not isinstance(desired, DesiredAcl) or document in said:
+            continue
+        binding, name = desired.binding, desired.binding.resource_name
+        if (
+            binding.resource_type is not ResourceType.CLUSTER
+            or binding.operation in VIRTUAL_CLUSTER_OPERATIONS
+            or name in (CLUSTER_NAME, *declared)
+            or (name != "*" and virtual_cluster_name_problem(name))
+        ):
+            continue
+        pattern = name == "*" or binding.pattern_type is PatternType.PREFIXED
+        if pattern and declared:
+            continue
+        said.add(document)
+        findings.warning(
+            document,
+            ("spec", "resource", "name"),
+            f"the resource cluster {shown(name)} stands for virtual clusters, and none "
+            f"{'' if pattern else 'of that name '}is in these manifests",
+            f"write {CLUSTER_NAME} if you mean the cluster itself",
+        )
+
+
+def _virtual_cluster(item: DesiredObject) -> str | None:
+    """The one that an object is, or lies in."""
+    match item:
+        case DesiredVirtualCluster(name=name):
+            return name
+        case DesiredTopic(virtual_cluster=name) | DesiredMember(virtual_cluster=name):
+            return name
+        case DesiredLink(local=local):
+            return local.virtual_cluster
+        case DesiredQuota(entity=entity):
+            return dict(entity).get(VIRTUAL_CLUSTER)
+        case DesiredAcl(binding=binding):
+            literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
+            return binding.virtual_cluster if binding.scoped and literal else None
+        case other:
+            assert_never(other)
 
 
 def _members(objects: Sequence[DeclaredIn]) -> _Members:

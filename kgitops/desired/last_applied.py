@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from kgitops.desired.identities import former_identities
 from kgitops.desired.state import (
     ConfigsPolicy,
     DeletionPolicy,
@@ -53,10 +54,11 @@ def desired_from_registry(
     project: Project, registry: RegistryState | None, *, safety: Safety, principal: str
 ) -> DesiredState:
     """Everything that ``project`` last applied, as if its manifests still said so."""
+    mine = {project.identity, *former_identities(project, registry)}
     owned = {
         address: owner
         for address, owner in sorted((registry.owners if registry else {}).items())
-        if owner.project == project.identity and not owner.spent
+        if owner.project in mine and not owner.spent
     }
     digest = sha256(canonical_json({key: dict(o.last_applied) for key, o in owned.items()}))
     # What was copied for a member follows from the member, as it did when it was planned.

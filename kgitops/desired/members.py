@@ -17,10 +17,12 @@ from kgitops.manifests.text import shown
 from kgitops.manifests.virtual_cluster import GroupMember, UserMember
 from kgitops.model.acls import CLUSTER_NAME, EVERYONE
 from kgitops.model.addresses import member_address
-from kgitops.model.names import is_principal
+from kgitops.model.names import is_principal, text_problem
 from kgitops.model.virtual_clusters import EntityType, as_principal, physical_id
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
+_KNOWN_TYPES = ("User", "Group")
+"""Of principals: Kafka's own, and the one that many principal builders add."""
 _NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", EVERYONE)
 
 
@@ -74,11 +76,11 @@ def build_binding(
         if written is not None:
             findings.error(fields, (name,), f"only a user has {name}", "remove it", key=True)
     if spec.client_id is not None:
-        return make_client_id(declared, spec.client_id, move=spec.move)
+        return make_client_id(declared, spec.client_id, findings, move=spec.move)
     if spec.move:
         problem = "a transactional id can't be moved: its name on the cluster would be another"
         findings.error(fields, ("move",), problem, "remove it", key=True)
-    return make_transactional_id(declared, names[0])
+    return make_transactional_id(declared, names[0], findings)
 
 
 def make_user(
@@ -98,6 +100,14 @@ def make_user(
         findings.error(
             declared.fields, (field,), problem, "write it as Type:name, such as User:billing"
         )
+    elif (kind := principal.partition(":")[0]) not in _KNOWN_TYPES:
+        findings.warning(
+            declared.fields,
+            (field,),
+            f"{shown(user)} is a principal of the type {kind}, which brokers without a "
+            "principal.builder.class of their own never see",
+            f"write {shown(f'User:{user}')} if that is the user's name",
+        )
     for name, source in (
         ("copyAclsFrom", written.copy_acls_from),
         ("removeOldAclsFrom", written.remove_old_acls_from),
@@ -113,15 +123,18 @@ def make_user(
         declared,
         EntityType.USER,
         principal,
+        findings,
         copy_acls_from=written.copy_acls_from,
         remove_old_acls_from=written.remove_old_acls_from,
         move=written.move,
     )
 
 
-def make_client_id(declared: Declared, name: str, *, move: bool = False) -> DesiredMember:
+def make_client_id(
+    declared: Declared, name: str, findings: Findings, *, move: bool = False
+) -> DesiredMember:
     """A client id."""
-    return _member(declared, EntityType.CLIENT_ID, name, move=move)
+    return _member(declared, EntityType.CLIENT_ID, name, findings, move=move)
 
 
 def make_group(
@@ -148,20 +161,22 @@ def make_group(
         declared,
         EntityType.GROUP,
         name,
+        findings,
         adopt=written.adopt,
         copy_offsets=written.copy_offsets is not False,
     )
 
 
-def make_transactional_id(declared: Declared, name: str) -> DesiredMember:
+def make_transactional_id(declared: Declared, name: str, findings: Findings) -> DesiredMember:
     """A transactional id."""
-    return _member(declared, EntityType.TRANSACTIONAL_ID, name)
+    return _member(declared, EntityType.TRANSACTIONAL_ID, name, findings)
 
 
 def _member(
     declared: Declared,
     entity_type: EntityType,
     name: str,
+    findings: Findings,
     *,
     copy_acls_from: str | None = None,
     remove_old_acls_from: str | None = None,
@@ -171,6 +186,10 @@ def _member(
 ) -> DesiredMember:
     default = DeletionPolicy.ORPHAN if entity_type is EntityType.GROUP else DeletionPolicy.DELETE
     written = declared.deletion_policy
+    # On the cluster the name of the virtual cluster stands before that of a group.
+    if problem := text_problem(physical_id(declared.virtual_cluster, name)):
+        what = f"the name of this member of {declared.virtual_cluster}, with that before it,"
+        findings.error(declared.fields, (), f"{what} {problem}", "shorten it")
     return DesiredMember(
         address=member_address(declared.virtual_cluster, entity_type, name),
         virtual_cluster=declared.virtual_cluster,

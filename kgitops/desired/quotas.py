@@ -1,9 +1,9 @@
 """``kind: ClientQuota`` → the quotas of one entity, checked against Kafka's rules."""
 
-import ipaddress
 import math
 
 from kgitops.desired.findings import Findings, Path
+from kgitops.desired.hosts import address
 from kgitops.desired.scopes import check_name
 from kgitops.desired.state import DeletionPolicy, DesiredQuota
 from kgitops.manifests.document import Document
@@ -12,6 +12,7 @@ from kgitops.manifests.quota import ClientQuota, EntityName, QuotaEntity
 from kgitops.manifests.text import shown
 from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.addresses import quota_address
+from kgitops.model.names import text_problem
 from kgitops.model.quotas import (
     CLIENT_ID,
     INTEGRAL_KEYS,
@@ -106,7 +107,10 @@ def _name(name: EntityName) -> str | None:
 
 
 def _check_names(parts: dict[str, str | None], document: Document, findings: Findings) -> None:
-    user, address = parts.get(USER), parts.get(IP)
+    user, ip = parts.get(USER), parts.get(IP)
+    for kind, field in ((USER, "user"), (CLIENT_ID, "clientId")):
+        if problem := text_problem(parts.get(kind) or ""):
+            findings.error(document, (*_ENTITY, field), f"the {field} {problem}", "shorten it")
     if user is not None and user.startswith("User:"):
         findings.warning(
             document,
@@ -114,12 +118,9 @@ def _check_names(parts: dict[str, str | None], document: Document, findings: Fin
             f"a quota's user is a name, so {shown(user)} is a user whose name begins with 'User:'",
             f"write {shown(user.removeprefix('User:'))}",
         )
-    if address is not None:
-        try:
-            ipaddress.ip_address(address)
-        except ValueError:
-            problem = f"{shown(address)} is not an IP address"
-            findings.error(document, (*_ENTITY, "ip"), problem, "write an address such as 10.0.0.1")
+    if ip is not None and address(ip) is None:
+        problem = f"{shown(ip)} is not an IP address"
+        findings.error(document, (*_ENTITY, "ip"), problem, "write an address such as 10.0.0.1")
 
 
 def _value(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeGuard, assert_never
 
 from kgitops.desired.findings import DeclaredIn, Declaring, Findings, Path
-from kgitops.desired.inert import warn_of_inert
+from kgitops.desired.inert import warn_of_inert, warn_of_other_clusters
 from kgitops.desired.linking import check_links
 from kgitops.desired.membership import check_members, place_of
 from kgitops.desired.state import (
@@ -45,6 +45,7 @@ def check_references(
     check_links(objects, findings)
     check_members(objects, findings)
     warn_of_inert(objects, findings)
+    warn_of_other_clusters(objects, findings)
 
 
 def _may_collide(desired: DesiredObject) -> TypeGuard[DesiredTopic]:

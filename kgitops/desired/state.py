@@ -147,6 +147,7 @@ class Tombstone:
     address: str
     reason: str
     topic_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     located: Located = field(compare=False, repr=False)
 
 

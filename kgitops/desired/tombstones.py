@@ -38,6 +38,7 @@ def build_tombstone(
         address=address,
         reason=declared.spec.reason,
         topic_id=target.topic_id,
+        labels=declared.metadata.labels,
         located=document,
     )
 

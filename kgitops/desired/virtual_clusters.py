@@ -72,10 +72,10 @@ def build_members(
         yield make_user(at, user.principal, "principal", user, findings), at.located
     for index, client_id in enumerate(members.client_ids):
         at = listed("clientIds", index)
-        yield make_client_id(at, client_id), at.located
+        yield make_client_id(at, client_id, findings), at.located
     for index, group in enumerate(members.groups):
         at = listed("groups", index)
         yield make_group(at, group.name, group, findings), at.located
     for index, transactional_id in enumerate(members.transactional_ids):
         at = listed("transactionalIds", index)
-        yield make_transactional_id(at, transactional_id), at.located
+        yield make_transactional_id(at, transactional_id, findings), at.located

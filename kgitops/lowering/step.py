@@ -43,6 +43,7 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     DeleteVirtualClusterRequest,
     Request,
+    with_labels,
 )
 from kgitops.model.results import OK, ErrorCode, RequestResult
 from kgitops.model.virtual_clusters import LocalName, VirtualCluster
@@ -161,7 +162,7 @@ class Lowering:
             results=tuple(results),
             state=self._state,
             before=effects.first,
-            physical=effects.physical,
+            physical=tuple(_labelled(physical, requests) for physical in effects.physical),
             after=tuple(effects.after),
         )
 
@@ -343,6 +344,14 @@ class Lowering:
             for entity, values in quotas.items()
             if values
         }
+
+
+def _labelled(physical: PhysicalRequest, requests: Sequence[Request]) -> PhysicalRequest:
+    """Policies of the brokers are told the labels of what it is done for."""
+    labels = next(filter(None, (requests[asker].labels for asker in physical.askers)), None)
+    if labels is None:
+        return physical
+    return replace(physical, request=with_labels(physical.request, labels))
 
 
 def _pass(request: Request, asker: int, effects: Effects) -> None:

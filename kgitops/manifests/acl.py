@@ -32,7 +32,8 @@ class AclSpec:
     principals: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
     """Several principals, instead of principal."""
     host: Text = "*"
-    """The address that the client connects from, or "*" for any."""
+    """The address that the client connects from as brokers write it, IPv6 in full
+    (2001:db8:0:0:0:0:0:1), or "*" for any."""
     permission: Annotated[PermissionType, EnumName(PermissionType)]
     """Allow or Deny; a Deny wins over every Allow."""
     operations: Annotated[

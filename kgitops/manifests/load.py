@@ -76,7 +76,7 @@ def load_manifests(
             files that can't hold one are not even parsed.
         library: where files are read; one that remembers them is for loading many clusters.
     """
-    lookup = Lookup(variables, env, dict(env_values or {}))
+    lookup = Lookup(variables, env, dict(env_values or {}), by_url=":" in cluster)
     loader = _Loader(cluster, lookup, known_clusters, only)
     for file in find_files(paths, loader.findings, may_be_empty=bool(only)):
         text = library.text(file.path, file.name)

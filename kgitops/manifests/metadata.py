@@ -16,9 +16,18 @@ class Metadata:
     """The name: of a topic, virtual cluster or group its own, of other kinds what you call the
     document."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Free text for policies and reports, such as the owning team."""
+    """Whose it is, in words of yours, such as team: policies see them, reports show them, and
+    --selector picks by them; Kafka is not sent them."""
     clusters: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
     """The clusters that the document is for; left out, it is for all."""
+
+
+@manifest
+class RuleMetadata(Metadata):
+    """The metadata of a document that declares no object."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    """Free text for people and other tools."""
 
 
 @manifest
@@ -31,7 +40,7 @@ class TopicMetadata(Metadata):
 
 @manifest
 class MemberMetadata(Metadata):
-    """What a document says about itself that belongs to a virtual cluster."""
+    """The metadata of a document that belongs to a virtual cluster."""
 
     virtual_cluster: Text
     """The virtual cluster."""
@@ -44,7 +53,8 @@ class LinkMetadata:
     name: Annotated[Text | None, NotNull()] = None
     """The name of the link; left out, that of the topic that it leads to."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Free text for policies and reports, such as the owning team."""
+    """Whose it is, in words of yours, such as team: policies see them, reports show them, and
+    --selector picks by them; Kafka is not sent them."""
     clusters: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
     """The clusters that the document is for; left out, it is for all."""
     virtual_cluster: Text

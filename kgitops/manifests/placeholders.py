@@ -25,11 +25,15 @@ class PlaceholderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Where placeholders get their values; ``used_env`` collects what was taken from there."""
+    """The source of placeholders' values; ``used_env`` collects what was taken from there.
+
+    ``by_url``: the cluster is given by its URL, so it has no variables of its own.
+    """
 
     variables: Mapping[str, str]
     env: Mapping[str, str]
     used_env: dict[str, str] = field(default_factory=dict)
+    by_url: bool = False
 
     def replace(self, text: str) -> str:
         """The text with every placeholder replaced.
@@ -48,11 +52,19 @@ class Lookup:
                 f"{found[0]!r} is not a placeholder",
                 "write ${var:NAME} or ${env:NAME}, or $${ for the characters themselves",
             )
-        origin, name, default = inner.groups()
+        origin, name = inner[1], inner[2]
+        default: str | None = inner[3]
         values = self.env if origin == "env" else self.variables
         value = values.get(name, default)
         if value is None:
-            raise PlaceholderError(f"${{{origin}:{name}}} has no value", _advice(origin, name))
+            problem = f"${{{origin}:{name}}} has no value"
+            if origin == "var" and self.by_url and not self.variables:
+                raise PlaceholderError(
+                    f"{problem}: a cluster that is given by its URL has no variables",
+                    "take those of a cluster of the project with --variables-of NAME, or give a "
+                    f"default: ${{var:{name}:-…}}",
+                )
+            raise PlaceholderError(problem, _advice(origin, name))
         if origin == "env" and name in values and value:
             self.used_env[value] = name
         return str(value)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from annotated_types import MinLen
 
 from kgitops.manifests.fields import NotNull, Text, manifest
-from kgitops.manifests.metadata import Metadata
+from kgitops.manifests.metadata import RuleMetadata
 from kgitops.manifests.policy_fields import (
     Address,
     ApiName,
@@ -21,7 +21,7 @@ Level = Literal["info", "advisory", "soft", "hard", "off"]
 
 
 @manifest
-class PolicyMetadata(Metadata):
+class PolicyMetadata(RuleMetadata):
     """What a policy or a waiver says about itself."""
 
     name: Annotated[str, Spelt()]

@@ -7,7 +7,7 @@ from annotated_types import MinLen
 from pydantic import Field
 
 from kgitops.manifests.fields import NotNull, Text, manifest
-from kgitops.manifests.metadata import Metadata
+from kgitops.manifests.metadata import RuleMetadata
 from kgitops.manifests.policy_test_cluster import GivenCluster
 from kgitops.manifests.policy_test_requests import RequestStep
 from kgitops.manifests.project_document import ConfigScalar
@@ -83,7 +83,7 @@ class PolicyTest:
     """The version of this format."""
     kind: Literal["PolicyTest"]
     """What the document declares."""
-    metadata: Metadata
+    metadata: RuleMetadata
     """What the document says about itself."""
     spec: PolicyTestSpec
     """The policy under test and the cases."""

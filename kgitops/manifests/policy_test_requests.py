@@ -1,4 +1,4 @@
-"""The requests of a PolicyTest: each a mapping with one key, which names its kind."""
+"""The requests of a PolicyTest: each a mapping with one key that names its kind, and labels."""
 
 from dataclasses import field
 from typing import Annotated
@@ -175,7 +175,7 @@ class CreateTopicLinkStep(DeleteTopicLinkStep):
 
 @manifest
 class RequestStep:
-    """One request: a mapping with exactly one of these keys."""
+    """One request: exactly one of these keys, and the labels of the document that asks for it."""
 
     create_topic: Annotated[CreateTopicStep | None, NotNull()] = None
     """A topic is to be created."""
@@ -203,3 +203,5 @@ class RequestStep:
     """A virtual cluster is to see a topic."""
     delete_topic_link: Annotated[DeleteTopicLinkStep | None, NotNull()] = None
     """A link is to be removed."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """The metadata.labels of the document that asks for the request."""

@@ -26,7 +26,7 @@ class ProjectMetadata:
     take_from: list[Text] = field(default_factory=list)
     """Projects whose objects this project may take over."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Free text for policies and reports."""
+    """Free text for people and other tools; what is declared does not inherit it."""
 
 
 @manifest

@@ -18,7 +18,7 @@ that end in `.yaml`, `.yml` or `.json`. Names that begin with a dot are passed o
 are spread over files, and in which order, changes nothing.
 
 Every document has `apiVersion`, `kind`, `metadata` and `spec`. An editor completes and checks them
-with the JSON Schemas in `schemas/`:
+with the JSON Schemas in `schemas/`, as [editors.md](editors.md) shows:
 
 ```yaml
 # yaml-language-server: $schema=../schemas/kgitops.schema.json
@@ -42,8 +42,9 @@ All mistakes are shown together, each as `FILE:LINE:COLUMN: what is wrong; what 
 `${var:NAME}` stands for one of the cluster's `variables`, `${env:NAME}` for an environment
 variable, and `${var:NAME:-text}` has a default. They may stand anywhere in a value. A value that is
 one placeholder without quotes is read as YAML again, so `partitions: ${var:count}` is a number.
-A placeholder that has no value is an error. `$${` stands for `${` itself. Between `{…}` and `[…]`,
-put a placeholder in quotes.
+A placeholder that has no value is an error; a cluster that is given by its URL has no variables,
+unless `--variables-of NAME` takes those of a cluster of the project. `$${` stands for `${` itself.
+Between `{…}` and `[…]`, put a placeholder in quotes.
 
 ## Removing an object
 
@@ -52,6 +53,20 @@ says: `Delete` deletes the object, `Orphan` leaves it on the cluster and forgets
 refuses the plan. Topics and virtual clusters are protected unless they say otherwise; ACLs, quotas
 and links are deleted. A member leaves its virtual cluster, and a group's offsets stay.
 A `Tombstone` deletes a protected object in one reviewed step. What nobody manages is never deleted.
+
+## Labels
+
+`metadata.labels` say whose an object is, or whatever else you want to know of it:
+`labels: {team: payments, env: prod}`. They are part of the plan and of its digest. Reports show
+them beside the object, and policies read them: `requested.labels` in CEL, `request.labels` in
+Python, so that an owner can be required ([RequiredLabels](policy-pack.md#requiredlabels)). Kafka is
+not sent them, nor does the registry keep them. So a deletion has the labels of its Tombstone, and
+without one it has none; what a command or another client asks for has none either.
+
+`kgitops plan --selector team=payments` (`-l`; `apply` has it, too) plans only what has the label.
+It is written as for kubectl: `team=payments,env!=prod`, `team`, `!team`, `team in (a, b)`,
+`team notin (a, b)`; the parts must all hold. Like `--target` it plans a part of the project, so
+nothing is removed except by a Tombstone with such labels.
 
 ## Clusters
 
@@ -77,7 +92,9 @@ Before any plan kgitops checks what the documents say of each other:
 - `removeOldAclsFrom` removes no ACL that a document declares.
 
 What documents refer to and none declares may be there already, or belong to another project: the
-plan looks for it on the cluster. ACLs and quotas that reach nobody are warnings.
+plan looks for it on the cluster. ACLs and quotas that reach nobody are warnings. So are rights on a
+resource `cluster` that is neither `kafka-cluster` nor a virtual cluster which the documents know,
+and a plan refuses them where there is no such virtual cluster on the cluster either.
 """
 
 

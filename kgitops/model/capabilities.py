@@ -22,15 +22,29 @@ class VirtualClusterSupport(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """By what brokers know kgitops where they hold its clients to quotas.
+
+    ``user`` is the name it logs in with, without its type; None where it can't be told, as of a
+    certificate or a token.
+    """
+
+    client_id: str
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """Which APIs a cluster carries out, by their name in a plan, and who can check each.
 
-    ``virtual_clusters`` says how it has them (VC-351).
+    ``virtual_clusters`` says how it has them (VC-351). ``client`` is None where quotas don't
+    throttle kgitops.
     """
 
     backend: str
     validation: Mapping[str, Validation]
     virtual_clusters: VirtualClusterSupport = VirtualClusterSupport.NONE
+    client: Client | None = None
 
     def supports(self, api: str) -> bool:
         """Whether the cluster can carry out requests of this api."""

@@ -12,10 +12,14 @@ class KgitopsError(Exception):
 
     exit: ClassVar[ExitCode] = ExitCode.ERROR
 
+    def __init__(self, *words: object, among: Iterable[Reason] = ()) -> None:
+        super().__init__(*words)
+        self._among = tuple(among)
+
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """What the verdict is made of."""
-        return (Reason(exit=self.exit, sentence=str(self)),)
+        """The reasons of the verdict; the error is the first of several, where there are more."""
+        return self._among or (Reason(exit=self.exit, sentence=str(self)),)
 
 
 class FindingsError(KgitopsError):

@@ -3,6 +3,8 @@
 import re
 
 MAX_TOPIC_NAME = 249
+MAX_TEXT = 2**15 - 1
+"""How many bytes of UTF-8 a text has at most in Kafka's requests and records."""
 REGISTRY_TOPIC = "__kgitops"
 INTERNAL_TOPICS = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
@@ -30,6 +32,12 @@ def topic_name_problem(name: str) -> str | None:
         illegal = sorted(set(re.sub(r"[a-zA-Z0-9._-]", "", name)))
         return f"the topic name {name!r} contains {', '.join(map(repr, illegal))}"
     return None
+
+
+def text_problem(text: str) -> str | None:
+    """Why no request to Kafka can hold ``text``, or None; a broker breaks the connection on it."""
+    length = len(text.encode())
+    return f"has {length:,} bytes, Kafka allows {MAX_TEXT:,}" if length > MAX_TEXT else None
 
 
 def collision_key(topic: str) -> str:

@@ -3,6 +3,7 @@
 Readers take a path for their errors and raise :class:`ShapeError` for any other shape.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
@@ -32,6 +33,11 @@ _BINDING_KEYS = (
 _SCOPE_KEYS = ("virtual_cluster", "virtual_cluster_pattern_type")
 _SCOPED_KEYS = (*_BINDING_KEYS, *_SCOPE_KEYS)
 _OWNER_KEYS = ("project", "topic_id", "adopted", "spent", "last_applied")
+
+
+def read_labels(value: Json, path: str) -> Mapping[str, str]:
+    """The labels in ``value``."""
+    return {key: text(item, f"{path}.{key}") for key, item in mapping(value, path).items()}
 
 
 def binding_to_json(binding: AclBinding) -> dict[str, Json]:

@@ -38,6 +38,8 @@ class RegistryState:
     offset: int
     projects: Mapping[str, str] = field(default_factory=dict)
     """Project identity to the name it was last applied under."""
+    formerly: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Project identity to those that it had before, as they were known when it was applied."""
     owners: Mapping[str, Owner] = field(default_factory=dict)
     """Address to owner, spent tombstones included."""
     virtual_clusters: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)

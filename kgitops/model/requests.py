@@ -1,7 +1,7 @@
 """The closed set of changes a cluster can be asked to make; each is one logical request."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kgitops.model.acls import AclBinding
@@ -19,7 +19,18 @@ class AlterStep(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicRequest:
+class _Labelled:
+    """Every request: ``labels`` are those of the document that asks for it (``metadata.labels``).
+
+    Policies and reports read them and Kafka is never sent any, so two requests that differ in
+    nothing else are equal. They are empty where no document asks, as for a command.
+    """
+
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopicRequest(_Labelled):
     """CreateTopics: one topic; ``requested_state.topic_id`` is None until a broker mints it.
 
     With ``local`` it is made in a virtual cluster, on behalf of it (VC-062): ``topic`` and the
@@ -32,7 +43,7 @@ class CreateTopicRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterTopicRequest:
+class AlterTopicRequest(_Labelled):
     """One step of an alteration: IncrementalAlterConfigs, CreatePartitions or a reassignment.
 
     ``requested_state`` is the whole topic after this step and no further one. ``local`` is the
@@ -47,7 +58,7 @@ class AlterTopicRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicRequest:
+class DeleteTopicRequest(_Labelled):
     """DeleteTopics, by topic id only: a topic made anew under the name survives."""
 
     topic: str
@@ -56,7 +67,7 @@ class DeleteTopicRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteRecordsRequest:
+class DeleteRecordsRequest(_Labelled):
     """DeleteRecords: partition id to the first offset that is kept (P201-58, P201-59)."""
 
     topic: str
@@ -66,14 +77,14 @@ class DeleteRecordsRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateAclRequest:
+class CreateAclRequest(_Labelled):
     """CreateAcls: one binding; one that exists already is a success."""
 
     binding: AclBinding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteAclRequest:
+class DeleteAclRequest(_Labelled):
     """DeleteAcls with a filter that matches this binding and no other.
 
     ``migrated_to`` is the address of the member whose ``removeOldAclsFrom`` asks for it: the one
@@ -85,7 +96,7 @@ class DeleteAclRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterClientQuotaRequest:
+class AlterClientQuotaRequest(_Labelled):
     """AlterClientQuotas: key to the new value, None for a key that is removed."""
 
     entity: ClientQuotaEntity
@@ -93,7 +104,7 @@ class AlterClientQuotaRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterBrokerRequest:
+class AlterBrokerRequest(_Labelled):
     """IncrementalAlterConfigs of one broker's replication throttle: key to value, None removes it.
 
     No other config of a broker is ever changed: :data:`kgitops.model.throttles.RATES`.
@@ -104,7 +115,7 @@ class AlterBrokerRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateVirtualClusterRequest:
+class CreateVirtualClusterRequest(_Labelled):
     """CreateVirtualClusters: one, empty (VC-231). ``options`` count where it is lowered."""
 
     virtual_cluster: str
@@ -112,7 +123,7 @@ class CreateVirtualClusterRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterVirtualClusterRequest:
+class AlterVirtualClusterRequest(_Labelled):
     """AlterVirtualClusters: one entity is added or removed (VC-233), or ``options`` are set.
 
     Of a topic link, ``entity_name`` is the link's name and it leads to ``topic``, or to where the
@@ -135,14 +146,14 @@ class AlterVirtualClusterRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteVirtualClusterRequest:
+class DeleteVirtualClusterRequest(_Labelled):
     """DeleteVirtualClusters: one, which must be empty (VC-245)."""
 
     virtual_cluster: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopyGroupOffsetsRequest:
+class CopyGroupOffsetsRequest(_Labelled):
     """Copy the committed offsets of the global group ``source`` to one that has none (VC-114)."""
 
     virtual_cluster: str
@@ -151,7 +162,7 @@ class CopyGroupOffsetsRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteGroupRequest:
+class DeleteGroupRequest(_Labelled):
     """DeleteGroups: a virtual cluster's group, which must be empty of members (VC-119)."""
 
     virtual_cluster: str
@@ -176,6 +187,11 @@ Request = (
     | CopyGroupOffsetsRequest
     | DeleteGroupRequest
 )
+
+
+def with_labels(request: Request, labels: Mapping[str, str]) -> Request:
+    """The request with these labels; itself where there are none."""
+    return replace(request, labels=labels) if labels else request
 
 
 def api_name(request: Request) -> str:

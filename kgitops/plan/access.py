@@ -5,7 +5,7 @@ Deny of an operation denies just that one; a Deny wins over every Allow (Standar
 Only what ACLs say is known here: super users and allow.everyone.if.no.acl.found are the brokers'.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from kgitops.model.acls import (
@@ -56,7 +56,7 @@ def access_losses(
         AccessLoss(
             principal=question.principal,
             operation=operation.value,
-            resource=_resource(question),
+            resource=resource_text(question),
             requester=question.principal in (requester, EVERYONE)
             and operation in check.lost(replace(question, principal=requester)),
         )
@@ -64,6 +64,46 @@ def access_losses(
         for operation in check.lost(question)
     }
     return tuple(sorted(losses, key=lambda loss: (loss.principal, loss.resource, loss.operation)))
+
+
+def with_rights_lost(changes: Iterable[Change], losses: Iterable[AccessLoss]) -> tuple[Change, ...]:
+    """The changes, those that take rights away with the operations in ``impact["rights_lost"]``.
+
+    Only what a rule's own principal loses on the rule's own resource is told there. A rule that is
+    removed has an empty list where others still allow the same, or a Deny refused it before.
+    """
+    lost: dict[tuple[str, str], list[Operation]] = {}
+    for loss in losses:
+        lost.setdefault((loss.principal, loss.resource), []).append(Operation(loss.operation))
+    return tuple(_with_lost(change, lost) for change in changes)
+
+
+def taken_rule(change: Change) -> AclBinding | None:
+    """The Allow that a change removes, or the Deny that it adds; None for every other change."""
+    for planned in change.requests:
+        match planned.request:
+            case CreateAclRequest(binding=rule) if rule.permission_type is PermissionType.DENY:
+                return rule
+            case DeleteAclRequest(binding=rule, migrated_to=None) if (
+                rule.permission_type is PermissionType.ALLOW
+            ):
+                return rule
+            case _:
+                pass
+    return None
+
+
+def _with_lost(change: Change, lost: Mapping[tuple[str, str], list[Operation]]) -> Change:
+    rule = taken_rule(change)
+    if rule is None:
+        return change
+    denies = rule.permission_type is PermissionType.DENY
+    reach = frozenset({rule.operation}) if denies else _granted(rule)
+    found = lost.get((rule.principal, resource_text(rule)), ())
+    own = [str(each) for each in found if each in reach or rule.operation is Operation.ALL]
+    if denies and not own:
+        return change
+    return replace(change, impact={**change.impact, "rights_lost": own})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +149,8 @@ def _granted(acl: AclBinding) -> frozenset[Operation]:
     return frozenset({acl.operation}) | IMPLIED.get(acl.operation, frozenset())
 
 
-def _resource(question: AclBinding) -> str:
+def resource_text(question: AclBinding) -> str:
+    """``topic orders (prefixed)``, with the host and the virtual cluster it is limited to."""
     where = "" if question.host == "*" else f" from {question.host}"
     if question.scoped:
         prefixed = question.virtual_cluster_pattern_type is PatternType.PREFIXED

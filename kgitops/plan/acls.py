@@ -3,7 +3,15 @@
 from dataclasses import replace
 
 from kgitops.desired.state import DesiredAcl, DesiredState
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.acls import (
+    CLUSTER_NAME,
+    VIRTUAL_CLUSTER_OPERATIONS,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
@@ -23,6 +31,7 @@ from kgitops.plan.plan import Action, Change, Kind, Precondition
 from kgitops.plan.planning import (
     Planning,
     because_adopted,
+    because_remembered,
     protection_fields,
     registry_fields,
     taking_risks,
@@ -86,11 +95,39 @@ def _unkept(change: Change) -> Finding:
 def _has_scope(planning: Planning, acl: DesiredAcl) -> bool:
     """Whether the one virtual cluster that it names is there, or made by this plan."""
     binding = acl.binding
+    if binding.resource_type is ResourceType.CLUSTER:
+        return _has_cluster(planning, acl)
     exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
     if not binding.scoped or not exact or binding.virtual_cluster == "*":
         return True
     source = acl.located.at("spec", "virtualCluster")
     return planning.has_virtual_cluster(binding.virtual_cluster, source, acl.address)
+
+
+def _has_cluster(planning: Planning, acl: DesiredAcl) -> bool:
+    """True if the resource cluster is the physical one, or a virtual one that there is.
+
+    To Kafka any name but kafka-cluster is wrong. Rights that only virtual clusters know may come
+    before what they are about, and a binding that is there already outlives it.
+    """
+    binding, name = acl.binding, acl.binding.resource_name
+    if name == CLUSTER_NAME or binding.operation in VIRTUAL_CLUSTER_OPERATIONS:
+        return True
+    pattern = binding.pattern_type is PatternType.PREFIXED or name == "*"
+    known = {*planning.current.virtual_clusters, *planning.links.declared}
+    if binding in planning.current.acls or (known if pattern else name in known):
+        return True
+    planning.outcome.findings.append(
+        Finding(
+            source=acl.located.at("spec", "resource", "name"),
+            problem=f"{acl.address} is about {'virtual clusters' if pattern else name}, and there "
+            f"{'are none' if pattern else 'is no virtual cluster of that name'}, neither on the "
+            "cluster nor in this plan",
+            advice=f"write {CLUSTER_NAME}, which is what Kafka calls the cluster itself, or "
+            "declare the VirtualCluster",
+        )
+    )
+    return False
 
 
 def _may_copy(planning: Planning, copy: Copy) -> bool:
@@ -198,7 +235,7 @@ def _keep_or_adopt(planning: Planning, acl: DesiredAcl, copy: Copy | None) -> No
             risks=worst_first(found or {risks.REGISTRY_ONLY}),
             because=because_adopted(planning.ownership, address)
             if adopts
-            else "its document says more than was last applied",
+            else because_remembered(owner, after),
             source=acl.located.source,
             before=acl_view(acl.binding),
             after=acl_view(acl.binding),

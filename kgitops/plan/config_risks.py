@@ -36,15 +36,25 @@ def _shrinks(risk: Risk) -> Callable[[str, str], Risk | None]:
     return lambda before, after: None if _number(after) >= _number(before) else risk
 
 
+def _keeps(before: str, after: str) -> Risk | None:
+    # A value that is no number compares as unknown: then the worse is assumed.
+    if _number(after) > _number(before):
+        return risks.DISK_GROWTH
+    return None if _number(after) == _number(before) else risks.RETENTION_SHRINK
+
+
 def _grows_or_shrinks(up: Risk, down: Risk) -> Callable[[str, str], Risk | None]:
     return lambda before, after: up if _number(after) > _number(before) else down
 
 
 def _cleanup_policy(before: str, after: str) -> Risk | None:
-    added = set(after.split(",")) - set(before.split(","))
+    old, new = set(before.split(",")), set(after.split(","))
+    added = new - old
     if "delete" in added:
         return risks.CLEANUP_TO_DELETE
-    return risks.CLEANUP_TO_COMPACT if "compact" in added else None
+    if "compact" in added:
+        return risks.CLEANUP_TO_COMPACT
+    return risks.DISK_GROWTH if old - new else None
 
 
 def _becomes(value: str, risk: Risk, otherwise: Risk | None) -> Callable[[str, str], Risk | None]:
@@ -56,8 +66,8 @@ def _always(risk: Risk) -> Callable[[str, str], Risk | None]:
 
 
 _RULES: dict[str, Callable[[str, str], Risk | None]] = {
-    "retention.ms": _shrinks(risks.RETENTION_SHRINK),
-    "retention.bytes": _shrinks(risks.RETENTION_SHRINK),
+    "retention.ms": _keeps,
+    "retention.bytes": _keeps,
     "cleanup.policy": _cleanup_policy,
     "delete.retention.ms": _shrinks(risks.COMPACTION_SOONER),
     "max.compaction.lag.ms": _shrinks(risks.COMPACTION_SOONER),

@@ -19,6 +19,7 @@ from kgitops.plan.plan import Action, Change, Drift, FieldChange, Kind, Precondi
 from kgitops.plan.planning import (
     Planning,
     because_adopted,
+    because_remembered,
     protection_fields,
     registry_fields,
     taking_risks,
@@ -144,7 +145,7 @@ def _keep_or_adopt(planning: Planning, link: DesiredLink, found: TopicLink) -> N
             risks=worst_first(risky or {risks.REGISTRY_ONLY}),
             because=because_adopted(planning.ownership, address)
             if adopts
-            else "its document says more than was last applied",
+            else because_remembered(owner, after),
             source=link.located.source,
             before=view,
             after=view,

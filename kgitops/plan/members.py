@@ -21,6 +21,7 @@ from kgitops.plan.plan import Action, Change, Drift, FieldChange, Kind, Precondi
 from kgitops.plan.planning import (
     Planning,
     because_adopted,
+    because_remembered,
     protection_fields,
     registry_fields,
     taking_risks,
@@ -218,7 +219,7 @@ def _keep_or_change(planning: Planning, member: DesiredMember, membership: Membe
             if adopts
             else "it differs from its document"
             if changes
-            else "its document says more than was last applied",
+            else because_remembered(owner, after),
             source=member.located.source,
             before={**view, "adopts": taken} if is_group else view,
             after=_after(member),
@@ -239,7 +240,8 @@ def _same(owner: Owner | None, after: Owner) -> bool:
     if owner is None:
         return False
     kept = {key: after.last_applied[key] for key in _INSTRUCTIONS}
-    return {**owner.last_applied, **kept} == after.last_applied and owner.adopted == after.adopted
+    same = {**owner.last_applied, **kept} == after.last_applied
+    return same and owner.adopted == after.adopted and owner.project == after.project
 
 
 def _after(member: DesiredMember) -> dict[str, object]:

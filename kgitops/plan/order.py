@@ -4,36 +4,49 @@ Topics before the ACLs that name them, a Deny before an Allow; then, in reverse,
 the topic they name. A Deny is lifted only after every Allow that goes is gone (A4-85).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kgitops.model.capabilities import Validation
 from kgitops.model.requests import api_name
 from kgitops.plan.edges import GlobalEdges
 from kgitops.plan.phases import order_key
-from kgitops.plan.plan import Change, PlannedRequest
+from kgitops.plan.plan import Action, Change, PlannedRequest
 from kgitops.plan.virtual_cluster_edges import VirtualClusterEdges
 
 _ANY: Mapping[str, Validation] = {}
+_NONE: Mapping[str, int] = {}
 
 
 def order_changes(
-    changes: Iterable[Change], validation: Mapping[str, Validation] = _ANY
+    changes: Iterable[Change],
+    validation: Mapping[str, Validation] = _ANY,
+    last: Mapping[str, int] = _NONE,
 ) -> tuple[Change, ...]:
     """The changes as they run, their requests numbered ``r1``, ``r2``, … and bound together.
 
     ``validation`` says who can check requests of an api. Those that the cluster has no way to
-    check say so from the start.
+    check say so from the start. What has an address in ``last`` waits for all else, in its order;
+    what is taken away of that waits for what is set.
     """
-    return _bind(sorted(changes, key=order_key), validation)
+
+    def key(change: Change) -> tuple[int | str, ...]:
+        if change.address not in last:
+            return (0, *order_key(change))
+        return (1, Action.DELETE in change.actions, last[change.address], *order_key(change))
+
+    return _bind(sorted(changes, key=key), validation, last)
 
 
 def _bind(
-    changes: Sequence[Change], validation: Mapping[str, Validation] = _ANY
+    changes: Sequence[Change],
+    validation: Mapping[str, Validation] = _ANY,
+    last: Mapping[str, int] = _NONE,
 ) -> tuple[Change, ...]:
     """Add what must be done first in another object, so that no order of waves opens a window."""
     requests = [planned for change in changes for planned in change.requests]
-    edges = (GlobalEdges(requests), VirtualClusterEdges(requests))
+    waiting = [p.id for change in changes if change.address in last for p in change.requests]
+    edges = (GlobalEdges(requests), VirtualClusterEdges(requests), _Last(requests, waiting))
     ids = {planned.id: f"r{number}" for number, planned in enumerate(requests, start=1)}
 
     def bound(planned: PlannedRequest) -> PlannedRequest:
@@ -55,3 +68,20 @@ def _bind(
         replace(change, requests=tuple(map(bound, change.requests))) if change.requests else change
         for change in changes
     )
+
+
+class _Last:
+    """Requests that come last: the first waits for all others, each further one for the last."""
+
+    def __init__(self, requests: Sequence[PlannedRequest], waiting: Sequence[str]) -> None:
+        self._before = dict(zip(waiting[1:], waiting[:-1], strict=True))
+        self._first = waiting[0] if waiting else None
+        late = frozenset(waiting)
+        self._others = [p.id for p in requests if p.id not in late] if waiting else []
+
+    def first(self, planned: PlannedRequest) -> Iterator[str]:
+        """The ids of the requests that must be done before it."""
+        if planned.id == self._first:
+            yield from self._others
+        elif planned.id in self._before:
+            yield self._before[planned.id]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from kgitops.desired.identities import former_identities
 from kgitops.desired.state import DeletionPolicy, Project
 from kgitops.model.addresses import kind_of
 from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState
@@ -30,14 +31,16 @@ class Standing(Enum):
 class Ownership:
     """The registry seen by one project.
 
-    ``takeable`` are identities whose objects this project may take over: ``default``, its own
-    former names, and what it declares in ``takeFrom``. ``managed`` are the addresses of what it
-    manages, by kind (``topic``, ``link``, …), objects inside of virtual clusters included.
+    ``former`` are the identities that the project had before: it *is* them, so that their objects
+    are its own. ``takeable`` are identities whose objects it may take over: ``default``, and what
+    it declares in ``takeFrom``. ``managed`` are the addresses of what it manages, by kind
+    (``topic``, ``link``, …), objects inside of virtual clusters included.
     """
 
     identity: str
     owners: Mapping[str, Owner]
     names: Mapping[str, str]
+    former: frozenset[str]
     takeable: frozenset[str]
     managed: Mapping[str, tuple[str, ...]]
 
@@ -48,13 +51,17 @@ class Ownership:
             return Standing.UNMANAGED
         if owner.spent:
             return Standing.SPENT
-        if owner.project == self.identity:
+        if self.wrote(owner):
             return Standing.MINE
         return Standing.TAKEABLE if owner.project in self.takeable else Standing.FOREIGN
 
     def owner(self, address: str) -> Owner | None:
         """The record at ``address``, spent ones included."""
         return self.owners.get(address)
+
+    def wrote(self, owner: Owner) -> bool:
+        """True if the record is this project's, under whichever of its identities."""
+        return owner.project == self.identity or owner.project in self.former
 
     def last_applied(self, address: str) -> Mapping[str, Json]:
         """What this project, or the one it takes over from, last applied; empty if neither did."""
@@ -73,6 +80,11 @@ class Ownership:
         owner = self.owners.get(address)
         return "nobody" if owner is None else self.names.get(owner.project, owner.project)
 
+    def marks(self, address: str) -> tuple[str, ...]:
+        """The Tombstones that this project spent at ``address``; they mean nothing any more."""
+        owner = self.owners.get(address)
+        return tuple(owner.last_applied.get(BURIED, ())) if owner and self.wrote(owner) else ()
+
 
 def removal_policy(owner: Owner) -> DeletionPolicy:
     """What removing the object's document would do: the first removal of an adopted one forgets."""
@@ -84,39 +96,69 @@ def removal_policy(owner: Owner) -> DeletionPolicy:
 def build_ownership(project: Project, registry: RegistryState | None) -> Ownership:
     """The registry as ``project`` sees it; one that does not exist yet owns nothing."""
     names = registry.projects if registry else {}
-    declared = {*project.take_from, *project.formerly, DEFAULT_PROJECT}
+    declared = {*project.take_from, DEFAULT_PROJECT}
     takeable = {identity for identity, name in names.items() if {identity, name} & declared}
+    former = former_identities(project, registry)
+    mine = {project.identity, *former}
     owners = registry.owners if registry else _NOBODY
     managed: dict[str, list[str]] = {}
     for address, owner in owners.items():
-        if owner.project == project.identity and not owner.spent:
+        if owner.project in mine and not owner.spent:
             managed.setdefault(kind_of(address), []).append(address)
     return Ownership(
         identity=project.identity,
         owners=owners,
         names=names,
-        takeable=frozenset((takeable | {DEFAULT_PROJECT}) - {project.identity}),
+        former=former,
+        takeable=frozenset((takeable | {DEFAULT_PROJECT}) - mine),
         managed={kind: tuple(addresses) for kind, addresses in managed.items()},
     )
 
 
 def identity_problem(project: Project, registry: RegistryState | None) -> Reason | None:
-    """Why this project may not be who it says: a known name with another uid, or the reverse."""
-    known = registry.projects if registry else {}
-    sentence = None
-    former = known.get(project.identity)
-    if former is not None and former != project.name and former not in project.formerly:
-        sentence = (
-            f"the project with uid {project.identity} was last applied as {former!r}, now it says "
-            f"{project.name!r}; declare metadata.formerly: [{former}] if it was renamed"
-        )
-    else:
-        for identity, name in sorted(known.items()):
-            clash = identity != project.identity and name == project.name
-            if clash and not {name, identity} & {*project.take_from, *project.formerly}:
-                sentence = (
-                    f"the cluster knows a project {name!r} with the identity {identity}, this one "
-                    f"is {project.identity}; declare metadata.takeFrom: [{name}] to take its "
-                    "objects over, or give this project another name"
-                )
+    """Why this project may not be who it says, by the names and uids that the registry knows."""
+    if registry is None:
+        return None
+    sentence = _renamed(project, registry) or next(
+        filter(None, (_clash(project, registry, it) for it in sorted(registry.projects))), None
+    )
     return Reason(exit=ExitCode.REFUSED, sentence=sentence) if sentence else None
+
+
+def _renamed(project: Project, registry: RegistryState) -> str | None:
+    known = registry.projects.get(project.identity, project.name)
+    if known == project.name or known in project.formerly:
+        return None
+    return (
+        f"the project with uid {project.identity} was last applied as {known!r}, now it says "
+        f"{project.name!r}; declare metadata.formerly: [{known}] if it was renamed"
+    )
+
+
+def _clash(project: Project, registry: RegistryState, identity: str) -> str | None:
+    """The reason to refuse this project beside the one that the registry knows as ``identity``."""
+    name = registry.projects[identity]
+    taken = {*project.take_from, DEFAULT_PROJECT}
+    if identity == project.identity or {name, identity} & taken:
+        return None
+    if identity in former_identities(project, registry):
+        return None
+    if name in project.formerly:
+        return (
+            f"the project {name!r} with the identity {identity} has a name of metadata.formerly, "
+            f"and was not this project when that was first applied; write {identity} into formerly "
+            f"if it is a former identity all the same, else remove {name} there"
+        )
+    if name == project.name:
+        return (
+            f"the cluster knows a project {name!r} with the identity {identity}, this one "
+            f"is {project.identity}; declare metadata.formerly: [{identity}] if it is a former "
+            f"identity of this one, metadata.takeFrom: [{name}] to take its objects over, or give "
+            "this project another name"
+        )
+    if {project.identity, project.name} & {*registry.formerly.get(identity, ())}:
+        return (
+            f"the project {name!r} ({identity}) says that it was formerly {project.name!r}; apply "
+            "from there, or give this project another name and uid"
+        )
+    return None

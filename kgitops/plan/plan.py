@@ -93,6 +93,7 @@ class Change:
     the registry's record before and after; None where nobody manages the object.
     ``impact`` holds what is known of the blast radius: partitions, and as text bytes and records.
     ``derived_from`` are the addresses of what is declared, where this is not itself (VC-407).
+    ``labels`` are those of the document; its requests carry the same, for policies.
     """
 
     address: str
@@ -111,6 +112,7 @@ class Change:
     impact: Mapping[str, Json] = field(default_factory=dict)
     policies: tuple[PolicyResult, ...] = ()
     derived_from: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def denied(self) -> bool:
@@ -133,7 +135,8 @@ class Drift:
     """A field that someone else changed since the last apply.
 
     ``rule``: ``restored`` by this plan, ``accepted`` because the manifests now say the same,
-    ``undeclared`` and left alone, or ``missing`` for a whole object that is gone. Of the command
+    ``undeclared`` and left alone, or ``missing`` for a whole object that is gone; ``unfinished``
+    where it was a run of this project that did not come to its end. Of the command
     drift alone: ``recreated`` for a topic made anew, ``stays`` for what can't be undone. ``by``
     whom and when (``at``) is only known on clusters that keep a record of it.
     """

@@ -7,7 +7,7 @@ The digests prove that nothing changed since the plan was written, not who wrote
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NoReturn
 
 from kgitops.model import clock
@@ -22,6 +22,8 @@ from kgitops.plan.plan_json import FORMAT_VERSION, KEYS, PLAN_KIND, plan_to_json
 
 _ENVELOPE_KEYS = ("captured_at", "created", "expires", "nonce", "digest")
 _NEXT = "make a new plan"
+_CLOCKS_DIFFER = timedelta(minutes=5)
+"""By how much the clock of the machine that applies may be behind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,11 +122,16 @@ def read_plan(content: str, file: str) -> SealedPlan:
 
 
 def check_usable(sealed: SealedPlan, *, now: datetime) -> None:
-    """Refuse a plan whose time is over.
+    """Refuse a plan whose time is over, or has not begun.
 
     Raises:
-        UntrustedPlanError: the plan has expired.
+        UntrustedPlanError: the plan has expired, or says that it is of a time to come.
     """
+    if sealed.created > now + _CLOCKS_DIFFER:
+        raise UntrustedPlanError(
+            f"the plan says that it was made at {clock.to_text(sealed.created)}, which is yet to "
+            f"come here; set the clocks of both machines, and {_NEXT}"
+        )
     if now >= sealed.expires:
         raise UntrustedPlanError(
             f"the plan expired at {clock.to_text(sealed.expires)}, and it is "

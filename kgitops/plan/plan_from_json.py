@@ -6,7 +6,7 @@ from functools import cache
 from kgitops.model.canonical_json import plain_json
 from kgitops.model.capabilities import Validation
 from kgitops.model.lowered import Grade, LoweringLine
-from kgitops.model.object_json import read_owner, read_source
+from kgitops.model.object_json import read_labels, read_owner, read_source
 from kgitops.model.registry import Json, Owner
 from kgitops.model.request_json import request_from_json
 from kgitops.model.source import Finding, Severity
@@ -23,6 +23,7 @@ from kgitops.model.strict_json import (
     text_or_none,
 )
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.labels import labelled
 from kgitops.plan.plan import (
     AccessLoss,
     Action,
@@ -118,15 +119,15 @@ def _base(value: Json) -> Base:
 
 
 def _change(value: Json, path: str) -> Change:
-    derived = _optional(value, "derived_from")
-    given = members(value, path, (*_CHANGE_KEYS, *derived))
+    derived, labels = _optional(value, "derived_from"), _optional(value, "labels")
+    given = members(value, path, (*_CHANGE_KEYS, *derived, *labels))
     reason = members(given["reason"], f"{path}.reason", ("code", "level", "because"))
     ownership = members(given["ownership"], f"{path}.ownership", ("before", "after"))
     risks = array(given["risks"], f"{path}.risks", _risk)
     actions = array(given["actions"], f"{path}.actions", _action)
     if not risks or not actions:
         raise ShapeError(f"{path} has no risk or no action")
-    return Change(
+    change = Change(
         address=text(given["address"], f"{path}.address"),
         kind=choice(Kind, given["kind"], f"{path}.kind"),
         actions=actions,
@@ -144,6 +145,7 @@ def _change(value: Json, path: str) -> Change:
         policies=array(given["policies"], f"{path}.policies", read_result),
         derived_from=array(given["derived_from"], f"{path}.derived_from", text) if derived else (),
     )
+    return labelled(change, read_labels(given["labels"], f"{path}.labels")) if labels else change
 
 
 def _action(value: Json, path: str) -> Action:

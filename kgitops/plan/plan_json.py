@@ -145,6 +145,7 @@ def _change_to_json(
         "kind": str(change.kind),
         "actions": [str(action) for action in change.actions],
         **({"derived_from": list(change.derived_from)} if change.derived_from else {}),
+        **({"labels": plain_json(change.labels)} if change.labels else {}),
         "reason": {
             "code": change.risk.code,
             "level": str(change.level),

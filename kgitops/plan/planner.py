@@ -13,15 +13,17 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Severity
 from kgitops.model.virtual_clusters import VirtualCluster
-from kgitops.plan.access import access_losses
+from kgitops.plan.access import access_losses, with_rights_lost
 from kgitops.plan.acls import plan_acls
 from kgitops.plan.guards import guard_virtual_clusters
+from kgitops.plan.labels import label_changes
 from kgitops.plan.leftovers import Leftovers, find_leftovers
 from kgitops.plan.links import plan_links
 from kgitops.plan.links_after import LinksAfter
 from kgitops.plan.members import plan_members
 from kgitops.plan.order import order_changes
 from kgitops.plan.outcome import Outcome, merge
+from kgitops.plan.own_quotas import own_throttles, set_last
 from kgitops.plan.ownership import Ownership, build_ownership, identity_problem
 from kgitops.plan.plan import AccessLoss, Base, Change, Desired, Plan, PlannedRequest, Target
 from kgitops.plan.quotas import plan_quotas
@@ -60,7 +62,7 @@ def make_plan(
     """
     project = desired.project
     ownership = build_ownership(project, current.registry)
-    managed = _with_settled(managed_counts(current.registry, project.identity), settled)
+    managed = _with_settled(managed_counts(ownership), settled)
     stranger = identity_problem(project, current.registry)
     empty = None if settled else empty_desired(desired, ownership)
     if stranger or empty:
@@ -71,8 +73,13 @@ def make_plan(
         outcome = _outcome(desired, current, ownership, left, capabilities, advise=advise)
         add_throttles(outcome, current, desired.safety.replication_throttle, left.brokers)
         outcome.findings += _unsupported(outcome.changes, capabilities)
-    changes = order_changes(outcome.changes, capabilities.validation)
+    client = capabilities.client
+    outcome.warnings += own_throttles(outcome.changes, current.quotas, client, desired.principal)
+    last = set_last(client, desired.principal)
+    labelled = label_changes(outcome.changes, desired)
+    changes = order_changes(labelled, capabilities.validation, last)
     losses = access_losses(current.acls, changes, desired.principal)
+    changes = with_rights_lost(changes, losses)
     scope = desired.scope
     return Plan(
         target=Target(name=target_name, backend=current.backend, cluster_id=current.cluster_id),

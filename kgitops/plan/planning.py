@@ -1,5 +1,6 @@
 """What every kind is planned with, and the questions that all kinds ask alike."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, DesiredTopic
@@ -69,16 +70,13 @@ class Planning:
         self, declared: DesiredObject, *, topic_id: str | None = None, adopted: bool
     ) -> Owner:
         """The registry's record once the declared object is applied."""
-        before = self.ownership.owner(declared.address)
-        remembered = {}
-        if before and before.project == self.ownership.identity and BURIED in before.last_applied:
-            # A Tombstone of the past must not delete the object that was made since (removal).
-            remembered = {BURIED: before.last_applied[BURIED]}
+        # A Tombstone of the past must not delete the object that was made since (removal).
+        marks = list(self.ownership.marks(declared.address))
         return Owner(
             project=self.ownership.identity,
             topic_id=topic_id,
             adopted=adopted,
-            last_applied={**last_applied(declared), **remembered},
+            last_applied={**last_applied(declared), **({BURIED: marks} if marks else {})},
         )
 
     def owner_label(self, address: str) -> str | None:
@@ -136,10 +134,37 @@ def because_adopted(ownership: Ownership, address: str) -> str:
             return "it exists and nobody manages it"
 
 
+def because_remembered(before: Owner | None, after: Owner) -> str:
+    """Why the registry alone changes."""
+    if before is not None and before.project != after.project:
+        return "it was applied under a former identity of this project"
+    return "its document says more than was last applied"
+
+
 def registry_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
     """What differs between two declarations when the cluster itself need not change."""
     old = _flat(before.last_applied) if before else {}
     new = _flat(after.last_applied)
+    return (*_identity_field(before, after), *_declared_fields(before, after, old, new))
+
+
+def _identity_field(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
+    if before is None or before.project == after.project:
+        return ()
+    return (
+        FieldChange(
+            path="owner",
+            before=before.project,
+            after=after.project,
+            risk=risks.REGISTRY_ONLY,
+            note="registry only",
+        ),
+    )
+
+
+def _declared_fields(
+    before: Owner | None, after: Owner, old: Mapping[str, str], new: Mapping[str, str]
+) -> tuple[FieldChange, ...]:
     return tuple(
         _registry_field(
             path,

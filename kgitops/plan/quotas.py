@@ -24,6 +24,7 @@ from kgitops.plan.plan import (
 from kgitops.plan.planning import (
     Planning,
     because_adopted,
+    because_remembered,
     protection_fields,
     registry_fields,
     taking_risks,
@@ -113,7 +114,8 @@ def _plan(planning: Planning, quota: DesiredQuota, found: _Quotas) -> None:
             risks=worst_first(risky or {risks.REGISTRY_ONLY}),
             because=because_adopted(planning.ownership, address)
             if adopts
-            else _because(bool(managed), requested, creates=creates),
+            else _because(bool(managed), requested, creates=creates)
+            or because_remembered(owner, after),
             source=quota.located.source,
             before=quota_view(quota.entity, found) if found else None,
             after=quota_view(quota.entity, _merged(found, requested)),
@@ -126,12 +128,12 @@ def _plan(planning: Planning, quota: DesiredQuota, found: _Quotas) -> None:
     )
 
 
-def _because(managed: bool, requested: Mapping[str, float | None], *, creates: bool) -> str:
+def _because(managed: bool, requested: Mapping[str, float | None], *, creates: bool) -> str | None:
     if creates:
         return "it was deleted outside of kgitops" if managed else "it is declared"
     if requested:
         return "it differs from its document"
-    return "its document says more than was last applied"
+    return None
 
 
 def _remove(

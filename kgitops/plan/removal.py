@@ -5,11 +5,14 @@ from enum import Enum, auto
 
 from kgitops.desired.state import DeletionPolicy, DesiredState, Tombstone
 from kgitops.model.addresses import kind_of
+from kgitops.model.names import is_internal
 from kgitops.model.registry import Owner
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
 from kgitops.plan.planning import Planning, selected
+
+_TOPIC = "topic/"
 
 
 class Fate(Enum):
@@ -31,24 +34,25 @@ class Removal:
 
     @property
     def owner_after(self) -> Owner | None:
-        """What the registry keeps: the marks of spent Tombstones, else nothing.
-
-        Those of earlier ones too, however this removal came about: their documents may still be
-        there, and mean nothing.
-        """
-        buried = list(self.owner.last_applied.get(BURIED, ()))
-        if self.tombstone:
-            buried.append(self.tombstone.name)
-        if not buried:
-            return None
-        return replace(
-            self.owner, spent=True, last_applied={**self.owner.last_applied, BURIED: buried}
-        )
+        """The record that the registry keeps."""
+        return after_removal(self.owner, self.tombstone.name if self.tombstone else None)
 
     @property
     def source(self) -> Source | None:
         """Where the removal is written; an absence is written nowhere."""
         return self.tombstone.located.source if self.tombstone else None
+
+
+def after_removal(owner: Owner, tombstone: str | None) -> Owner | None:
+    """The record of an object that leaves: the marks of spent Tombstones, else nothing.
+
+    Those of earlier ones too, however the removal came about: their documents may still be there,
+    and mean nothing.
+    """
+    buried = [*owner.last_applied.get(BURIED, ()), *([tombstone] if tombstone else [])]
+    if not buried:
+        return None
+    return replace(owner, spent=True, last_applied={**owner.last_applied, BURIED: buried})
 
 
 def find_removals(
@@ -171,6 +175,9 @@ def _by_absence(
     if address in desired.scope.other_clusters:
         outcome.keep(address, "other-cluster")
         return None
+    if is_internal(address.removeprefix(_TOPIC)):
+        because = "brokers own it, whatever the registry says, so that it is only forgotten"
+        return Removal(address=address, owner=owner, fate=Fate.FORGET, because=because)
     match removal_policy(owner):
         case DeletionPolicy.DELETE:
             because = "its document was removed and its last applied deletionPolicy is Delete"

@@ -109,6 +109,8 @@ PROTECTION_LOWERED = _risk("KG131", "protection-lowered", Level.SAFE, "removing 
     "keep deletionPolicy, and use a Tombstone for the one object that should go")
 OBJECT_TAKEN = _risk("KG132", "taken-over", Level.SAFE, "the object changes hands between projects",
     "agree with the project that had it: its next plan will refuse the object as foreign")
+DISK_GROWTH = _risk("KG133", "disk-growth", Level.DISRUPTIVE, "brokers may keep more, and their disks fill further",
+    "compare the brokers' free disk with what the topic takes today, and grow in steps")
 ACL_GRANT = _risk("KG200", "acl-grant", Level.SAFE, "a principal may do more",
     "grant the operation and the resource that are needed, and no prefix")
 ACL_REVOKE = _risk("KG201", "acl-revoke", Level.ACCESS_LOSS, "an Allow is removed",

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 
 from kgitops.desired.state import DesiredState, Safety
 from kgitops.model.addresses import kind_of
-from kgitops.model.registry import RegistryState
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.ownership import Ownership
 from kgitops.plan.plan import Action, Change, Kind
@@ -29,14 +28,13 @@ def counted_as(kind: str) -> Kind | None:
     return _KINDS.get(kind)
 
 
-def managed_counts(registry: RegistryState | None, identity: str) -> Mapping[str, int]:
+def managed_counts(ownership: Ownership) -> Mapping[str, int]:
     """How many objects of each kind a project manages: what the percentage is of."""
     counts = dict.fromkeys(map(str, _ALWAYS), 0)
-    for address, owner in (registry.owners if registry else {}).items():
-        if owner.project == identity and not owner.spent and "origin" not in owner.last_applied:
-            kind = counted_as(kind_of(address))
-            if kind:
-                counts[str(kind)] = counts.get(kind, 0) + 1
+    for address in ownership.mine():
+        kind = counted_as(kind_of(address))
+        if kind and "origin" not in ownership.owners[address].last_applied:
+            counts[str(kind)] = counts.get(kind, 0) + 1
     return counts
 
 
@@ -63,11 +61,15 @@ def deletion_limits(
             reasons.append(
                 Reason(
                     exit=ExitCode.REFUSED,
-                    sentence=f"the plan deletes {count} objects of kind {kind}, but {limit}; if "
-                    f"all of them should go, pass --allow-deletes {kind}={count}",
+                    sentence=f"the plan deletes {_objects(count)} of kind {kind}, but {limit}; if "
+                    f"that is what should go, pass --allow-deletes {kind}={count}",
                 )
             )
     return tuple(reasons)
+
+
+def _objects(count: int) -> str:
+    return "1 object" if count == 1 else f"{count} objects"
 
 
 def empty_desired(desired: DesiredState, ownership: Ownership) -> Reason | None:

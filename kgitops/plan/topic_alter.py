@@ -15,6 +15,7 @@ from kgitops.plan.plan import Action, Change, Drift, FieldChange, Kind, Precondi
 from kgitops.plan.planning import (
     Planning,
     because_adopted,
+    because_remembered,
     local_name,
     protection_fields,
     registry_fields,
@@ -87,6 +88,8 @@ def plan_alteration(
     found = {field.risk for field in shown if field.risk}
     if adopts:
         found |= {risks.TOPIC_ADOPT, *taking_risks(planning.ownership, topic.address)}
+    if len(assignment) > len(state.assignment):
+        found.add(risks.DISK_GROWTH)
     if any(field.path in _IN_SYNC for field in fields):
         found |= unreachable_min_isr(topic, effective.value("min.insync.replicas"))
     before = topic_view(state)
@@ -100,7 +103,7 @@ def plan_alteration(
             if adopts
             else "it differs from its document"
             if fields
-            else "its document says more than was last applied",
+            else because_remembered(owner, after),
             source=topic.located.source,
             before=before,
             after=_view_after(before, state, assignment, effective),

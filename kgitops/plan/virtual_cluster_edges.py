@@ -160,8 +160,6 @@ class VirtualClusterEdges:
                 kind and entity
             ):
                 yield from self._revoked.get((at, kind, entity), ())
-            case DeleteTopicRequest(local=local) if local:
-                yield from self._gone.get((at, EntityType.TOPIC, local.name), ())
             case _:
                 pass
 

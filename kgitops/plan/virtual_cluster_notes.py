@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kgitops.desired.state import DesiredState
+from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredState
+from kgitops.lowering.acls import is_logical
+from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.quotas import VIRTUAL_CLUSTER
 from kgitops.model.requests import AlterVirtualClusterRequest
@@ -60,14 +62,15 @@ def without_virtual_clusters(
     desired: DesiredState, backend: str
 ) -> tuple[DesiredState, list[Finding]]:
     """What is left to plan where there are no virtual clusters, and a finding for each document."""
-    inside = [item for item in desired.objects if item.address.startswith(_ADDRESSES)]
+    inside = [item for item in desired.objects if _is_inside(item)]
+    said = {item.located.source: _said(item, backend) for item in inside}
     findings = [
         Finding(
             source=source,
-            problem=f"this cluster, of the kind {backend}, has no virtual clusters",
+            problem=said[source],
             advice="leave the document out for it with metadata.clusters",
         )
-        for source in sorted({item.located.source for item in inside})
+        for source in sorted(said)
     ]
     if not findings:
         return desired, []
@@ -84,6 +87,20 @@ def without_virtual_clusters(
         ),
         findings,
     )
+
+
+def _is_inside(item: DesiredObject) -> bool:
+    """True if it is about virtual clusters; an administrator's right only says so by its name."""
+    if isinstance(item, DesiredAcl):
+        return is_logical(item.binding)
+    return item.address.startswith(_ADDRESSES)
+
+
+def _said(item: DesiredObject, backend: str) -> str:
+    problem = f"this cluster, of the kind {backend}, has no virtual clusters"
+    if isinstance(item, DesiredAcl) and not item.binding.scoped:
+        return f"{problem}, and the name of its resource cluster is {CLUSTER_NAME}"
+    return problem
 
 
 def _list(names: list[str]) -> str:

@@ -1,5 +1,6 @@
 """Virtual clusters themselves: made first, deleted last and only when nothing is left in them."""
 
+from kgitops.desired.findings import counted
 from kgitops.desired.state import DesiredState, DesiredVirtualCluster
 from kgitops.model.addresses import virtual_cluster_address
 from kgitops.model.cluster_state import ClusterState
@@ -8,7 +9,8 @@ from kgitops.model.requests import (
     CreateVirtualClusterRequest,
     DeleteVirtualClusterRequest,
 )
-from kgitops.model.virtual_clusters import LoweringOptions, VirtualCluster
+from kgitops.model.source import Finding, Severity
+from kgitops.model.virtual_clusters import LoweringOptions, VirtualCluster, physical_id
 from kgitops.plan import risks
 from kgitops.plan.normal_form import virtual_cluster_view
 from kgitops.plan.outcome import Outcome
@@ -17,14 +19,17 @@ from kgitops.plan.plan import Action, Change, Drift, FieldChange, Kind, Precondi
 from kgitops.plan.planning import (
     Planning,
     because_adopted,
+    because_remembered,
     protection_fields,
     registry_fields,
     taking_risks,
 )
-from kgitops.plan.removal import Removal, find_removals
+from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.removed import removed
 from kgitops.plan.risks import worst_first
 from kgitops.plan.topic_steps import chain
+
+_SHOWN = 5
 
 
 def plan_virtual_clusters(
@@ -113,7 +118,7 @@ def _keep_or_change(
             if not mine
             else "it differs from its document"
             if options
-            else "its document says more than was last applied",
+            else because_remembered(owner, after),
             source=declared.located.source,
             before=virtual_cluster_view(declared.name, found.options),
             after=virtual_cluster_view(declared.name, declared.options),
@@ -129,6 +134,8 @@ def _keep_or_change(
 def _remove(planning: Planning, removal: Removal) -> None:
     name = removal.owner.last_applied["name"]
     found = planning.current.virtual_clusters.get(name)
+    if found is not None and removal.fate is Fate.DELETE:
+        _warn_of_lost_offsets(planning, removal, found)
     planning.outcome.changes.append(
         removed(
             removal,
@@ -137,6 +144,26 @@ def _remove(planning: Planning, removal: Removal) -> None:
             DeleteVirtualClusterRequest(virtual_cluster=name),
             deleted=risks.VIRTUAL_CLUSTER_DELETE,
             forgotten=risks.VIRTUAL_CLUSTER_FORGET,
+        )
+    )
+
+
+def _warn_of_lost_offsets(planning: Planning, removal: Removal, found: VirtualCluster) -> None:
+    """A group's id on the cluster begins with this name, which a renamed one has not (VC-009)."""
+    copied = {member.adopt for member in planning.desired.members if member.copy_offsets}
+    groups = sorted({physical_id(found.name, group) for group in found.groups} - copied)
+    if not groups:
+        return
+    more = f" and {len(groups) - _SHOWN} more" if len(groups) > _SHOWN else ""
+    planning.outcome.warnings.append(
+        Finding(
+            source=removal.source,
+            problem=f"{removal.address} is deleted, and a virtual cluster of another name begins "
+            f"without the offsets of {counted(len(groups), 'group')}: "
+            f"{', '.join(groups[:_SHOWN])}{more}",
+            advice="keep the name; or declare the groups in the new one, each with adopt and the "
+            "name that stands here",
+            severity=Severity.WARNING,
         )
     )
 

@@ -5,7 +5,7 @@ from kgitops.policies.brokers import BrokerConfigBounds
 from kgitops.policies.configs import FrozenConfigs, ImmutableConfigs
 from kgitops.policies.create_policy import NeverLeaveCreatePolicy
 from kgitops.policies.deletion import MassDeleteGuard, ProtectFromDeletion, RecordDeletionLimit
-from kgitops.policies.naming import NamingByPrincipal, TopicNaming
+from kgitops.policies.naming import NamingByPrincipal, RequiredLabels, TopicNaming
 from kgitops.policies.partitions import (
     NoPartitionGrowthOfKeyedTopics,
     PartitionBudget,
@@ -41,6 +41,7 @@ __all__ = [
     "RackSpread",
     "RecordDeletionLimit",
     "ReplicationFactorRange",
+    "RequiredLabels",
     "ReservedBrokers",
     "RetentionRange",
     "ShortRetentionOfBigTopics",

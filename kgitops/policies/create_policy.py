@@ -66,6 +66,7 @@ class NeverLeaveCreatePolicy(Configured, TopicManagementPolicy):
                 topic=request.topic,
                 principal=request.principal,
                 local=request.local,
+                labels=request.labels,
                 requested_state=_created(topic, generated=topic is before or not by_hand),
             )
             self._other.validate_create_topic(created, cluster_state)

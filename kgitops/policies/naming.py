@@ -1,4 +1,4 @@
-"""What topics are called, and who may touch which names."""
+"""Policies about names of topics, who may touch which names, and labels of their documents."""
 
 from kgitops.policies.topic_rule import TopicPolicy
 from kgitops.policy import (
@@ -10,7 +10,7 @@ from kgitops.policy import (
     PolicyViolation,
     Principal,
 )
-from kgitops.policy.readers import pairs, regex
+from kgitops.policy.readers import names, pairs, regex
 from kgitops.policy.settings import Setting, optional
 
 
@@ -31,6 +31,36 @@ class TopicNaming(TopicPolicy):
             example = f", such as {self.example}" if self.example else ""
             raise PolicyViolation(
                 f"{name} is no name for a topic; it must match {self.pattern.pattern}{example}"
+            )
+
+
+class RequiredLabels(TopicPolicy):
+    """A topic's document says whose it is, by its labels.
+
+    What is asked for without a document, by a command or another client, has no labels: except the
+    principals who may.
+    """
+
+    remediation = "Write the label into metadata.labels of the topic's document."
+
+    labels = Setting(names, "the labels that there must be, such as owner, team")
+
+    def validate_create_topic(
+        self, request: CreateTopicRequest, cluster_state: ClusterState
+    ) -> None:
+        """Refuse a topic that nobody answers for."""
+        self._check(request)
+
+    def validate_alter_topic(self, request: AlterTopicRequest, cluster_state: ClusterState) -> None:
+        """Refuse a change of a topic that nobody answers for any more."""
+        self._check(request)
+
+    def _check(self, request: CreateTopicRequest | AlterTopicRequest) -> None:
+        missing = [label for label in self.labels if not request.labels.get(label, "").strip()]
+        if self.judges(request) and missing:
+            raise PolicyViolation(
+                f"{request.name} has no label {' and no label '.join(missing)}",
+                field=f"metadata.labels.{missing[0]}",
             )
 
 

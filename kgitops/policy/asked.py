@@ -1,7 +1,7 @@
 """A request as policies are asked about it: built once, read by every policy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import assert_never
 
@@ -67,6 +67,8 @@ def ask(
     """The request with everything that policies may know of it."""
     address, name = _address_and_name(request)
     metadata = _metadata(request, principal, world, broker_configs or {})
+    if request.labels:
+        metadata = replace(metadata, labels=MappingProxyType(dict(request.labels)))
     return Asked(api=api_of(metadata), address=address, name=name, request=metadata)
 
 

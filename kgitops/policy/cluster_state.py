@@ -41,9 +41,14 @@ class ClusterState:
         return known[1]
 
     def topics(
-        self, *, include_internal: bool = False, include_marked_for_deletion: bool = False
+        self,
+        include_internal: bool = False,
+        include_marked_for_deletion: bool = False,
     ) -> frozenset[str]:
-        """The names of the topics; each flag widens the set on its own (P201-37)."""
+        """The names of the topics; each flag widens the set on its own (P201-37).
+
+        Both may be given by position, as KIP-201 writes them, or by name.
+        """
         if self._version != self._world.version:
             self._names.clear()
             self._version = self._world.version

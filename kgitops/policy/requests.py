@@ -6,7 +6,7 @@ asks.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kgitops.model.acls import AclBinding
 from kgitops.model.quotas import ClientQuotaEntity
@@ -22,7 +22,17 @@ from kgitops.policy.states import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _TopicRequest:
+class _Labelled:
+    """Every request: ``labels`` are the ``metadata.labels`` of the document that asks for it.
+
+    They are empty where none does: a command, another client, a document that is gone.
+    """
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TopicRequest(_Labelled):
     """``topic`` is the physical name, ``local`` the one by which a virtual cluster knows it.
 
     ``links`` are all the names by which virtual clusters see the topic: a change of it is one for
@@ -80,7 +90,7 @@ class DeleteRecordsRequest(_TopicRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterBrokerRequest:
+class AlterBrokerRequest(_Labelled):
     """Configs of a broker are to be changed, or the broker starts with them (P201-84…88)."""
 
     broker_id: int
@@ -89,7 +99,7 @@ class AlterBrokerRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateAclRequest:
+class CreateAclRequest(_Labelled):
     """An ACL binding is to be added. ``principal`` asks; ``binding.principal`` gets the right."""
 
     principal: Principal
@@ -97,7 +107,7 @@ class CreateAclRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteAclRequest:
+class DeleteAclRequest(_Labelled):
     """An ACL binding is to be removed."""
 
     principal: Principal
@@ -105,7 +115,7 @@ class DeleteAclRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterClientQuotaRequest:
+class AlterClientQuotaRequest(_Labelled):
     """Quotas of an entity are to be set or removed."""
 
     entity: ClientQuotaEntity
@@ -114,7 +124,7 @@ class AlterClientQuotaRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateVirtualClusterRequest:
+class CreateVirtualClusterRequest(_Labelled):
     """A virtual cluster is to be created, empty; its members come by requests of their own."""
 
     virtual_cluster: str
@@ -123,7 +133,7 @@ class CreateVirtualClusterRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterVirtualClusterRequest:
+class AlterVirtualClusterRequest(_Labelled):
     """One member of a virtual cluster is to be added, removed or moved, or its options set.
 
     Also offsets that are copied to a group, and a group that is deleted. ``principal`` asks; the
@@ -150,7 +160,7 @@ class AlterVirtualClusterRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteVirtualClusterRequest:
+class DeleteVirtualClusterRequest(_Labelled):
     """A virtual cluster is to be deleted; the cluster refuses one that is not empty."""
 
     virtual_cluster: str
@@ -158,7 +168,7 @@ class DeleteVirtualClusterRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _TopicLinkRequest:
+class _TopicLinkRequest(_Labelled):
     """``link`` is a name in ``virtual_cluster``, ``topic`` the physical one (VC-408).
 
     ``links`` are the other names by which virtual clusters see the topic before the request.

@@ -126,11 +126,11 @@ def _totals(result: ApplyResult) -> str:
 
 def _counts(done: int, failed: int, not_attempted: int) -> str:
     planned = done + failed + not_attempted
-    complete = "Applied" if done == planned else "Not complete"
-    return (
-        f"{complete}: {done:,} done, {failed:,} failed, {not_attempted:,} not attempted; "
-        f"{planned:,} planned"
-    )
+    if done == planned:
+        return f"Applied: {done:,} done"
+    told = ((done, "done"), (failed, "failed"), (not_attempted, "not attempted"))
+    parts = ", ".join(f"{count:,} {words}" for count, words in told if count)
+    return f"Not complete: {parts}; {planned:,} planned"
 
 
 def _step(event: StepStarted | StepDone | StepFailed) -> dict[str, Json]:

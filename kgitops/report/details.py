@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgitops.model.capabilities import Validation
 from kgitops.model.registry import Json
@@ -49,7 +49,7 @@ def details(change: Change, *, full: bool) -> tuple[Detail, ...]:
         *_because(change, full=full),
         *(Detail(value=text) for text in (stake(change),) if text),
         *_shape(change, full=full),
-        *(field_detail(field, full=full) for field in change.fields),
+        *_fields(change, full=full),
         *_further_risks(change),
         *((*_safer(change), *_requests(change)) if full else ()),
     )
@@ -60,7 +60,7 @@ def shared_details(change: Change) -> tuple[Detail, ...]:
     return (
         *_because(change, full=False),
         *_shape(change, full=False),
-        *(field_detail(field, full=False) for field in change.fields),
+        *_fields(change, full=False),
         *_further_risks(change),
     )
 
@@ -74,10 +74,15 @@ def stake(change: Change) -> str:
     return ", ".join((*facts(change), *deleted, *held))
 
 
+def labels_text(change: Change) -> str:
+    """``team=payments, tier=1``: whose it is; long ones are shortened."""
+    text = ", ".join(f"{key}={change.labels[key]}" for key in sorted(change.labels))
+    return shortened(text)
+
+
 def warning(change: Change) -> str:
-    """The worst risk in words, unless a field's line says it."""
-    carried = any(field.risk == change.risk for field in change.fields)
-    return "" if carried or change.level is Level.SAFE else change.risk.text
+    """The worst risk in words; empty where there is nothing to fear."""
+    return "" if change.level is Level.SAFE else change.risk.text
 
 
 def impact_text(change: Change) -> str:
@@ -86,17 +91,23 @@ def impact_text(change: Change) -> str:
     parts = []
     if isinstance(partitions := impact.pop("partitions", None), int):
         parts.append(counted(partitions, "partition"))
-    if (count := _whole(impact.pop("bytes", None))) is not None:
-        raw = counted(count, "byte")
-        parts.append(f"{size(count)} ({raw})" if count >= 2**10 else raw)
+    held = _whole(impact.pop("bytes", None))
+    if held:
+        raw = counted(held, "byte")
+        parts.append(f"{size(held)} ({raw})" if held >= 2**10 else raw)
     if (count := _whole(impact.pop("records", None))) is not None:
-        parts.append(counted(count, "record"))
+        parts.append(_some(count, "record"))
+    elif held == 0:
+        parts.append("no data")
     if (count := _whole(impact.pop("records_deleted", None))) is not None:
-        parts.append(f"{counted(count, 'record')} of them deleted")
+        parts.append(f"{_some(count, 'record')} of them deleted")
     groups = impact.pop("active_groups", None)
     if isinstance(groups, list):
         names = f": {', '.join(map(str, groups))}" if groups else ""
-        parts.append(f"{counted(len(groups), 'active consumer group')}{names}")
+        parts.append(f"{_some(len(groups), 'active consumer group')}{names}")
+    if isinstance(rights := impact.pop("rights_lost", None), list):
+        lost = f"rights lost: {', '.join(map(str, rights))}"
+        parts.append(lost if rights else "no right is lost by it")
     parts += [f"{key} {value}" for key, value in impact.items()]
     return ", ".join(parts)
 
@@ -120,6 +131,13 @@ def field_detail(field: FieldChange, *, full: bool) -> Detail:
     value = f"{sides.before or '(not set)'} -> {sides.after or '(not set)'}"
     more = f" ({sides.note})" if sides.note is not None else ""
     return Detail(symbol=mark, label=label, value=f"{value}{more}", risk=field.risk)
+
+
+def _fields(change: Change, *, full: bool) -> Iterable[Detail]:
+    """Each field, with its risk where that is another than the one of the change's own line."""
+    for field in change.fields:
+        found = field_detail(field, full=full)
+        yield replace(found, risk=None) if field.risk == change.risk else found
 
 
 def field_label(path: str) -> str:
@@ -241,6 +259,11 @@ def _moves(before: str | None, after: str | None) -> str | None:
 
 def _list(replicas: Json) -> str:
     return json.dumps(replicas, separators=(",", ":"))
+
+
+def _some(count: int, noun: str) -> str:
+    """``3 records``, ``no records``."""
+    return counted(count, noun) if count else f"no {counted(0, noun).partition(' ')[2]}"
 
 
 def _whole(value: Json) -> int | None:

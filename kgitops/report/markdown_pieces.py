@@ -11,17 +11,18 @@ from enum import IntEnum
 from kgitops.plan.plan import Action, Change, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.risks import Level, Risk
-from kgitops.report.details import Detail, details, stake, warning
+from kgitops.report.details import Detail, details, labels_text, stake, warning
 from kgitops.report.folding import FOLD_ABOVE, Grouping, blocks, name_patterns
 from kgitops.report.lowering import lowering_counts, lowering_rows
 from kgitops.report.object_names import object_name
 from kgitops.report.policy_markdown import Depth, policy_variants
-from kgitops.report.policy_rows import denying, groups, standings
+from kgitops.report.policy_rows import Group, Standing, denying, groups, standings
 from kgitops.report.safe_text import terminal_text
 from kgitops.report.sections import Section, hurts, kind_word, sections
 from kgitops.report.statements import (
     drift_sentence,
     loss_sentence,
+    other_losses,
     reason_lines,
     stops_beside_policies,
 )
@@ -73,11 +74,15 @@ class Piece:
 
 def pieces(plan: Plan, sealed: SealedPlan | None = None) -> tuple[Piece, ...]:
     """Everything a comment shows, the most important first."""
+    judged = groups(plan)
+    denying_groups = tuple(group for group in judged if group.standing is Standing.DENIED)
     found = [
         _fixed("Stops", [f"! {line}" for line in reason_lines(stops_beside_policies(plan))]),
-        _policy(plan, sealed),
+        _policy(plan, denying_groups, sealed, tallied=True),
         *(_of_section(section) for section in sections(plan) if _rank(section) is Rank.OPEN),
-        _fixed("Rights lost", [f"! {loss_sentence(loss)}" for loss in plan.access_losses]),
+        _fixed("Rights lost", [f"! {loss_sentence(loss)}" for loss in other_losses(plan)]),
+        # What denies stands above the losses, advice and what is waived below them.
+        _policy(plan, judged[len(denying_groups) :], sealed, tallied=not denying_groups),
         _listed("Drift", [f"! {drift_sentence(drift, full=False)}" for drift in plan.drift]),
         _listed(
             "Warnings",
@@ -119,10 +124,12 @@ def _rank(section: Section) -> Rank:
     return Rank.SAFE if section.level is Level.SAFE else Rank.DISRUPTIVE
 
 
-def _policy(plan: Plan, sealed: SealedPlan | None) -> Piece:
-    variants = policy_variants(plan, sealed)
+def _policy(
+    plan: Plan, found: tuple[Group, ...], sealed: SealedPlan | None, *, tallied: bool
+) -> Piece:
+    variants = policy_variants(plan, found, sealed, tallied=tallied)
     return Piece(
-        title=f"Policy ({standings(groups(plan))})",
+        title=f"Policy ({standings(found)})",
         variants=tuple(tuple(map(_line, variants[depth])) for depth in Depth),
         rank=Rank.OPEN,
     )
@@ -188,7 +195,9 @@ def _mark(change: Change) -> str:
 
 
 def _place(change: Change) -> str:
-    return f" ({change.source.file}:{change.source.line})" if change.source else ""
+    place = f"{change.source.file}:{change.source.line}" if change.source else ""
+    told = ", ".join(text for text in (place, labels_text(change)) if text)
+    return f" ({told})" if told else ""
 
 
 def _name(change: Change) -> str:

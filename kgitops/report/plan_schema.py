@@ -178,7 +178,10 @@ def _change() -> Json:
             "requests": _array({"$ref": "#/$defs/planned_request"}),
             "policies": _array({"$ref": "#/$defs/policy_result"}),
         },
-        optional={"derived_from": {**_array(_TEXT), "minItems": 1}},
+        optional={
+            "derived_from": {**_array(_TEXT), "minItems": 1},
+            "labels": {"type": "object", "minProperties": 1, "additionalProperties": _TEXT},
+        },
     )
 
 

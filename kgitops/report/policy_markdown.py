@@ -12,7 +12,6 @@ from kgitops.report.policy_rows import (
     Group,
     Row,
     Standing,
-    groups,
     headline,
     remedy,
     tally,
@@ -32,13 +31,18 @@ class Depth(IntEnum):
     COUNT = 2
 
 
-def policy_variants(plan: Plan, sealed: SealedPlan | None) -> dict[Depth, tuple[str, ...]]:
-    """The lines at each depth; none where nothing is denied, waived or advised."""
-    found = groups(plan)
+def policy_variants(
+    plan: Plan, found: tuple[Group, ...], sealed: SealedPlan | None, *, tallied: bool
+) -> dict[Depth, tuple[str, ...]]:
+    """The lines of ``found``, some of the plan's groups, at each depth; none where it is empty.
+
+    Where ``tallied`` the last line is the tally of all policies of the plan.
+    """
     today = today_of(sealed)
     if not found:
         return dict.fromkeys(Depth, ())
-    return {depth: (*_lines(found, today, depth), f"# {tally(plan, today)}") for depth in Depth}
+    ending = (f"# {tally(plan, today)}",) if tallied else ()
+    return {depth: (*_lines(found, today, depth), *ending) for depth in Depth}
 
 
 def _lines(found: tuple[Group, ...], today: date | None, depth: Depth) -> Iterator[str]:

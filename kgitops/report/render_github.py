@@ -12,10 +12,12 @@ from enum import StrEnum
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import Reason
-from kgitops.plan.plan import Change, Plan
+from kgitops.plan.plan import Action, Change, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.risks import LEVELS, Level
 from kgitops.policy.rules import Level as PolicyLevel
+from kgitops.report.details import stake
+from kgitops.report.headline import lost_words
 from kgitops.report.lowering import lowering_counts
 from kgitops.report.object_names import object_name
 from kgitops.report.policy_rows import (
@@ -31,6 +33,7 @@ from kgitops.report.safe_text import guarded_line, terminal_text
 from kgitops.report.statements import (
     drift_sentence,
     loss_sentence,
+    other_losses,
     summary_sentence,
     verdict_sentence,
 )
@@ -76,7 +79,8 @@ class _Annotation:
 def render_github(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     """Denials, findings and refusals, then what hurts, then advice and drift.
 
-    The last line is the plan's summary; ``sealed`` gives the day from which waivers are counted.
+    The last line says what is lost, and how much is planned; ``sealed`` gives the day from which
+    waivers are counted.
     """
     policies = groups(plan)
     today = today_of(sealed)
@@ -88,7 +92,7 @@ def render_github(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
         *(_of_change(change) for change in _risky(plan)),
         *(
             _Annotation(level=_Level.WARNING, title="rights lost", message=loss_sentence(loss))
-            for loss in plan.access_losses
+            for loss in other_losses(plan)
         ),
         *_of_policies(policies, Standing.WAIVED, today),
         *map(_of_finding, _sorted(plan.warnings)),
@@ -102,7 +106,9 @@ def render_github(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
         ),
         *_of_lowering(plan),
     ]
-    sentences = filter(None, (summary_sentence(plan), verdict_sentence(plan)))
+    lost = lost_words(plan)
+    first = f"{lost[0].upper()}{lost[1:]}." if lost else None
+    sentences = filter(None, (first, summary_sentence(plan), verdict_sentence(plan)))
     return "\n".join((*_bounded(found), guarded_line(terminal_text(" ".join(sentences)))))
 
 
@@ -111,6 +117,12 @@ def render_github_refusal(error: KgitopsError) -> str:
     if isinstance(error, FindingsError):
         return "\n".join(_bounded(list(map(_of_finding, _sorted(error.findings)))))
     return "\n".join(_bounded(list(map(_of_reason, error.reasons))))
+
+
+def render_github_findings(findings: Sequence[Finding], sentence: str) -> str:
+    """Findings about manifests; without an error the last line is ``sentence``."""
+    last = [guarded_line(terminal_text(line)) for line in sentence.splitlines()]
+    return "\n".join((*_bounded(list(map(_of_finding, _sorted(findings)))), *last))
 
 
 def _bounded(found: Sequence[_Annotation]) -> Iterator[str]:
@@ -127,16 +139,21 @@ def _bounded(found: Sequence[_Annotation]) -> Iterator[str]:
 
 def _risky(plan: Plan) -> list[Change]:
     risky = (change for change in plan.changes if change.level is not Level.SAFE)
-    return sorted(risky, key=lambda change: LEVELS.index(change.level))
+    return sorted(risky, key=_gravity)
+
+
+def _gravity(change: Change) -> tuple[int, bool]:
+    return LEVELS.index(change.level), Action.DELETE not in change.actions
 
 
 def _of_change(change: Change) -> _Annotation:
     actions = " and ".join(change.actions)
     risk = change.risk
+    told = f"{risk.text} ({stake(change)})" if stake(change) else risk.text
     return _Annotation(
         level=_Level.WARNING,
         title=f"{risk.code} {risk.name}",
-        message=f"{actions} {object_name(change.address)}: {risk.text}; safer: {risk.safer}",
+        message=f"{actions} {object_name(change.address)}: {told}; safer: {risk.safer}",
         source=change.source,
     )
 

@@ -13,6 +13,7 @@ from kgitops.model.source import Finding
 from kgitops.plan.plan import Drift, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.policy.judgement import Outcome
+from kgitops.report.headline import lost_words
 from kgitops.report.junit_elements import JUnit
 from kgitops.report.policy_rows import Group, Row, Standing, groups, today_of, with_advice
 from kgitops.report.statements import drift_sentence, summary_sentence
@@ -86,7 +87,8 @@ def _line(group: Group, row: Row, today: date | None) -> str:
 
 def _own_cases(plan: Plan) -> Iterator[TestCase]:
     plan_case = _JUNIT.case("plan", _OWN)
-    plan_case.system_out = _JUNIT.safe(summary_sentence(plan))
+    told = ". ".join(filter(None, (lost_words(plan), summary_sentence(plan))))
+    plan_case.system_out = _JUNIT.safe(told)
     yield plan_case
     for finding in plan.findings:
         yield _of_finding(finding, _JUNIT.failure(finding.problem, "finding", [str(finding)]))

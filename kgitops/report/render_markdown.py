@@ -13,17 +13,18 @@ from kgitops.model import clock
 from kgitops.plan.plan import Change, Plan
 from kgitops.plan.plan_file import SealedPlan, plan_digest
 from kgitops.plan.risks import Level
+from kgitops.report.headline import first_words
 from kgitops.report.markdown_pieces import Piece, Rank, pieces
 from kgitops.report.object_names import object_name
 from kgitops.report.policy_markdown import Depth
 from kgitops.report.policy_rows import Standing, counts, groups, tally
 from kgitops.report.safe_text import code_span, comment_token, fenced, longest_run
-from kgitops.report.sections import sections
 from kgitops.report.statements import (
     checked_sentence,
     kept_counts,
     notes,
     summary_sentence,
+    trying_note,
     verdict_sentence,
 )
 from kgitops.report.values import shortened
@@ -102,7 +103,8 @@ class _Frame:
         )
         return cls(
             marker=f"kgitops:{key}",
-            heading=f"{_colour(plan)} kgitops plan for {_span(plan.target.name)}: {_words(plan)}",
+            heading=f"{_colour(plan)} kgitops plan for {_span(plan.target.name)}: "
+            f"{first_words(plan, _span)}",
             top="\n".join(_top(plan, sealed)),
             bottom="\n".join(_bottom(plan, sealed, digest)),
             total=len(plan.changes),
@@ -194,24 +196,8 @@ def _colour(plan: Plan) -> str:
     return "🟠" if look else "🟢"
 
 
-def _words(plan: Plan) -> str:
-    parts = [f"stops with exit {int(plan.verdict.exit)}"] if plan.verdict.stops else []
-    denied = sum(change.denied for change in plan.changes)
-    judged = {"denied": denied, "waived": counts(plan)[Standing.WAIVED]}
-    parts += [f"{word} ({count:,})" for word, count in judged.items() if count]
-    parts += [
-        f"{section.title.lower()} ({len(section.changes):,})"
-        for section in sections(plan)
-        if section.level is not Level.SAFE
-    ]
-    if plan.access_losses:
-        parts.append(f"rights lost ({len(plan.access_losses):,})")
-    if not parts:
-        parts = ["nothing risky" if plan.changes else "no changes"]
-    return ", ".join(parts)
-
-
 def _top(plan: Plan, sealed: SealedPlan | None) -> Iterator[str]:
+    yield from (f"Note: {code_span(note)}\n" for note in trying_note(plan))
     yield f"**{summary_sentence(plan)}**\n"
     sentence = verdict_sentence(plan)
     if sentence:

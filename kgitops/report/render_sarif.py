@@ -7,7 +7,7 @@ document is gone) stands among the notifications of the run: no place is made up
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 from kgitops import __version__
 from kgitops.model.registry import Json
-from kgitops.model.source import Source
+from kgitops.model.source import Finding, Source
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.report.policy_rows import today_of, waiver_sentence
-from kgitops.report.sarif_results import Result, policy_key, results
+from kgitops.report.sarif_results import Result, policy_key, results, results_of
 from kgitops.report.sarif_rules import Own, own_rules, policy_rules, risk_rules, shown
 from kgitops.report.units import counted
 
@@ -42,9 +42,39 @@ class _Placed:
 def render_sarif(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     """The log of one run; its category is the plan's target, so that none hides another."""
     found = results(plan)
+    return _log(
+        found,
+        _rules(plan, found),
+        category=_segment(plan.target.name),
+        today=today_of(sealed),
+        properties={
+            "target": shown(plan.target.name),
+            "clusterId": shown(plan.target.cluster_id),
+            "exit": int(plan.verdict.exit),
+            **({"planDigest": sealed.plan_digest} if sealed else {}),
+        },
+    )
+
+
+def render_sarif_findings(findings: Sequence[Finding], *, left: Mapping[str, str]) -> str:
+    """The log of what is wrong with manifests; ``left`` says why a cluster was not looked at."""
+    found = results_of(findings)
+    used = {result.rule for result in found}
+    rules = own_rules(own for own in Own if str(own) in used)
+    names = {"clustersLeft": [shown(f"{name}: {why}") for name, why in left.items()]}
+    return _log(found, rules, category="validate", today=None, properties=names)
+
+
+def _log(
+    found: Sequence[Result],
+    rules: dict[str, Json],
+    *,
+    category: str,
+    today: date | None,
+    properties: dict[str, Json],
+) -> str:
     placed = list(filter(None, map(_placed, found)))
     homeless = [result for result in found if not _placed(result)]
-    rules = _rules(plan, found)
     index = {key: number for number, key in enumerate(rules)}
     run = {
         "tool": {
@@ -55,7 +85,7 @@ def render_sarif(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
                 "rules": list(rules.values()),
             }
         },
-        "automationDetails": {"id": f"kgitops/{_segment(plan.target.name)}/"},
+        "automationDetails": {"id": f"kgitops/{category}/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [
@@ -67,12 +97,9 @@ def render_sarif(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
                 ],
             }
         ],
-        "results": list(_results(placed[:MOST_RESULTS], rules, index, today_of(sealed))),
+        "results": list(_results(placed[:MOST_RESULTS], rules, index, today)),
         "properties": {
-            "target": shown(plan.target.name),
-            "clusterId": shown(plan.target.cluster_id),
-            "exit": int(plan.verdict.exit),
-            **({"planDigest": sealed.plan_digest} if sealed else {}),
+            **properties,
             "resultsWithoutPlace": len(homeless),
             "resultsLeftOut": max(0, len(placed) - MOST_RESULTS),
         },

@@ -8,20 +8,29 @@ from kgitops.model import clock
 from kgitops.plan.plan import Action, Change, Kind, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.risks import Level, Risk
-from kgitops.report.details import Detail, details, stake, warning
+from kgitops.report.details import Detail, details, labels_text, stake, warning
 from kgitops.report.folding import FOLD_ABOVE, Block, Grouping, blocks
+from kgitops.report.headline import first_words
 from kgitops.report.ink import Line, Part, Style, ink
 from kgitops.report.object_names import object_name
 from kgitops.report.policy_rows import denying
 from kgitops.report.policy_text import policy_lines
 from kgitops.report.safe_text import terminal_text
-from kgitops.report.sections import SYMBOLS, Section, kind_word, sections, symbol
+from kgitops.report.sections import (
+    SYMBOLS,
+    Section,
+    kind_word,
+    sections,
+    symbol,
+    worst_level,
+)
 from kgitops.report.statements import (
     checked_sentence,
     drift_sentence,
     kept_counts,
     loss_sentence,
     notes,
+    other_losses,
     reason_lines,
     stops_beside_policies,
     summary_sentence,
@@ -97,11 +106,13 @@ class _Page:
 
     def header(self, plan: Plan, sealed: SealedPlan | None) -> Iterator[Line]:
         target, desired = plan.target, plan.desired
+        first = f"kgitops plan for {terminal_text(target.name)}: {first_words(plan)}"
+        yield [(_LEVEL_STYLES[worst_level(plan)], first)]
         where = f"  cluster={target.name} (id {target.cluster_id}, {target.backend})"
-        yield [(Style.BOLD, "kgitops plan"), where]
         dirty = " (uncommitted changes)" if desired.dirty else ""
         git = f"  git={desired.git_sha[:12]}{dirty}" if desired.git_sha else ""
         base = sealed.captured_at if sealed and sealed.captured_at else plan.base.digest[:19]
+        yield [where]
         yield [f"  project={desired.project}{git}  base={base}"]
         yield from ([(Style.DIM, f"  note: {note}")] for note in notes(plan))
 
@@ -119,11 +130,13 @@ class _Page:
             yield from self.losses(plan)
 
     def losses(self, plan: Plan) -> Iterator[Line]:
-        if plan.access_losses:
+        losses = other_losses(plan)
+        if losses:
             yield []
-            count = counted(len(plan.access_losses), "access right")
-            yield [(Style.RED_BOLD, f"AFTER THIS PLAN ({count} lost)")]
-            for loss in plan.access_losses:
+            told = len(losses) < len(plan.access_losses)
+            title = "OTHER RIGHTS LOST" if told else "RIGHTS LOST"
+            yield [(Style.RED_BOLD, f"{title} ({len(losses):,})")]
+            for loss in losses:
                 yield ["  ", (Style.RED, "!"), f" {loss_sentence(loss)}"]
 
     def section(self, section: Section) -> Iterator[Line]:
@@ -138,7 +151,7 @@ class _Page:
     def block(self, block: Block, columns: _Columns) -> Iterator[Line]:
         first = block.changes[0]
         if len(block.changes) == 1 and not block.patterns:
-            yield [*self.row(first, columns), *_risk(first), *_denied(first)]
+            yield [*self.row(first, columns), *_risk(first), *_labels(first), *_denied(first)]
             yield from self.details(details(first, full=self.full))
             return
         what = counted(len(block.changes), kind_word(block.changes))
@@ -148,7 +161,8 @@ class _Page:
             yield from ([f"      {line}"] for line in self.wrapped(block.patterns))
             return
         for change in block.changes:
-            yield ["    ", *self.row(change, columns)[1:], stake(change), *_denied(change)]
+            row = self.row(change, columns)[1:]
+            yield ["    ", *row, stake(change), *_labels(change), *_denied(change)]
 
     def row(self, change: Change, columns: _Columns) -> list[Part]:
         name = terminal_text(str(object_name(change.address)))
@@ -260,6 +274,11 @@ def _coded(risk: Risk, text: str) -> list[Part]:
 
 def _place(change: Change) -> str:
     return f"{change.source.file}:{change.source.line}" if change.source else ""
+
+
+def _labels(change: Change) -> list[Part]:
+    labels = labels_text(change)
+    return [(Style.DIM, f"  ({labels})")] if labels else []
 
 
 def _totals(block: Block) -> str:

@@ -1,17 +1,19 @@
 """Everything of a plan that a SARIF log tells, the worst first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kgitops.model.source import Finding, Source
+from kgitops.model.source import Severity as FindingSeverity
 from kgitops.plan.plan import Change, Plan
 from kgitops.plan.policies import WaiverUse
 from kgitops.plan.risks import Level as RiskLevel
 from kgitops.policy.rules import Level
+from kgitops.report.details import stake
 from kgitops.report.object_names import object_name
 from kgitops.report.policy_rows import Row, Standing, rows, standing
 from kgitops.report.sarif_rules import Own, Severity, severity_of_policy, severity_of_risk
-from kgitops.report.statements import drift_sentence, loss_sentence
+from kgitops.report.statements import drift_sentence, loss_sentence, other_losses
 
 # What comes first where not all can be shown. A denial that is not listed here is a soft one.
 _HARD, _FINDING, _REFUSAL, _SOFT, _LOSS, _WARNING, _DRIFT = 0, 2, 3, 4, 5, 7, 10
@@ -41,6 +43,17 @@ def results(plan: Plan) -> tuple[Result, ...]:
     return tuple(sorted(_results(plan), key=lambda result: result.rank))
 
 
+def results_of(findings: Iterable[Finding]) -> tuple[Result, ...]:
+    """Errors, then warnings."""
+    found = [
+        _of_finding(finding, Own.FINDING, _FINDING)
+        if finding.severity is FindingSeverity.ERROR
+        else _of_finding(finding, Own.WARNING, _WARNING)
+        for finding in findings
+    ]
+    return tuple(sorted(found, key=lambda result: result.rank))
+
+
 def policy_key(name: str) -> str:
     """A policy may be named like a risk code, so it is looked up by another key."""
     return f"policy {name}"
@@ -54,7 +67,7 @@ def _results(plan: Plan) -> Iterator[Result]:
     yield from (_of_finding(warning, Own.WARNING, _WARNING) for warning in plan.warnings)
     for reason in plan.refusals:
         yield _own(Own.REFUSAL, Severity.ERROR, _REFUSAL, reason.sentence)
-    for loss in plan.access_losses:
+    for loss in other_losses(plan):
         yield _own(Own.ACCESS, Severity.WARNING, _LOSS, loss_sentence(loss))
     for drift in plan.drift:
         yield _own(Own.DRIFT, Severity.NOTE, _DRIFT, drift_sentence(drift, full=False))
@@ -78,13 +91,15 @@ def _of_row(row: Row) -> Result:
 
 def _of_risks(change: Change) -> Iterator[Result]:
     what = f"{' and '.join(change.actions)} {object_name(change.address)}"
+    held = f" ({stake(change)})" if stake(change) else ""
     for risk in change.risks:
+        more = held if risk == change.risk else ""
         if risk.level is not RiskLevel.SAFE:
             yield Result(
                 rank=_BY_RISK[risk.level],
                 rule=risk.code,
                 severity=severity_of_risk(risk),
-                message=f"{what}: {risk.text}. Safer: {risk.safer}.",
+                message=f"{what}: {risk.text}{more}. Safer: {risk.safer}.",
                 key=(risk.code, change.address),
                 source=change.source,
                 address=change.address,

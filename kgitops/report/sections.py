@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kgitops.plan.plan import Action, Change, Kind, Plan
-from kgitops.plan.risks import Level
+from kgitops.plan.risks import LEVELS, Level
 from kgitops.report.object_names import object_name
 
 SYMBOLS = {
@@ -55,6 +55,11 @@ def sections(plan: Plan) -> tuple[Section, ...]:
         for (level, title), changes in by_heading.items()
         if changes
     )
+
+
+def worst_level(plan: Plan) -> Level:
+    """How bad the worst change of the plan is; SAFE where there is none."""
+    return min((change.level for change in plan.changes), key=LEVELS.index, default=Level.SAFE)
 
 
 def main_action(change: Change) -> Action:

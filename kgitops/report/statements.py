@@ -1,12 +1,13 @@
 """The sentences about a whole plan, the same in every rendering."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kgitops.model.capabilities import Validation
 from kgitops.model.requests import api_name
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.access import resource_text, taken_rule
 from kgitops.plan.plan import AccessLoss, Action, Drift, Plan
 from kgitops.plan.plan_json import summary
 from kgitops.report.object_names import object_name
@@ -23,7 +24,7 @@ _STOPS = {
     ExitCode.UNTRUSTED: "The plan can't be trusted",
 }
 _KEPT = {
-    "excluded": "left out by --target or --exclude",
+    "excluded": "left out by --target, --selector or --exclude",
     "foreign": "of other projects",
     "unmanaged": "that nobody manages",
     "not-loaded": "not loaded in this run",
@@ -36,22 +37,29 @@ _DRIFT = {
     "undeclared": "set outside of kgitops; left alone",
     "missing": "deleted outside of kgitops; this plan makes it anew",
     "recreated": "deleted and made anew outside of kgitops",
+    "unfinished": "changed by a run of this project that did not finish",
     "stays": "changed outside of kgitops; it can't be undone",
 }
+
+_EMBEDDED = "embedded"
 
 
 def summary_sentence(plan: Plan) -> str:
     """``Plan: 1 to create, …``, or that there is nothing to do."""
     counts = summary(plan)
-    kept = f"{counts['kept']} kept, {counts['drift']} drifted"
+    beside = _counts({"kept": counts["kept"], "drifted": counts["drift"]})
     if plan.changes:
-        planned = ", ".join(f"{counts[action]} to {action}" for action in Action)
-        denied = f"; {counts['denied']} denied" if counts["denied"] else ""
-        return f"Plan: {planned}; {kept}{denied}."
+        planned = _counts({f"to {action}": counts[action] for action in Action})
+        denied = _counts({"denied": counts["denied"]})
+        return f"Plan: {'; '.join(part for part in (planned, beside, denied) if part)}."
     if plan.verdict.stops:
-        return f"No changes are planned; {kept}."
-    tail = f" {kept[0].upper()}{kept[1:]}." if plan.kept or plan.drift else ""
-    return f"No changes. The cluster matches the manifests.{tail}"
+        return f"No changes are planned{f'; {beside}' if beside else ''}."
+    return f"No changes. The cluster matches the manifests.{f' {beside}.' if beside else ''}"
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    """``13 to create, 2 to delete``: what there is none of is not worth a word."""
+    return ", ".join(f"{count:,} {words}" for words, count in found.items() if count)
 
 
 def verdict_sentence(plan: Plan) -> str | None:
@@ -74,6 +82,18 @@ def stops_beside_policies(plan: Plan) -> tuple[Reason, ...]:
     return replace(plan, changes=()).verdict.reasons
 
 
+def trying_note(plan: Plan) -> list[str]:
+    """That the plan is for no real Kafka, and how to name one; nothing where it is."""
+    if plan.target.backend != _EMBEDDED:
+        return []
+    return [
+        f"{plan.target.name} is an embedded cluster, made for trying things out: no Kafka is "
+        "changed; to plan for one, declare it below spec.clusters of kgitops.yaml, as "
+        "docs/connections.md of kgitops shows, and make it the defaultCluster or name it with "
+        "--cluster"
+    ]
+
+
 def notes(plan: Plan) -> list[str]:
     """What limits this plan or was allowed for it."""
     found = []
@@ -93,21 +113,37 @@ def checked_sentence(plan: Plan) -> str | None:
     if not requests:
         return None
     by = Counter(planned.validated for planned in requests)
-    parts = [f"{by[Validation.BROKER]} of {counted(len(requests), 'request')} by the broker"]
-    if by[Validation.CLIENT]:
-        parts.append(f"{by[Validation.CLIENT]} by kgitops alone")
-    if by[Validation.NOT_SUPPORTED]:
-        apis = sorted(
-            {api_name(p.request) for p in requests if p.validated is Validation.NOT_SUPPORTED}
-        )
-        parts.append(f"{by[Validation.NOT_SUPPORTED]} ({', '.join(apis)}) can't be checked ahead")
-    return ", ".join(parts)
+    apis = sorted(
+        {api_name(p.request) for p in requests if p.validated is Validation.NOT_SUPPORTED}
+    )
+    told = {
+        "by the broker": by[Validation.BROKER],
+        "by kgitops alone": by[Validation.CLIENT],
+        f"({', '.join(apis)}) can't be checked ahead": by[Validation.NOT_SUPPORTED],
+    }
+    first, _, rest = _counts(told).partition(" ")
+    return f"{first} of {counted(len(requests), 'request')} {rest}"
 
 
 def loss_sentence(loss: AccessLoss) -> str:
     """``User:billing can no longer Read topic orders.v1``."""
     requester = " (this is who applies the plan)" if loss.requester else ""
     return f"{loss.principal} can no longer {loss.operation} {loss.resource}{requester}"
+
+
+def other_losses(plan: Plan) -> list[AccessLoss]:
+    """The rights lost that are not told beside the change which takes them away."""
+    told: set[tuple[str, str, str]] = set()
+    for change in plan.changes:
+        rule = taken_rule(change)
+        if rule is not None:
+            where = rule.principal, resource_text(rule)
+            told |= {(*where, str(each)) for each in change.impact.get("rights_lost", ())}
+    return [
+        loss
+        for loss in plan.access_losses
+        if loss.requester or (loss.principal, loss.resource, loss.operation) not in told
+    ]
 
 
 def kept_counts(plan: Plan) -> list[tuple[str, int, list[str]]]:

@@ -11,6 +11,27 @@ from kgitops.report.values import shortened
 from kgitops.report.virtual_cluster_graph import Sign, Tenant, VirtualClusterGraph
 
 STYLE = Path(__file__).parent / "html" / "virtual_clusters.css"
+_PAGE_STYLE = STYLE.with_name("virtual_cluster_page.css")
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>Virtual clusters</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>Virtual clusters</h1>
+<div class="scroll" role="region" aria-label="Virtual clusters and their topics" tabindex="0">
+{picture}</div>
+</main>
+</body>
+</html>
+"""
 _BOX, _GAP, _WIDE, _EDGE = 280, 120, 340, 2
 _ROW, _HEAD, _PAD, _BETWEEN = 20, 28, 8, 16
 _TOPIC, _TOPIC_GAP = 30, 8
@@ -38,6 +59,15 @@ def render_svg(graph: VirtualClusterGraph) -> str:
     """A file of its own, in light and dark; the same graph gives the same text."""
     style = STYLE.read_text(encoding="utf-8")
     return f"{_svg(graph, f'<style>{style}</style>', _NAMESPACE)}\n"
+
+
+def render_page(graph: VirtualClusterGraph) -> str:
+    """The picture as a page, light or dark as the browser is, that scrolls where it is narrow.
+
+    The picture keeps its size on a phone, where it would be unreadable if it shrank.
+    """
+    style = _PAGE_STYLE.read_text(encoding="utf-8")
+    return _PAGE.format(style=style, picture=render_svg(graph))
 
 
 def svg_element(graph: VirtualClusterGraph) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from kgitops.model.errors import KgitopsError
+from kgitops.model.origin import install_command
 from kgitops.sandbox.locking import alone
 from kgitops.sandbox.pinned import Jar, pinned_jars
 
@@ -71,8 +72,8 @@ def _download(
         download_all(jars, folder, lambda done: on_stage(f"{what}: {done} of {len(jars)} files"))
     else:
         raise KgitopsError(
-            "Kafka can't be downloaded without Maven; install Maven, or the Python package "
-            "kgitops[sandbox], which brings what does its work"
+            "Kafka can't be downloaded without Maven; install Maven, or run "
+            f"{install_command('sandbox')}, which brings what does its work"
         )
 
 

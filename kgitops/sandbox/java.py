@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
+from kgitops.model.origin import install_command
 
 NEEDED = 17
 _PATIENCE_S = 30
@@ -27,8 +28,8 @@ def find_java() -> Path:
     if packaged:
         return packaged
     raise KgitopsError(
-        f"no Java {NEEDED} or newer was found; install one, or the Python package "
-        "kgitops[sandbox], which brings its own"
+        f"no Java {NEEDED} or newer was found; install one, or run "
+        f"{install_command('sandbox')}, which brings its own"
     )
 
 

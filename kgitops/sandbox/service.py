@@ -1,5 +1,6 @@
-"""The one sandbox that outlives its command: started, found and stopped by ``kgitops sandbox``."""
+"""Sandboxes that outlive their command: started, found and stopped by ``kgitops sandbox``."""
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,9 +21,22 @@ FIRST_PORT = 19_092
 """Tried first, so that a project file's URL stays true from one start to the next."""
 
 
-def service_home() -> Path:
-    """Where its data, logs and pid files are, in the user's state folder."""
-    return user_state_path("kgitops") / "sandbox"
+DEFAULT_NAME = "sandbox"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+
+
+def service_home(name: str = DEFAULT_NAME) -> Path:
+    """The folder of data, logs and pid files of the sandbox ``name``, in the user's state folder.
+
+    Raises:
+        UsageError: it can't be a name.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"--name {name!r} can't be a sandbox's name; write up to 40 small letters, digits and -"
+        )
+    home = user_state_path("kgitops")
+    return home / "sandbox" if name == DEFAULT_NAME else home / "sandboxes" / name
 
 
 def start_service(
@@ -108,6 +122,6 @@ def _check_same(found: Sandbox, *, brokers: int, sasl: bool) -> None:
     count, users = has
     option = f"--brokers {count}{' --sasl' if users else ''}"
     raise UsageError(
-        f"there is a sandbox that was started with {option}; start it so, or delete it and its "
-        "data with: kgitops sandbox stop"
+        f"there is a sandbox that was started with {option}; start it so, choose another with "
+        "--name, or delete it and its data with kgitops sandbox stop"
     )

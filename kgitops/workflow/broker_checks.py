@@ -10,6 +10,7 @@ from kgitops.model.requests import Request, api_name
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.broker_validation import checkable, record_validation
 from kgitops.plan.plan import Plan
+from kgitops.report.units import counted
 from kgitops.workflow.stages import OnStage, in_silence
 
 _EMBEDDED = "embedded"
@@ -42,7 +43,7 @@ def validate_on_brokers(
     steps = build_steps(plan)
     results: dict[str, RequestResult] = {}
     for batch in batches([steps[name] for name in asked], ApplySettings()):
-        on_stage(f"asking the brokers ({len(results):,} of {len(asked):,} requests)")
+        on_stage(f"asking the brokers ({len(results):,} of {counted(len(asked), 'request')})")
         answers = cluster.execute(
             [asked[step.id] for step in batch], validate_only=True, principal=plan.principal
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgitops.cluster.connect import connect
@@ -83,11 +83,13 @@ def choose_cluster(
     environ: Mapping[str, str],
     *,
     offline: bool = False,
+    variables_of: str | None = None,
 ) -> ChosenCluster:
     """The cluster called ``wanted``, the one behind that URL, or the default one.
 
     ``offline`` says that it won't be connected to, so that nothing it takes is asked for, and any
-    name will do where no project file names clusters.
+    name will do where no project file names clusters. ``variables_of`` names the cluster whose
+    variables one that is given by its URL has.
 
     Raises:
         UsageError: it can't be meant, or can't be told which is.
@@ -102,13 +104,23 @@ def choose_cluster(
             "choose one with --cluster"
         )
     base = home or Path()
+    is_url = wanted is not None and wanted.startswith(_SCHEMES)
+    if variables_of is not None and not (is_url and file is not None):
+        raise UsageError(
+            "--variables-of is for a cluster that is given by its URL, in a project that declares "
+            "others; leave it out, or give --cluster the URL"
+        )
     if file is not None and wanted in names:
         return _of_project(wanted, file.cluster(wanted, env=environ, offline=offline), base)
     if wanted in (None, DEFAULT_CLUSTER) and not names:
         return ChosenCluster(name=DEFAULT_CLUSTER, url=DEFAULT_URL, base=base)
-    if wanted is not None and wanted.startswith(_SCHEMES):
+    if wanted is not None and is_url:
         # It was typed here, so a file in it is meant from here.
-        return ChosenCluster(name=wanted, url=wanted, base=Path())
+        chosen = ChosenCluster(name=wanted, url=wanted, base=Path())
+        if file is None or variables_of is None:
+            return chosen
+        named = file.cluster(variables_of, env=environ, offline=True)
+        return replace(chosen, variables=named.variables, env_values=named.env_values)
     if wanted is not None and ":" in wanted:
         raise UsageError(
             f"--cluster {wanted} is not the URL of a cluster; write embedded:FILE or "

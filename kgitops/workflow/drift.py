@@ -14,6 +14,7 @@ from kgitops.model.source import Severity
 from kgitops.plan.plan import Drift, Plan
 from kgitops.plan.plan_file import SealedPlan
 from kgitops.plan.planner import make_plan
+from kgitops.workflow.leftovers import with_own_drift
 from kgitops.workflow.pipeline import seal_now
 from kgitops.workflow.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
@@ -47,7 +48,9 @@ def plan_drift(
         capabilities=cluster.capabilities,
         advise=False,
     )
-    rows = sorted(_signed(_rows(plan), authors), key=lambda row: (row.address, row.path))
+    plan = replace(plan, drift=tuple(_rows(plan)))
+    plan = with_own_drift(cluster, plan, workspace.project)
+    rows = sorted(_signed(plan.drift, authors), key=lambda row: (row.address, row.path))
     # What a plan can't be made of is nobody's mistake here: it can only be told.
     told = tuple(replace(finding, severity=Severity.WARNING) for finding in plan.findings)
     plan = replace(plan, drift=tuple(rows), findings=(), warnings=(*plan.warnings, *told))

@@ -6,22 +6,27 @@ import socket
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from kgitops.apply.applier import apply_plan
-from kgitops.apply.checks import Recheck
+from kgitops.apply.checks import Recheck, check_cluster
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.resume import resume
+from kgitops.apply.settings import SystemClock
 from kgitops.apply.surroundings import Surroundings
 from kgitops.approval.approve import approve, refusal
 from kgitops.approval.judging import judge_again, missing_policies
+from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import KgitopsError
 from kgitops.model.registry import COMMAND_PROJECT
-from kgitops.model.verdict import Reason, decide
+from kgitops.model.verdict import Reason, Verdict, decide
+from kgitops.plan.ownership import build_ownership
 from kgitops.plan.plan import Plan
 from kgitops.plan.plan_file import SealedPlan, check_usable
 from kgitops.plan.safety import deletion_limits, managed_counts
 from kgitops.workflow.policies import Policies, utc_day
-from kgitops.workflow.selection import Workspace
+from kgitops.workflow.selection import Selection, Workspace, open_workspace_of
 
 
 def execute_plan(
@@ -33,17 +38,48 @@ def execute_plan(
         KgitopsError: the plan is refused, and no change request was sent.
     """
     approved = approve(sealed)
-    check_usable(sealed, now=around.clock.now())
-    missing = decide(missing_policies(sealed.plan, policies.bundle), changes=True)
-    if missing.stops:
-        raise refusal(missing)
+    reasons = list(missing_policies(sealed.plan, policies.bundle))
+    if reasons:
+        reasons += distrust(sealed, around.cluster, around.clock.now())
+        raise refusal(decide(reasons, changes=True))
     return apply_plan(
         approved,
         around,
-        holder=_holder(),
+        holder=lock_holder(),
         run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
+        project=workspace.project,
         recheck=objections(workspace, policies, around, resumed=False),
     )
+
+
+def why_stopped(sealed: SealedPlan, file: Path, selection: Selection) -> Verdict:
+    """The verdict of a saved plan that stops itself, and what else speaks against applying it."""
+    reasons = list(sealed.plan.verdict.reasons)
+    try:
+        workspace = open_workspace_of(sealed.plan, file, selection)
+        with workspace.connected() as cluster:
+            reasons += distrust(sealed, cluster, SystemClock().now())
+    except KgitopsError as error:
+        reasons += [*_expired(sealed, SystemClock().now()), *error.reasons]
+    return decide(reasons, changes=True)
+
+
+def distrust(sealed: SealedPlan, cluster: Cluster, now: datetime) -> list[Reason]:
+    """Why the plan's file can't be trusted here and now, whatever is in it."""
+    reasons = _expired(sealed, now)
+    try:
+        check_cluster(sealed.plan, cluster.read_state(frozenset()))
+    except KgitopsError as error:
+        reasons += error.reasons
+    return reasons
+
+
+def _expired(sealed: SealedPlan, now: datetime) -> list[Reason]:
+    try:
+        check_usable(sealed, now=now)
+    except KgitopsError as error:
+        return list(error.reasons)
+    return []
 
 
 def execute_resume(
@@ -56,8 +92,8 @@ def execute_resume(
     """
     return resume(
         around,
-        project_identity=workspace.project.identity,
-        holder=_holder(),
+        project=workspace.project,
+        holder=lock_holder(),
         recheck=objections(workspace, policies, around, resumed=True),
     )
 
@@ -73,13 +109,13 @@ def objections(
     """
 
     def recheck(plan: Plan, pending: Collection[str], current: ClusterState) -> tuple[Reason, ...]:
-        managed = managed_counts(current.registry, plan.desired.identity)
+        managed = managed_counts(build_ownership(workspace.project, current.registry))
         if resumed:
             before = plan.managed_counts
             managed = {kind: max(count, before.get(kind, 0)) for kind, count in managed.items()}
         safety = replace(workspace.safety, allow_deletes=plan.allow_deletes)
         # Who gives a command names every object that goes.
-        command = plan.desired.identity == COMMAND_PROJECT
+        command = workspace.project.identity == COMMAND_PROJECT
         reasons = () if command else deletion_limits(plan.changes, managed, safety)
         if not pending:
             return reasons
@@ -99,7 +135,7 @@ def objections(
     return recheck
 
 
-def _holder() -> str:
+def lock_holder() -> str:
     """Who holds the lock, as someone who is locked out would want to be told."""
     user = os.environ.get("USER") or os.environ.get("LOGNAME") or "someone"
     return f"{user}@{socket.gethostname()} (process {os.getpid()})"

@@ -1,13 +1,15 @@
 """Where the project file lies that the paths of a command line are about."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from kgitops.model.errors import UsageError
 
 PROJECT_FILE = "kgitops.yaml"
+PROJECT_VARIABLE = "KGITOPS_PROJECT"
+"""The environment variable with the project's folder, where no PATH is given."""
 
 
 def home_of_paths(paths: Sequence[Path]) -> tuple[Path | None, bool]:
@@ -32,6 +34,24 @@ def home_of_paths(paths: Sequence[Path]) -> tuple[Path | None, bool]:
     if len({home and os.path.realpath(home) for home in around}) > 1:
         raise UsageError("the paths belong to different projects; plan one project at a time")
     return around[0], False
+
+
+def default_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """The project's folder that the environment names; none where it names none.
+
+    Raises:
+        UsageError: it names a folder without a project.
+    """
+    named = environ.get(PROJECT_VARIABLE)
+    if not named:
+        return ()
+    folder = Path(named)
+    if not holds_project(folder):
+        raise UsageError(
+            f"{PROJECT_VARIABLE} is {named}, where there is no {PROJECT_FILE}; set it to a "
+            "project's folder, or unset it"
+        )
+    return (folder,)
 
 
 def enclosing_home(path: Path) -> Path | None:

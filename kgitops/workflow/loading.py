@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kgitops.desired.build import build_desired
+from kgitops.desired.selector import narrowed
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.model.errors import FindingsError, UsageError
@@ -39,7 +40,7 @@ def loaded(
 
     Raises:
         FindingsError: with every finding of every document; a policy can't be loaded.
-        UsageError: there is nothing to load.
+        UsageError: there is nothing to load, or nothing has the labels that are asked for.
     """
     if not workspace.manifests:
         raise UsageError(
@@ -78,7 +79,7 @@ def _collecting(findings: list[Finding], load: Callable[[], T]) -> T | None:
 
 
 def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
-    return build_desired(
+    desired = build_desired(
         manifests,
         project=workspace.project,
         whole=workspace.whole,
@@ -88,3 +89,5 @@ def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
         principal=workspace.principal,
         allow_configs=workspace.allow_configs,
     )
+    selector = workspace.selection.selector
+    return narrowed(desired, selector) if selector else desired

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-import kgitops
+from kgitops.manifests.schema import schema_files
 from kgitops.model.errors import UsageError
+from kgitops.model.origin import repository
 
 _PROJECT = """\
 apiVersion: kgitops/v1
@@ -22,7 +23,8 @@ spec:
   policies: [policies]
   defaultCluster: local
   clusters:
-    # A cluster in one file, to try things out. Nothing needs to be installed.
+    # A cluster in one file, to try things out. Nothing needs to be installed. A plan for it says
+    # so: name your Kafka here, and in defaultCluster, as docs/connections.md of kgitops shows.
     local: {{url: "embedded:.kgitops/local.db", brokers: 3}}
   # One plan may not delete more than this; see docs/manifests.md.
   safety: {{maxDeletes: 10, maxDeletePercent: 20}}
@@ -57,10 +59,17 @@ _WORKFLOW = """\
 # Shows in every pull request what its merge would do to the cluster: annotations beside the lines,
 # the plan in the job's summary, and the saved plan. The token can do nothing but read.
 # With a comment, apply after the merge, and drift: docs/github-actions.md of kgitops.
+#
+# Before it can run: where kgitops is installed from, its repository's address (https://…) and the
+# commit of it that you reviewed, forty digits. No package index has kgitops, so a name alone would
+# install whatever somebody else puts there. What kgitops needs is pinned beside, with hashes.
 name: kgitops
 on:
   pull_request:
 permissions: {{}}
+env:
+  KGITOPS_REPOSITORY: "{repository}"
+  KGITOPS_COMMIT: "{commit}"
 concurrency:
   group: kgitops-${{{{ github.event.pull_request.number }}}}
   cancel-in-progress: true # a plan changes nothing
@@ -78,7 +87,17 @@ jobs:
       - uses: actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0
         with:
           python-version: "3.12"
-      - run: pip install "kgitops=={version}"
+      - name: install kgitops
+        run: |
+          if ! [[ "$REPOSITORY" =~ ^https:// && "$COMMIT" =~ ^[0-9a-f]{{40}}$ ]]; then
+            echo "::error title=kgitops::{fill_in}"
+            exit 1
+          fi
+          pip install --require-hashes --requirement {pins}
+          pip install --no-deps --no-build-isolation "kgitops @ git+$REPOSITORY@$COMMIT"
+        env:
+          REPOSITORY: ${{{{ env.KGITOPS_REPOSITORY }}}}
+          COMMIT: ${{{{ env.KGITOPS_COMMIT }}}}
       - run: kgitops policy test --coverage --min 100
       # For a cluster that takes a password: env, from secrets, of a principal that may only read.
       - run: kgitops plan --out plan.json --format github
@@ -91,6 +110,13 @@ jobs:
           path: plan.json
 """
 
+_SCHEMA = "schemas/kgitops.schema.json"
+_WORKFLOW_FILE = ".github/workflows/kgitops.yaml"
+_PINS_FILE = ".github/kgitops-requirements.txt"
+_FILL_IN = (
+    f"Fill in KGITOPS_REPOSITORY and KGITOPS_COMMIT at the top of {_WORKFLOW_FILE}: "
+    "where kgitops is installed from, and the commit of it that you reviewed."
+)
 _IGNORE = "# The embedded cluster.\n.kgitops/\n"
 
 
@@ -105,10 +131,13 @@ def create_project(folder: Path) -> list[Path]:
         "kgitops.yaml": _PROJECT.format(name=name, uid=uuid.uuid4()),
         "manifests/events.yaml": _TOPIC.format(name=name),
         **{f"policies/{path}": text for path, text in _policies(name)},
-        ".github/workflows/kgitops.yaml": _WORKFLOW.format(version=kgitops.__version__),
+        _WORKFLOW_FILE: _workflow(),
+        _PINS_FILE: (files("kgitops.workflow") / "pinned" / "requirements.txt").read_text(),
     }
     if not (folder / ".gitignore").exists():
         written[".gitignore"] = _IGNORE
+    written = {path: _with_schema_line(path, text) for path, text in written.items()}
+    written[_SCHEMA] = schema_files()[Path(_SCHEMA).name]
     taken = [folder / path for path in written if (folder / path).exists()]
     if taken:
         raise UsageError(f"{taken[0]} exists already; init overwrites nothing, choose another DIR")
@@ -121,6 +150,20 @@ def create_project(folder: Path) -> list[Path]:
             f"{folder} can't be written: {error.strerror}; choose another DIR"
         ) from error
     return [folder / path for path in written]
+
+
+def _with_schema_line(path: str, text: str) -> str:
+    """The text as an editor checks it: docs/editors.md."""
+    if not path.endswith(".yaml") or path.startswith("."):
+        return text
+    up = "../" * path.count("/")
+    return f"# yaml-language-server: $schema={up}{_SCHEMA}\n{text}"
+
+
+def _workflow() -> str:
+    """Installs the commit that this kgitops is of, where that is known; else it asks for one."""
+    address, commit = repository() or ("", "")
+    return _WORKFLOW.format(repository=address, commit=commit, pins=_PINS_FILE, fill_in=_FILL_IN)
 
 
 def _policies(name: str) -> Iterator[tuple[str, str]]:

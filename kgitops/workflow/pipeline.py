@@ -24,7 +24,7 @@ from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.fail_on import with_grades_refused
 from kgitops.workflow.git import read_git
 from kgitops.workflow.group_names import with_group_collisions
-from kgitops.workflow.leftovers import find_undoing
+from kgitops.workflow.leftovers import find_undoing, with_own_drift
 from kgitops.workflow.loading import Loaded
 from kgitops.workflow.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
@@ -90,10 +90,11 @@ def plan_state(
         capabilities=cluster.capabilities,
         git_sha=sha,
         dirty=dirty,
-        undoing=find_undoing(cluster, current, desired.project.identity),
+        undoing=find_undoing(cluster, current, desired.project),
         settled=settled,
         base_digest=base_digest,
     )
+    plan = with_own_drift(cluster, plan, desired.project)
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
     plan = with_group_collisions(cluster, current, plan)
     plan = with_grades_refused(plan, fail_on)

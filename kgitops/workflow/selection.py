@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgitops.cluster.port import Cluster
+from kgitops.desired.selector import Selector
 from kgitops.desired.state import Project, Safety
 from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.project import ProjectFile, load_project
@@ -15,25 +16,30 @@ from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.plan.plan import Plan
 from kgitops.policy.rules import Bundle
 from kgitops.workflow.clusters import ChosenCluster, choose_cluster
-from kgitops.workflow.homes import PROJECT_FILE, home_of_paths
+from kgitops.workflow.homes import PROJECT_FILE, default_paths, home_of_paths
 from kgitops.workflow.plan_home import home_of_plan
 
 ANONYMOUS = "User:ANONYMOUS"
+CLUSTER_VARIABLE = "KGITOPS_CLUSTER"
+"""The environment variable with the cluster that is meant where none is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """What the user typed; ``environ`` is the process's environment.
 
-    ``offline``: a snapshot stands in for the cluster. ``fail_on`` is the grade of lowering at which
-    a plan is denied. Below ``policies`` stand some that judge beside the project's own.
-    ``library`` is where files are read.
+    ``variables_of`` names the cluster of the project whose variables one given by URL has.
+    ``selector``: only what has these labels. ``offline``: a snapshot stands in for the cluster.
+    ``fail_on`` is the grade of lowering at which a plan is denied. Below ``policies`` stand some
+    that judge beside the project's own. ``library`` is where files are read.
     """
 
     paths: Sequence[Path] = ()
     cluster: str | None = None
+    variables_of: str | None = None
     targets: frozenset[str] = frozenset()
     excludes: frozenset[str] = frozenset()
+    selector: Selector = ()
     principal: str | None = None
     allow_deletes: Mapping[str, int] = field(default_factory=dict)
     offline: bool = False
@@ -45,9 +51,13 @@ class Selection:
     @property
     def shapes_a_plan(self) -> bool:
         """Whether an option was given that only means something while a plan is made."""
-        return bool(
-            self.targets or self.excludes or self.principal or self.allow_deletes or self.fail_on
-        )
+        shaping = (self.principal, self.allow_deletes, self.fail_on)
+        return self.takes_a_part or any(shaping)
+
+    @property
+    def takes_a_part(self) -> bool:
+        """True if only some of the objects are to be planned: then no absence means anything."""
+        return bool(self.targets or self.excludes or self.selector)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +113,9 @@ def open_workspace(selection: Selection) -> Workspace:
         FindingsError: the project file can't be used.
         UsageError: the paths or the cluster can't be meant.
     """
-    home, whole = home_of_paths(selection.paths)
-    return _workspace(selection, home, whole=whole, cluster=selection.cluster)
+    home, whole = home_of_paths(selection.paths or default_paths(selection.environ))
+    cluster = selection.cluster or selection.environ.get(CLUSTER_VARIABLE) or None
+    return _workspace(selection, home, whole=whole, cluster=cluster)
 
 
 def open_workspace_of(plan: Plan, file: Path, selection: Selection) -> Workspace:
@@ -134,10 +145,17 @@ def _workspace(
         principal=selection.principal or (file and file.principal) or ANONYMOUS,
         base=home or Path(),
         manifests=file.manifests if file and (whole or not selection.paths) else selection.paths,
-        whole=whole and not selection.targets and not selection.excludes,
+        whole=whole and not selection.takes_a_part,
         allow_configs=file.allow_configs if file else (),
         known_clusters=(file and file.cluster_names) or None,
-        cluster=choose_cluster(cluster, file, home, selection.environ, offline=selection.offline),
+        cluster=choose_cluster(
+            cluster,
+            file,
+            home,
+            selection.environ,
+            offline=selection.offline,
+            variables_of=selection.variables_of,
+        ),
         file=file,
     )
 

@@ -90,23 +90,32 @@ class FaultyCluster:
         return self.real.read_usage(topics, offsets_only=offsets_only)
 
     def execute(
-        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+        self,
+        requests: Sequence[Request],
+        *,
+        validate_only: bool,
+        principal: str,
+        until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
         self.before_send(requests)
         refused = {index: self.refuse(request) for index, request in enumerate(requests)}
         taken = [request for index, request in enumerate(requests) if refused[index] is None]
-        self.sent += taken
-        self.batches.append(tuple(taken))
         answers = iter(
-            self.real.execute(taken, validate_only=validate_only, principal=principal)
+            self.real.execute(
+                taken, validate_only=validate_only, principal=principal, until_ms=until_ms
+            )
             if taken
             else ()
         )
+        self.sent += taken
+        self.batches.append(tuple(taken))
         self.after_send(requests)
         return [refused[index] or next(answers) for index in range(len(requests))]
 
-    def cancel_moves(self, moves: Mapping[str, Sequence[int]]) -> None:
-        self.real.cancel_moves(moves)
+    def cancel_moves(
+        self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
+    ) -> None:
+        self.real.cancel_moves(moves, until_ms=until_ms)
 
     def close(self) -> None:
         self.real.close()

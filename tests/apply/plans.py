@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from apply.faults import FakeClock, FaultyCluster
-from builders import a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
+from builders import PROJECT, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 
 from kgitops.apply.applier import apply_plan
 from kgitops.apply.checks import Recheck
@@ -21,7 +21,7 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Surroundings as EmbeddedSurroundings
 from kgitops.cluster.embedded.options import random_id
 from kgitops.cluster.port import Cluster
-from kgitops.desired.state import DeletionPolicy, DesiredState
+from kgitops.desired.state import DeletionPolicy, DesiredState, Project
 from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.request_json import request_to_json
@@ -54,6 +54,7 @@ class Apply:
     recheck: Recheck | None = None
     cancels: Callable[[Sequence[str]], bool] = lambda _: False
     events: list[Event] = field(default_factory=list)
+    project: Project | None = None
 
     def plan(self, plan: Plan | SealedPlan, run_id: str = "run-1") -> ApplyResult:
         sealed = plan if isinstance(plan, SealedPlan) else sealed_now(plan, self.clock)
@@ -62,19 +63,27 @@ class Apply:
             self._around,
             holder=self.holder,
             run_id=run_id,
+            project=self.project or _project_of(sealed.plan),
             recheck=self.recheck,
         )
 
     def desired(self, desired: DesiredState, run_id: str = "run-1") -> ApplyResult:
-        return self.plan(plan_of(desired, self.cluster.read_state()), run_id)
+        planned = plan_of(desired, self.cluster.read_state())
+        return replace(self, project=self.project or desired.project).plan(planned, run_id)
 
     def resume(self, project_identity: str) -> ApplyResult | None:
         return resume(
             self._around,
-            project_identity=project_identity,
+            project=self.project or self._known(project_identity),
             holder=self.holder,
             recheck=self.recheck,
         )
+
+    def _known(self, identity: str) -> Project:
+        """The project of that identity by the name that the registry knows."""
+        registry = self.cluster.read_state().registry
+        names = registry.projects if registry else {}
+        return Project(name=names.get(identity, PROJECT), uid=identity)
 
     @property
     def _around(self) -> Surroundings:
@@ -86,6 +95,11 @@ class Apply:
             interrupted=self.interrupted,
             cancels=self.cancels,
         )
+
+
+def _project_of(plan: Plan) -> Project:
+    """Who applies, if nothing else is said: the project that the plan was made for."""
+    return Project(name=plan.desired.project, uid=plan.desired.identity)
 
 
 def sealed_now(plan: Plan, clock: FakeClock, nonce: str = "nonce-1") -> SealedPlan:

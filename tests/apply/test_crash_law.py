@@ -1,7 +1,10 @@
 """Law: whatever is applied, and wherever it is cut off, resumes end where one run ends."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from unittest.mock import patch
 
+import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import DELETE, Apply, comparable, open_cluster, sealed_now, spelt
 from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
@@ -9,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from used import used
 
+from kgitops.apply.journal import Journal
 from kgitops.apply.run_reading import latest_values
+from kgitops.apply.runner import Runner
 from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState
@@ -64,7 +69,7 @@ def _kill_at(cluster: FaultyCluster, boundary: int) -> None:
     cluster.before_append = cluster.after_append = pass_boundary
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     DESIRED,
     DESIRED,
@@ -118,3 +123,30 @@ def _go_on(
     except Killed:
         return
     assert result is None or result.verdict.exit is ExitCode.SUCCESS, result
+
+
+def _forget_what_may_have_been_sent() -> AbstractContextManager[object]:
+    return patch.object(Runner, "resolve", lambda runner: setattr(runner, "_doubtful", frozenset()))
+
+
+def _send_before_the_intent_is_written() -> AbstractContextManager[object]:
+    return patch.object(Journal, "intend", lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    "mutant", [_forget_what_may_have_been_sent, _send_before_the_intent_is_written]
+)
+def test_the_law_catches_a_resume_that_does_not_know_what_was_begun(
+    mutant: Callable[[], AbstractContextManager[object]],
+) -> None:
+    law = test_cut_off_anywhere_any_number_of_times_then_resumed_it_ends_like_one_run.hypothesis  # type: ignore[attr-defined]
+    wanted = a_desired(a_topic("a", deletion_policy=DELETE), an_acl(a_binding("User:x")))
+
+    def check(boundary: int) -> None:
+        law.inner_test(a_desired(), a_desired(), wanted, [boundary], 1, 1)
+
+    for boundary in range(10):
+        check(boundary)
+    with mutant(), pytest.raises(AssertionError):  # noqa: PT012 (at one boundary or another)
+        for boundary in range(10):
+            check(boundary)

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from apply.faults import FakeClock, FaultyCluster
 from apply.plans import SETTINGS, Apply, open_cluster, prepare, sealed_now
-from builders import UID, a_desired, a_topic, plan_of
+from builders import UID, a_binding, a_desired, a_topic, an_acl, plan_of
 
-from kgitops.apply.events import Event, Waiting, WaitReason
+from kgitops.apply.events import Event, StepStarted, Waiting, WaitReason
 from kgitops.apply.lock import Lock, acquire
 from kgitops.apply.run_reading import latest_values
 from kgitops.apply.settings import ApplySettings
 from kgitops.apply.surroundings import Surroundings
-from kgitops.cluster.port import Cluster
+from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.cluster.registry import meta_record
 from kgitops.model.errors import LockedError, SafetyError, UsageError
 from kgitops.model.verdict import ExitCode
@@ -220,11 +220,17 @@ def test_a_fenced_holder_sends_nothing_more_and_says_what_is_left() -> None:
         taken.append(_acquired(_around(cluster.real, clock), "User:winner"))
 
     cluster.after_send = long_pause
-    result = Apply(cluster=cluster, clock=clock).plan(plan)
-    sent = len(cluster.sent)
+    apply = Apply(cluster=cluster, clock=clock)
+    result = apply.plan(plan)
+    started = [event.step for event in apply.events if isinstance(event, StepStarted)]
     assert result.verdict.exit is ExitCode.PARTIAL
-    assert [reason.exit for reason in result.verdict.reasons].count(ExitCode.LOCKED) == 1
-    assert (len(result.done), len(result.failed)) == (0, sent)
+    assert [reason.exit for reason in result.verdict.reasons] == [
+        ExitCode.PARTIAL,
+        ExitCode.LOCKED,
+    ]
+    assert result.done == ()
+    assert {failure.step for failure in result.failed} == set(started)
+    assert 0 < len(cluster.sent) < len(started)  # the other thread's batch was held back
     assert result.planned == len(plan.requests) + 2
     assert len(_lock_keys(cluster)) == 1
     taken[0].release()
@@ -349,3 +355,103 @@ def test_a_lease_that_was_used_up_by_writing_is_renewed_before_a_request_is_sent
     assert result.verdict.exit is ExitCode.SUCCESS
     assert left_ms
     assert min(left_ms) > SETTINGS.timeout_ms
+
+
+class OtherLeader:
+    """A fake registry, for fault injection only: the clock of a new leader is behind.
+
+    It gives what is written from now on an earlier timestamp than stands before it.
+    """
+
+    def __init__(self, real: RegistryLog) -> None:
+        self.real = real
+        self.from_offset = self.timestamp_ms = 0
+
+    def read(self, since: int = 0) -> list[RegistryEntry]:
+        return [
+            replace(entry, timestamp_ms=self.timestamp_ms)
+            if self.timestamp_ms and entry.offset >= self.from_offset
+            else entry
+            for entry in self.real.read(since) or ()
+        ]
+
+    def led_since_now(self, timestamp_ms: int) -> None:
+        self.from_offset = self.read()[-1].offset + 1
+        self.timestamp_ms = timestamp_ms
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.real, name)
+
+
+@pytest.mark.parametrize("late_ms", [1 * SECONDS, SETTINGS.lease_ms])
+def test_who_takes_over_looks_once_more_how_long_the_one_before_may_still_act(
+    late_ms: int,
+) -> None:
+    """Where brokers' clocks disagree, a renewal may count that came after the next claim."""
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    holder = _acquired(_around(cluster, clock), "User:holder")
+    registry = OtherLeader(cluster.registry)
+    clock.sleep((SETTINGS.lease_ms + late_ms) / 1000)
+    lock = Lock(registry, holder="User:next", settings=SETTINGS)  # type: ignore[arg-type]
+    lock.claim("2026-11-21T09:12:07Z")
+    clock.sleep(max(0, lock.safe_from_ms() - cluster.registry.now_ms()) / 1000)
+    registry.led_since_now(holder._mine().lease_until_ms - 1)
+    cluster.registry.append([holder._record(renews=holder._mine())])
+    with pytest.raises(LockedError):
+        lock.take_over()
+
+
+def test_a_renewal_that_took_nearly_its_whole_lease_does_not_let_a_request_go() -> None:
+    clock = FakeClock()
+    cluster = FaultyCluster(open_cluster(clock=clock))
+    lock = _acquired(_around(cluster, clock), "User:slow")
+    clock.sleep(SETTINGS.lease_ms / 2000 + 1)
+    cluster.after_append = lambda _: clock.sleep(
+        (SETTINGS.lease_ms - SETTINGS.timeout_ms) / 1000 + 1
+    )
+    with pytest.raises(LockedError, match="was not renewed in time"):
+        lock.heartbeat()
+
+
+def test_who_waits_for_a_dead_holder_keeps_its_own_claim_alive_meanwhile() -> None:
+    """The wait is as long as one timeout, and a lease need not be much longer than that."""
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    short = ApplySettings(lease_ms=SETTINGS.timeout_ms + 1 * SECONDS)
+    around = replace(_around(cluster, clock), settings=short)
+    dead = _acquired(around, "User:dead")
+    clock.sleep(short.lease_ms / 1000 + 1)
+    lock = _acquired(around, "User:next")
+    assert dead is not lock
+    assert lock.until_ms - cluster.registry.now_ms() > SETTINGS.timeout_ms
+
+
+def test_a_lost_lock_names_nobody_who_is_dead() -> None:
+    clock = FakeClock()
+    cluster = open_cluster(clock=clock)
+    _acquired(_around(cluster, clock), "User:dead")
+    clock.sleep(2 * SETTINGS.lease_ms / 1000)
+    waiting = Lock(cluster.registry, holder="User:late", settings=SETTINGS)
+    waiting.claim("2026-11-21T09:12:07Z")
+    clock.sleep(2 * SETTINGS.lease_ms / 1000)
+    with pytest.raises(LockedError) as error:
+        waiting.heartbeat()
+    assert "User:dead" not in str(error.value)
+    assert "the lock that User:late held" in str(error.value)
+
+
+def test_a_lost_lock_is_one_reason_however_many_steps_it_leaves() -> None:
+    """Of 1,000 steps that nobody knows the outcome of, too."""
+    clock = FakeClock()
+    cluster = FaultyCluster(open_cluster(clock=clock))
+    plan = plan_of(
+        a_desired(*(an_acl(a_binding(f"User:{i}")) for i in range(1000))), cluster.read_state()
+    )
+    cluster.after_send = lambda _: clock.sleep(2 * SETTINGS.lease_ms / 1000)
+    settings = ApplySettings(parallelism=2, batch_requests=500)
+    result = Apply(cluster=cluster, clock=clock, settings=settings).plan(plan)
+    assert len(result.failed) + len(result.not_attempted) == 1000
+    assert [reason.exit for reason in result.verdict.reasons] == [ExitCode.PARTIAL, ExitCode.LOCKED]
+    said = [str(result.verdict), *(failure.sentence for failure in result.failed)]
+    assert max(map(len, said)) < 1000

@@ -84,7 +84,6 @@ def test_a_suspended_holder_writes_nothing_once_someone_else_has_taken_over(
     os.kill(zombie.process.pid, signal.SIGSTOP)
     assert heir.ask("acquire 0").startswith("LockedError: the cluster is locked by one since")
     time.sleep(LEASE_MS / 1000)
-    taken_at = time.time()
     assert heir.ask("acquire 0") == "won"
     assert heir.ask("write 1") == "done"
     os.kill(zombie.process.pid, signal.SIGCONT)
@@ -98,7 +97,6 @@ def test_a_suspended_holder_writes_nothing_once_someone_else_has_taken_over(
         if entry.key.startswith("run/one/") and entry.offset > heirs_first
     ]
     assert heir.ask("release") == "done"
-    assert time.time() - taken_at < 60
 
 
 def test_a_dead_holders_lock_is_taken_over_after_its_lease_and_one_timeout(

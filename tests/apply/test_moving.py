@@ -14,7 +14,7 @@ from builders import ALL_CAPABILITIES, UID, a_desired, a_topic, an_acl, plan_of
 from kgitops.apply.events import Noted, StepDone, Waiting, WaitReason
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.desired.state import DesiredObject, DesiredState, Safety
+from kgitops.desired.state import DesiredObject, DesiredState, Project, Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest, Request
 from kgitops.model.results import ErrorCode, RequestResult
@@ -340,7 +340,7 @@ def planned_anew(stage: Stage, desired: DesiredState) -> Plan:
         stage.state,
         target_name="local",
         capabilities=ALL_CAPABILITIES,
-        undoing=find_undoing(stage.cluster, stage.state, UID),
+        undoing=find_undoing(stage.cluster, stage.state, Project(name="payments", uid=UID)),
     )
 
 
@@ -407,8 +407,8 @@ def test_what_others_changed_is_no_leftover(stage: Stage) -> None:
 
 def test_another_project_does_not_touch_them(stage: Stage) -> None:
     interrupt(stage).desired(wanted(THREE))
-    assert find_undoing(stage.cluster, stage.state, UID)
-    assert not find_undoing(stage.cluster, stage.state, "another")
+    assert find_undoing(stage.cluster, stage.state, Project(name="payments", uid=UID))
+    assert not find_undoing(stage.cluster, stage.state, Project(name="another"))
 
 
 class Crash(BaseException):

@@ -387,3 +387,18 @@ def test_an_undisturbed_resume_ends_where_an_undisturbed_apply_ends(world: World
     other = open_cluster()
     Apply(cluster=other).plan(prepare(other))
     assert comparable(used(world.cluster)) == comparable(used(other))
+
+
+def test_of_two_unfinished_runs_the_newest_is_gone_on_with(world: World) -> None:
+    """A kgitops that did not close an older one may have left two."""
+    world.begin_and_die()
+    older = [
+        (key.replace("run/run-1", "run/run-0"), value)
+        for key, value in latest_values(world.cluster.registry.read() or ()).items()
+        if key.startswith("run/run-1")
+    ]
+    header = {**dict(older)["run/run-0"], "started": "2020-01-01T00:00:00Z"}
+    world.cluster.registry.append([*older, ("run/run-0", header)])
+    result = world.apply.resume(UID)
+    assert result is not None
+    assert (result.run_id, result.verdict.exit) == ("run-1", ExitCode.SUCCESS)

@@ -136,6 +136,7 @@ def test_a_resume_that_meets_the_cause_again_fails_again(world: World) -> None:
 
 @pytest.mark.parametrize("code", sorted(RETRIABLE))
 def test_a_retriable_answer_is_retried_until_it_succeeds(world: World, code: ErrorCode) -> None:
+    """F590-11: NOT_CONTROLLER too, until there is one."""
     left = [RequestResult(code=code)] * 3
     world.cluster.refuse = lambda r: (
         left.pop() if left and _is(r, CreateTopicRequest, "new-b") else None
@@ -151,6 +152,7 @@ def test_a_retriable_answer_is_retried_until_it_succeeds(world: World, code: Err
 
 
 def test_a_retriable_answer_is_retried_no_longer_than_the_timeout(world: World) -> None:
+    """A4-07, F590-12: then the failure says about what it was, and the code."""
     world.cluster.refuse = lambda r: (
         RequestResult(code=ErrorCode.NOT_CONTROLLER)
         if _is(r, CreateTopicRequest, "new-b")
@@ -605,7 +607,7 @@ def test_a_resume_waits_for_a_deletion_that_is_still_under_way(world: World) -> 
 def test_a_topic_without_leaders_is_timed_out_by_the_broker_and_found_when_looked_for(
     world: World,
 ) -> None:
-    """A4-42: the unfinished get REQUEST_TIMED_OUT and may still appear."""
+    """A4-26, A4-42: the unfinished get REQUEST_TIMED_OUT and may still appear."""
     world.cluster.real.faults.leaderless_topics = frozenset({"new-a"})
     result = world.apply.plan(world.plan)
     assert result.verdict.exit is ExitCode.SUCCESS
@@ -751,7 +753,10 @@ def test_an_outcome_that_cannot_be_written_stops_the_run_and_a_resume_finds_it(
     world.cluster.after_send = after
     result = world.apply.plan(world.plan)
     assert result.verdict.exit is ExitCode.PARTIAL
-    assert "could not be written down (the disk is full)" in result.failed[0].sentence
+    assert "CreateTopic: what became of it could not be written down; " in result.failed[0].sentence
+    why = [reason.sentence for reason in result.verdict.reasons]
+    assert [sentence for sentence in why if "CreateTopic" in sentence] == []
+    assert why.count("the disk is full") == 1  # once, not for each step
     assert (result.done, result.planned) == ((), STEPS)
     world.undisturb()
     world.clock.sleep(100)  # the lock could not be released either

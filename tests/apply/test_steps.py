@@ -22,7 +22,9 @@ from kgitops.apply.steps import Step, batches, build_steps
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UntrustedPlanError, UsageError
-from kgitops.model.requests import Request, api_name
+from kgitops.model.requests import DeleteTopicRequest, Request, api_name
+from kgitops.model.virtual_clusters import LocalName
+from kgitops.plan.plan import Plan, PlannedRequest, Precondition
 
 ALTERED = a_desired(a_topic("orders", partitions=4, configs={"retention.ms": "2"}))
 
@@ -53,6 +55,7 @@ def test_a_topic_that_is_too_large_for_any_batch_goes_alone() -> None:
 
 
 def test_other_batches_hold_at_most_five_hundred_requests() -> None:
+    """A4-02, A4-86: many of one kind are one message, of which there are no more than needed."""
     acls = [an_acl(a_binding(f"User:{i}")) for i in range(1100)]
     assert [len(batch) for batch in _batches(a_desired(*acls), a_cluster())] == [500, 500, 100]
 
@@ -155,3 +158,35 @@ def test_with_parallelism_one_nothing_overlaps() -> None:
 def test_no_parallelism_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="parallelism"):
         ApplySettings(parallelism=0)
+
+
+def _with_request(request: PlannedRequest, *, address: str | None = None) -> Plan:
+    """A plan of one change, which is made by this request."""
+    plan = plan_of(a_desired(a_topic("orders")), a_cluster())
+    (change,) = plan.changes
+    return replace(
+        plan, changes=(replace(change, address=address or change.address, requests=(request,)),)
+    )
+
+
+def test_a_step_that_takes_back_what_the_plan_does_not_hold_is_refused() -> None:
+    (change,) = plan_of(a_desired(a_topic("orders")), a_cluster()).changes
+    request = replace(change.requests[0], undoes="r99")
+    with pytest.raises(UntrustedPlanError, match=f"step {request.id} depends on r99, which is not"):
+        build_steps(_with_request(request))
+
+
+def test_a_local_topic_is_changed_only_under_the_topic_id_that_was_checked() -> None:
+    """A review sees the local name alone: what is behind it is told by the id."""
+    address = "vc/emea/topic/Orders"
+    deletion = PlannedRequest(
+        id="r1",
+        request=DeleteTopicRequest(
+            topic="e58ed763.Orders", topic_id="checked", local=LocalName("emea", "Orders")
+        ),
+        expects=Precondition(object=address, exists=True, topic_id="checked"),
+    )
+    assert list(build_steps(_with_request(deletion, address=address))) == ["r1"]
+    other = replace(deletion, expects=replace(deletion.expects, topic_id="another"))
+    with pytest.raises(UntrustedPlanError, match="checks or changes something else"):
+        build_steps(_with_request(other, address=address))

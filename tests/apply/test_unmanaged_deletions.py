@@ -10,6 +10,7 @@ from apply.scenario import apply_until, open_scenario, plan_at
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster
+from kgitops.desired.state import Project
 from kgitops.model.errors import KgitopsError
 from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.requests import DeleteAclRequest
@@ -112,7 +113,14 @@ def test_a_persons_command_may_delete_what_nobody_manages(tmp_path: Path, commit
     assert plan.changes
     if commit == 2:
         assert "managed by nobody" in _refused(cluster, plan)
-    told = replace(plan, desired=replace(plan.desired, identity=COMMAND_PROJECT))
-    result = Apply(cluster=cluster).plan(sealed_now(told, FakeClock(), "told"))
-    assert result.verdict.exit is ExitCode.SUCCESS
+    person = Project(name=COMMAND_PROJECT)
+    told = replace(
+        plan, desired=replace(plan.desired, identity=person.identity, project=person.name)
+    )
+    if commit == 4:
+        # The link of a topic that a project manages is that project's as well.
+        assert "belongs to the project 'platform'" in _refused(cluster, told)
+    else:
+        result = Apply(cluster=cluster, project=person).plan(sealed_now(told, FakeClock(), "told"))
+        assert result.verdict.exit is ExitCode.SUCCESS
     physical.close()

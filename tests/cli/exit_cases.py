@@ -140,13 +140,13 @@ def plan_without_changes(project: Project, kgitops: Kgitops) -> Words:
     return "plan", project.folder, "--detailed-exitcode"
 
 
-@case(0, "3 done, 0 failed")
+@case(0, "Applied: 3 done.")
 def apply_of_paths(project: Project, kgitops: Kgitops) -> Words:
     project.write(topic(), acl(), quota())
     return "apply", project.folder, "--auto-approve"
 
 
-@case(0, "3 done, 0 failed")
+@case(0, "Applied: 3 done.")
 def apply_of_a_saved_plan(project: Project, kgitops: Kgitops) -> Words:
     sealed = planned(project, kgitops)
     return "apply", project.plan_file, "--expect-digest", sealed.plan_digest
@@ -170,7 +170,7 @@ def show(project: Project, kgitops: Kgitops) -> Words:
     return "show", project.plan_file
 
 
-@case(0, "Valid: 1 topics")
+@case(0, "Valid: 1 topic")
 def validate(project: Project, kgitops: Kgitops) -> Words:
     project.write(topic())
     return "validate", project.folder
@@ -489,7 +489,7 @@ def _refusing_brokers(project: Project) -> None:
     project.write_file(cluster={"url": "embedded:.kgitops/local.db?authorizer=disabled"})
 
 
-@case(6, "1 done, 1 failed, 0 not attempted")
+@case(6, "1 done, 1 failed; 2 planned")
 def a_broker_refuses_some_requests(project: Project, kgitops: Kgitops) -> Words:
     """P108-23: what brokers accepted while it was planned is no promise."""
     planned(project, kgitops, topic(), acl())
@@ -503,6 +503,15 @@ def a_resume_meets_the_same_refusal(project: Project, kgitops: Kgitops) -> Words
     _refusing_brokers(project)
     assert kgitops(*apply_saved(project)).code == 6
     return "apply", project.folder, "--resume", "--auto-approve"
+
+
+# 64: a command line that can't be meant; tests of wrong words have many more.
+
+
+@case(64, "--snapshot state.json does not exist")
+def a_snapshot_that_does_not_exist(project: Project, kgitops: Kgitops) -> Words:
+    project.write(topic())
+    return "plan", project.folder, "--snapshot", "state.json"
 
 
 # 8: the cluster can't be reached, its store can't be read.
@@ -552,12 +561,6 @@ def a_store_with_a_record_that_rotted(project: Project, kgitops: Kgitops) -> Wor
     return "plan", project.folder
 
 
-@case(8, "can't be read: no such file")
-def a_snapshot_that_does_not_exist(project: Project, kgitops: Kgitops) -> Words:
-    project.write(topic())
-    return "plan", project.folder, "--snapshot", "state.json"
-
-
 @case(8, "is not a snapshot")
 def a_truncated_snapshot(project: Project, kgitops: Kgitops) -> Words:
     applied(project, kgitops)
@@ -605,6 +608,35 @@ def a_plan_that_was_reformatted(project: Project, kgitops: Kgitops) -> Words:
 @case(9, "the plan expired at")
 def an_expired_plan(project: Project, kgitops: Kgitops) -> Words:
     reseal(project, planned(project, kgitops), older_by=timedelta(days=2))
+    return apply_saved(project)
+
+
+@case(9, "the plan expired at")
+def a_refused_plan_that_expired(project: Project, kgitops: Kgitops) -> Words:
+    """The first of 64, 8, 7, 9, 1, 3, 5, 4, 2 wins."""
+    applied(project, kgitops)
+    reseal(project, planned(project, kgitops, acl(), quota()), older_by=timedelta(days=2))
+    return apply_saved(project)
+
+
+@case(9, "was made for the cluster")
+def a_refused_plan_for_another_cluster(project: Project, kgitops: Kgitops) -> Words:
+    applied(project, kgitops)
+    planned(project, kgitops, acl(), quota())
+    assert kgitops("snapshot", "-c", "embedded:other.db", "-o", "other.json").code == 0
+    return "apply", project.plan_file, "-c", "embedded:other.db"
+
+
+@case(9, "the plan expired at")
+def an_expired_plan_whose_policy_is_gone(project: Project, kgitops: Kgitops) -> Words:
+    a_policy_that_was_removed_after_the_plan(project, kgitops)
+    reseal(project, saved(project), older_by=timedelta(days=2))
+    return apply_saved(project)
+
+
+@case(9, "the plan says that it was made at")
+def a_plan_of_tomorrow(project: Project, kgitops: Kgitops) -> Words:
+    reseal(project, planned(project, kgitops), older_by=timedelta(days=-1))
     return apply_saved(project)
 
 

@@ -29,9 +29,16 @@ class PausedCluster(FaultyCluster):
     gate = Path()
 
     def execute(
-        self, requests: Sequence[Request], *, validate_only: bool, principal: str
+        self,
+        requests: Sequence[Request],
+        *,
+        validate_only: bool,
+        principal: str,
+        until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
-        answers = super().execute(requests, validate_only=validate_only, principal=principal)
+        answers = super().execute(
+            requests, validate_only=validate_only, principal=principal, until_ms=until_ms
+        )
         if not validate_only:
             self.gate.with_suffix(".reached").touch()
             wait_for(self.gate.with_suffix(".open"))

@@ -2,19 +2,20 @@
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
 from cli.conftest import Kgitops, Ran
-from cli.exit_cases import CASES, Case
-from cli.projects import Project
+from cli.exit_cases import CASES, Case, applied, planned, reseal
+from cli.projects import Project, acl, quota
 
 from kgitops.model.registry import Json
 
 MAY_CHANGE = {0, 6}
 """After these, change requests may have been sent."""
-ELSEWHERE = {7, 64, 130, 143}
-"""7 is in test_locked.py, 64 in test_wrong_words.py, signals are in test_interrupted.py."""
-WITH_JSON = {"plan", "apply", "drift", "show"}
+ELSEWHERE = {7, 130, 143}
+"""7 is in test_locked.py, signals are in test_interrupted.py."""
+WITH_JSON = {"validate", "plan", "apply", "drift", "show"}
 
 of_every_case = pytest.mark.parametrize(
     "case", CASES, ids=[f"{case.code}-{case.arrange.__name__}" for case in CASES]
@@ -74,7 +75,23 @@ def pieces(sentence: str, *, of_a_plan: bool) -> tuple[str, ...]:
 
 
 def last_verdict(ran: Ran) -> Json:
-    """Of a plan, or of the last of an apply's events."""
-    if ran.out.startswith('{\n  "format_version"'):
+    """Of a plan or a validation, or of the last of an apply's events."""
+    if ran.out.startswith("{\n"):
         return json.loads(ran.out)["verdict"]
     return json.loads(ran.out.splitlines()[-1])["verdict"]
+
+
+def test_all_reasons_are_told_and_the_worst_one_is_first(
+    project: Project, kgitops: Kgitops
+) -> None:
+    """A saved plan that its own verdict refuses, too late and elsewhere."""
+    applied(project, kgitops)
+    reseal(project, planned(project, kgitops, acl(), quota()), older_by=timedelta(days=2))
+    assert kgitops("snapshot", "-c", "embedded:other.db", "-o", "other.json").code == 0
+    ran = kgitops("apply", project.plan_file, "-c", "embedded:other.db", "--format", "json")
+    reasons = last_verdict(ran)["reasons"]
+    assert [reason["exit"] for reason in reasons] == [9, 9, 5]
+    for reason, words in zip(
+        reasons, ("the plan expired at", "was made for the cluster", "is protected"), strict=True
+    ):
+        assert words in reason["sentence"]

@@ -43,7 +43,7 @@ def test_a_bug_in_the_middle_is_exit_6_and_a_resume_goes_on(
     broken.undo()
     broken.chdir(project.folder)
     resumed = kgitops("apply", "--resume")
-    assert (resumed.code, "2 done, 0 failed" in resumed.out) == (0, True)
+    assert (resumed.code, "Applied: 2 done" in resumed.out) == (0, True)
 
 
 def test_a_bug_before_the_first_request_is_exit_1(

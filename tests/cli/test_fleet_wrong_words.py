@@ -22,7 +22,7 @@ from kgitops.fleet.tables.state_rows import write_state
 
 GIVEN = "fleet plan --desired shop --state states --out"
 MISTAKES = {
-    "fleet": "missing command",
+    "fleet": "a command is missing; give one of ",
     "fleet plan": "missing option '--desired'; see kgitops fleet plan --help",
     "fleet plan --desired shop": "missing option '--state'",
     "fleet plan --desired shop --state states": "missing option '-o' / '--out'",
@@ -61,7 +61,7 @@ MISTAKES = {
     f"{GIVEN} new --master nonsense": "--master nonsense is no master of Spark; give local[N]",
     f"{GIVEN} new --remote nonsense": "--remote nonsense is no server of Spark Connect; give sc://",
     f'{GIVEN} new --master ""': "an argument is empty",
-    f"{GIVEN} new shop": "got unexpected extra argument(s) (shop)",
+    f"{GIVEN} new shop": "this is too much: shop; drop it",
     f"{GIVEN} new --polices x": "no such option: --polices; did you mean --policies?",
     "fleet compile": "missing argument 'PROJECT…'",
     "fleet compile shop": "missing option '-o' / '--out'",
@@ -94,7 +94,7 @@ MISTAKES = {
     "fleet summary old -c prod -o mine": "-o mine is a folder; name a file in it",
     "fleet summary old -c prod -o no/plan.json": "there is no folder no; make it first",
     "fleet summary old --format junit": "--format junit shows the plan of one cluster",
-    "fleet summary old old": "got unexpected extra argument(s) (old)",
+    "fleet summary old old": "this is too much: old; drop it",
 }
 
 

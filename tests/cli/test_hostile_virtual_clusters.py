@@ -297,9 +297,16 @@ def test_what_an_interrupted_apply_began_goes_when_it_is_no_longer_declared(
     real = EmbeddedCluster.execute
 
     def dying(
-        self: EmbeddedCluster, requests: Sequence[Request], *, validate_only: bool, principal: str
+        self: EmbeddedCluster,
+        requests: Sequence[Request],
+        *,
+        validate_only: bool,
+        principal: str,
+        until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
-        results = real(self, requests, validate_only=validate_only, principal=principal)
+        results = real(
+            self, requests, validate_only=validate_only, principal=principal, until_ms=until_ms
+        )
         if not validate_only:
             raise KilledError
         return results

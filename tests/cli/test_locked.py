@@ -35,7 +35,7 @@ def test_who_comes_second_is_told_who_applies_and_changes_nothing(
         assert verdict["reasons"][0]["sentence"] in text.err
     assert project.records() == before
     code, out, _ = first.open()
-    assert (code, "2 done, 0 failed, 0 not attempted" in out) == (0, True)
+    assert (code, "Applied: 2 done. Run" in out) == (0, True)
 
 
 def test_planning_needs_no_lock(

@@ -14,7 +14,7 @@ from cli.projects import Project, as_yaml, document, topic
 from cli.test_policy_command import ALL, put, replicas
 
 MISTAKES = {
-    "policy": "missing command; see kgitops policy --help",
+    "policy": "a command is missing; give one of list, explain, test",
     "policy lst": "no such command 'lst'; did you mean list?",
     "policy explain": "missing argument 'NAME'",
     "policy explain replcas shop": "the project has no policy 'replcas'; did you mean replicas?",
@@ -104,7 +104,7 @@ DOCUMENTS: dict[str, tuple[dict[str, object], str]] = {
             "policy": "replicas",
             "cases": [{"name": "x", "requests": [REQUEST | {"deleteTopic": {"name": "a"}}]}],
         },
-        "a request is a mapping with exactly one key",
+        "a request has exactly one key beside labels",
     ),
     "wrong outcome": (
         {

@@ -7,6 +7,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.projects import EXAMPLES, Project, acl, topic
 
+from kgitops.cli.files import is_special
 from kgitops.plan.plan_file import read_plan
 
 
@@ -218,3 +219,10 @@ def test_a_plan_can_be_written_to_a_pipe_and_never_replaces_it(
     first, second = ran.out[: len(ran.out) // 2], ran.out[len(ran.out) // 2 :]
     assert (ran.code, first) == (0, second)
     assert Path("/dev/stdout").is_symlink()
+
+
+def test_a_folder_in_memory_is_a_folder_like_any_other() -> None:
+    """Below /dev are devices, which are written to; /dev/shm holds files, which are replaced."""
+    assert not is_special(Path("/dev/shm/plan.json"))  # noqa: S108
+    assert is_special(Path("/dev/stdout"))
+    assert is_special(Path("/dev/fd/3"))

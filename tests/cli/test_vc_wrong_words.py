@@ -103,7 +103,7 @@ MISTAKES = {
     "vc graph -o nowhere/x.svg": (64, "there is no folder nowhere"),
     "vc export-acls --virtual-cluster nope": (1, "there is no virtual cluster nope"),
     "vc export-acls --virtual-cluster v -o topics.yaml": (64, "not a directory; name a new folder"),
-    "vc list extra": (64, "unexpected extra argument"),
+    "vc list extra": (64, "this is too much: extra; drop it"),
     "vc plan-migration --prefix ...": (64, "give another name with --virtual-cluster"),
     "vc plan-migration --prefix emea. --prefix apac.": (64, "several prefixes need --virtual-clus"),
     "vc plan-migration --prefix emea.sales. --virtual-cluster a:b": (64, "contains ':'; give anot"),

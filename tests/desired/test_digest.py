@@ -53,7 +53,7 @@ def in_one_file(documents: list[str]) -> DesiredState:
     return desired({"a.yaml": "---\n".join(documents)})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.permutations(DOCUMENTS), st.lists(st.integers(0, 4), min_size=10, max_size=10))
 def test_shuffling_documents_and_files_changes_nothing(
     documents: list[str], places: list[int]
@@ -66,7 +66,7 @@ def test_shuffling_documents_and_files_changes_nothing(
     assert desired(files) == in_one_file(DOCUMENTS)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.permutations(VIRTUAL_CLUSTERS))
 def test_shuffling_virtual_clusters_changes_nothing(documents: list[str]) -> None:
     """VC-400: the same documents in another order are the same desired state."""

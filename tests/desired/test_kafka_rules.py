@@ -113,6 +113,36 @@ ERRORS: dict[str, tuple[str, str, str]] = {
         "8:33",
         "ACLs on __kgitops can't be declared",
     ),
+    "a name that no request can hold": (
+        acl(ACL.replace("topic, name: t", f"group, name: {'g' * 32_768}")),
+        "8:33",
+        "the name has 32,768 bytes, Kafka allows 32,767",
+    ),
+    "a principal that no request can hold": (
+        acl(ACL.replace("User:a", f"User:{'ä' * 16_382}")),
+        "5:14",
+        "the principal has 32,769 bytes, Kafka allows 32,767",
+    ),
+    "a host that no request can hold": (
+        acl(f"{ACL}\nhost: {'h' * 32_768}"),
+        "9:9",
+        "the host has 32,768 bytes, Kafka allows 32,767",
+    ),
+    "a user that no request can hold": (
+        quota(f"{{user: {'u' * 32_768}}}", "{request_percentage: 1}"),
+        "5:18",
+        "the user has 32,768 bytes, Kafka allows 32,767",
+    ),
+    "a client id that no request can hold": (
+        quota(f"{{clientId: {'c' * 32_768}}}", "{request_percentage: 1}"),
+        "5:22",
+        "the clientId has 32,768 bytes, Kafka allows 32,767",
+    ),
+    "an address of one machine alone": (
+        quota("{ip: 'fe80::1%eth0'}", "{connection_creation_rate: 1}"),
+        "5:16",
+        "'fe80::1%eth0' is not an IP address",
+    ),
     "a binding twice in a document": (
         acl(ACL.replace("[Read]", "[Read, READ]")),
         "5:3",
@@ -228,6 +258,17 @@ WARNINGS: dict[str, tuple[str, str, str]] = {
         "9:9",
         "'app.example.com' never matches",
     ),
+    "a short spelling of IPv6": (
+        acl(ACL + "\nhost: '2001:DB8::1'"),
+        "9:9",
+        "brokers write this address as 2001:db8:0:0:0:0:0:1, so '2001:DB8::1' never matches; "
+        'write "2001:db8:0:0:0:0:0:1"',
+    ),
+    "an IPv4 address as IPv6": (
+        acl(ACL + "\nhost: '::ffff:10.0.0.1'"),
+        "9:9",
+        'write "10.0.0.1"',
+    ),
     "a star that is a prefix": (
         acl(ACL.replace("name: t", 'name: "*", patternType: prefixed')),
         "8:33",
@@ -238,7 +279,7 @@ WARNINGS: dict[str, tuple[str, str, str]] = {
     "nearly the cluster's name": (
         acl(ACL.replace("topic, name: t", "cluster, name: Kafka_Cluster").replace("Read", "Alter")),
         "8:35",
-        "write kafka-cluster if you mean that one",
+        "write kafka-cluster if you mean the cluster itself",
     ),
     "a principal for a user": (
         quota('{user: "User:a"}', "{request_percentage: 1}"),

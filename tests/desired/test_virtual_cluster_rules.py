@@ -540,7 +540,8 @@ def test_other_operations_have_no_meaning_in_a_virtual_cluster(here: Path, opera
     expected = (
         [] if operation == "Delete" else [f"{operation} is no operation on a virtual cluster"]
     )
-    assert [one.split(": ")[1].split(";")[0] for one in said(here, text)] == expected
+    found = said(here, text, virtual_cluster())
+    assert [one.split(": ")[1].split(";")[0] for one in found] == expected
 
 
 def test_the_physical_cluster_has_no_delete(here: Path) -> None:
@@ -631,20 +632,55 @@ def test_a_scope_is_a_name_a_prefix_or_every_virtual_cluster(
         f"resource: {{type: cluster, name: {scope}, patternType: {pattern}}}"
     )
     for text, place in ((scoped, "5:19"), (admin, "8:35")):
-        found = said(here, text)
+        found = said(here, text, virtual_cluster())
         assert not found if right else found[0].startswith(f"a.yaml:{place}: ")
 
 
+RESOURCES = {
+    "name: kafka_cluster": "'kafka_cluster' stands for virtual clusters, and none of that name is",
+    "name: sales-cluster": "'sales-cluster' stands for virtual clusters, and none of that name is",
+    "name: kafka_cluster, patternType: prefixed": "stands for virtual clusters, and none is",
+    "name: '*'": "'*' stands for virtual clusters, and none is",
+}
+
+
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_rights_on_a_cluster_that_nobody_knows_are_a_warning(here: Path, resource: str) -> None:
+    """VC-100: to Kafka every name but kafka-cluster is wrong."""
+    (found,) = said(here, administrator(resource))
+    assert found.startswith("a.yaml:8:35: warning: the resource cluster ")
+    assert RESOURCES[resource] in found
+    assert found.endswith("; write kafka-cluster if you mean the cluster itself")
+
+
 @pytest.mark.parametrize(
-    "resource", ["name: kafka_cluster, patternType: prefixed", "name: sales-cluster"]
+    "other",
+    [
+        virtual_cluster("sales-cluster"),
+        binding("{user: a}", "sales-cluster"),
+        group("g", "sales-cluster"),
+        local_topic("t", "sales-cluster"),
+        link("l", "sales-cluster", to("x", "y")),
+        quota("{virtualCluster: sales-cluster, user: a}", "{request_percentage: 1}"),
+        acl(f"virtualCluster: sales-cluster\n{ACCESS}"),
+    ],
 )
-def test_what_can_not_mean_the_physical_cluster_is_no_warning(here: Path, resource: str) -> None:
-    """VC-108."""
-    text = acl(
-        "principal: User:a\npermission: Allow\noperations: [Alter]\n"
+def test_rights_on_a_virtual_cluster_are_none(here: Path, other: str) -> None:
+    """VC-140: its own project may be another one."""
+    assert said(here, administrator("name: sales-cluster"), other) == []
+    assert said(here, administrator("name: sales-, patternType: prefixed"), other) == []
+
+
+def test_rights_that_only_virtual_clusters_know_are_no_warning(here: Path) -> None:
+    """VC-141: the one that may make it comes before it."""
+    assert said(here, administrator("name: later", "CreateVirtualCluster")) == []
+
+
+def administrator(resource: str, operation: str = "Alter") -> str:
+    return acl(
+        f"principal: User:a\npermission: Allow\noperations: [{operation}]\n"
         f"resource: {{type: cluster, {resource}}}"
     )
-    assert said(here, text) == []
 
 
 def test_a_virtual_cluster_may_have_a_name_that_is_the_registrys_outside(here: Path) -> None:

@@ -14,6 +14,7 @@ from kgitops.desired.state import (
     MembersMode,
 )
 from kgitops.model.acls import Operation, PatternType
+from kgitops.model.errors import FindingsError
 from kgitops.model.virtual_clusters import CapLowering, EntityType, LocalName, LoweringOptions
 
 IN_EMEA = "{name: x, virtualCluster: emea}"
@@ -124,6 +125,35 @@ def test_a_bare_name_is_a_user(tmp_path: Path, name: str) -> None:
 def test_another_type_of_principal_stays_as_it_is(tmp_path: Path) -> None:
     """VC-083."""
     assert member(tmp_path, "{users: ['Group:ops']}").name == "Group:ops"
+
+
+@pytest.mark.parametrize(
+    ("user", "kind"), [("Foo:bar", "Foo"), ("user:jane", "user"), ("urn:app:1", "urn")]
+)
+@pytest.mark.parametrize("form", ["{users: ['%s']}", "{users: [{principal: '%s'}]}"])
+def test_a_type_of_principal_that_kafka_does_not_know_is_a_warning(
+    tmp_path: Path, user: str, kind: str, form: str
+) -> None:
+    """VC-083: it is kept as it is, and said."""
+    state = desired(tmp_path, virtual_cluster(form % user))
+    assert [one.name for one in state.members] == [user]
+    (warning,) = state.warnings
+    assert f"'{user}' is a principal of the type {kind}, which brokers without" in str(warning)
+    assert str(warning).endswith(f"write 'User:{user}' if that is the user's name")
+
+
+@pytest.mark.parametrize("user", ["jane", "User:jane", "User:urn:app:1", "Group:ops"])
+def test_kafkas_types_of_principals_are_no_warning(tmp_path: Path, user: str) -> None:
+    assert desired(tmp_path, virtual_cluster(f"{{users: ['{user}']}}")).warnings == ()
+
+
+@pytest.mark.parametrize("kind", ["clientIds", "groups", "transactionalIds", "users"])
+def test_a_member_that_no_request_can_hold_is_refused(tmp_path: Path, kind: str) -> None:
+    """The name of the virtual cluster, emea, and a colon stand before ids on the cluster."""
+    longest = 32_767 - len("emea:") - len("User:") * (kind == "users")
+    desired(tmp_path, virtual_cluster(f"{{{kind}: [{'x' * longest}]}}"))
+    with pytest.raises(FindingsError, match="has 32,768 bytes, Kafka allows 32,767; shorten it"):
+        desired(tmp_path, virtual_cluster(f"{{{kind}: [{'x' * (longest + 1)}]}}"))
 
 
 def test_a_member_is_unbound_with_its_declaration_and_a_group_keeps_its_offsets(

@@ -56,7 +56,6 @@ class Driven:
     progress: tuple[tuple[int, int, int], ...]
     stdout: str
     stderr: str
-    seconds: float
 
 
 class Driver:
@@ -115,7 +114,6 @@ class Driver:
             progress=tuple(tuple(step) for step in result["progress"]),
             stdout=stdout,
             stderr=stderr,
-            seconds=result["seconds"],
         )
 
 

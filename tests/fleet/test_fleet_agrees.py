@@ -41,7 +41,6 @@ Choices = Sequence[tuple[Path, ...]]
 
 SLOW = settings(
     max_examples=10,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 POLICIES = (

@@ -170,6 +170,11 @@ def formerly() -> Case:
     return _others("old-payments", "old-payments", formerly=["old-payments"])
 
 
+def formerly_and_removed() -> Case:
+    _, state = formerly()
+    return a_desired(*FILLER, formerly=["old-payments"]), state
+
+
 def of_default() -> Case:
     return _others("default", "default")
 
@@ -240,6 +245,12 @@ def deletion_policy_only_written() -> Case:
 
 def labels_alone() -> Case:
     return a_desired(*FILLER, replace(_ORDERS, labels={"team": "x"})), applied(*FILLER, _ORDERS)
+
+
+def labels_of_what_changes() -> Case:
+    """A plan tells them, and a compiled row must have carried them there."""
+    labelled = replace(_ORDERS, partitions=9, labels={"team": "x", "é": "\N{PILE OF POO}"})
+    return a_desired(*FILLER, labelled), applied(*FILLER, _ORDERS)
 
 
 def recreated_by_somebody() -> Case:
@@ -440,6 +451,7 @@ CASES = [
     foreign,
     taken_from,
     formerly,
+    formerly_and_removed,
     of_default,
     owner_in_another_case,
     uid_known_by_another_name,
@@ -453,6 +465,7 @@ CASES = [
     deletion_policy_alone,
     deletion_policy_only_written,
     labels_alone,
+    labels_of_what_changes,
     recreated_by_somebody,
     gone_from_the_cluster,
     gone_and_no_longer_declared,

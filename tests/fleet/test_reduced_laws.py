@@ -91,8 +91,7 @@ def what_is_left_alone_is_counted(turn: Turn, _: Sequence[Turn]) -> None:
 @pytest.mark.parametrize("rows_at_once", [1_000_000, 2])
 @settings(
     max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
 def test_a_fleet_plans_what_the_planner_plans(

@@ -11,6 +11,7 @@ from kgitops.apply.settings import ApplySettings
 from kgitops.apply.surroundings import Surroundings
 from kgitops.approval.approve import approve
 from kgitops.cluster.connect import connect
+from kgitops.desired.state import Project
 from kgitops.workflow.saved_plan import load_plan
 
 SHORT = ApplySettings(timeout_ms=10_000, lease_ms=15_000)
@@ -23,7 +24,14 @@ def main(servers: str, plan: str) -> None:
         cluster=cluster, settings=SHORT, on_event=lambda _: None, interrupted=lambda: None
     )
     approved = approve(load_plan(Path(plan)))
-    result = apply_plan(approved, around, holder="the one who was killed", run_id="killed")
+    desired = approved.sealed.plan.desired
+    result = apply_plan(
+        approved,
+        around,
+        holder="the one who was killed",
+        run_id="killed",
+        project=Project(name=desired.project, uid=desired.identity),
+    )
     sys.exit(int(result.verdict.exit))
 
 

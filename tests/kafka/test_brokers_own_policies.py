@@ -88,7 +88,10 @@ def test_a_plan_shows_the_words_of_the_brokers_policy_at_the_document(
 
 
 def test_the_project_judges_what_no_broker_does(folder: Path, kgitops: Kgitops) -> None:
-    """K-02: a config of a topic that is there, an ACL, a deletion; the brokers' words come too."""
+    """K-02, C-23, C-24: a config of a topic that is there, an ACL, a deletion.
+
+    The brokers' words come too.
+    """
     write(folder, topic("old", partitions=1, replicationFactor=1), policies=[])
     assert kgitops("apply", folder, "--auto-approve").code == 0
     short = policy(

@@ -20,6 +20,7 @@ from kgitops.apply.resume import resume
 from kgitops.apply.settings import ApplySettings
 from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster
+from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.throttles import FOLLOWER_RATE, LEADER_RATE, LEADER_REPLICAS
 from kgitops.sandbox.sandbox import Sandbox
@@ -107,7 +108,7 @@ def test_killed_while_data_moves_a_resume_finishes_and_leaves_only_what_others_s
     around = Surroundings(
         cluster=kafka_cluster, settings=SHORT, on_event=lambda _: None, interrupted=lambda: None
     )
-    result = resume(around, project_identity=UID, holder="the next one")
+    result = resume(around, project=Project(name="payments", uid=UID), holder="the next one")
     assert result is not None
     assert result.verdict.exit == 0, result.verdict
     after = orders(kafka_cluster).topics["orders"]

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from broker_messages import api_names, codes, request
 from cluster_contract.contract import done, send
-from cluster_contract.virtual_clusters import (
+from cluster_contract.tenant_requests import (
     GROUP,
     TRANSACTIONAL_ID,
     USER,

@@ -7,7 +7,7 @@ import pytest
 from builders import plan_of
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from laws.model import Model, written
+from laws.cluster_model import Model, written
 from strategies import BROKERS, HIGH_WATERMARK, Team, foreign_requests, projects
 
 from kgitops.desired.state import DesiredState
@@ -89,10 +89,15 @@ def obey(data: st.DataObject, laws: Sequence[Law], teams: Sequence[Team], count:
         earlier.append(turn)
 
 
-def assert_caught(attempt: Callable[[st.DataObject], None]) -> None:
-    """The attempt must fail somewhere: a part of the product was just broken on purpose."""
-    run = settings(
-        max_examples=2000, phases=[Phase.generate], database=None, deadline=None, derandomize=True
-    )(given(st.data())(attempt))
-    with pytest.raises(AssertionError):
+def assert_caught(
+    attempt: Callable[[st.DataObject], None], by: type[Exception] = AssertionError
+) -> None:
+    """The attempt must fail somewhere: a part of the product was just broken on purpose.
+
+    What another part refuses is caught ``by`` the error that this raises.
+    """
+    run = settings(max_examples=2000, phases=[Phase.generate], database=None, derandomize=True)(
+        given(st.data())(attempt)
+    )
+    with pytest.raises(by):
         run()

@@ -89,7 +89,9 @@ def embedded_turns(
     for ready in ready_plans(data, teams, count):
         recording = FaultyCluster(ready.cluster)
         sealed = sealed_now(ready.plan, ready.clock, ready.nonce)
-        result = Apply(cluster=recording, clock=ready.clock).plan(sealed, f"run-{ready.nonce}")
+        result = Apply(cluster=recording, clock=ready.clock, project=ready.desired.project).plan(
+            sealed, f"run-{ready.nonce}"
+        )
         yield Turn(
             desired=ready.desired,
             before=ready.before,

@@ -7,7 +7,7 @@ import pytest
 from builders import a_binding, a_desired, a_quota, an_acl, applied, plan_of
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from laws.model import may
+from laws.cluster_model import may
 from strategies import HOSTS, TOPICS, bindings
 
 from kgitops.model.acls import AclBinding, Operation
@@ -141,7 +141,7 @@ Law = Callable[[tuple[Acls, Acls], st.DataObject], None]
 
 def tried(law: Law, examples: int, *phases: Phase) -> Callable[[], None]:
     more = {"phases": phases, "database": None, "derandomize": True} if phases else {}
-    return settings(max_examples=examples, deadline=None, **more)(  # type: ignore[arg-type]
+    return settings(max_examples=examples, **more)(  # type: ignore[arg-type]
         given(edits(), st.data())(law)
     )
 

@@ -10,8 +10,8 @@ from apply.plans import Apply, comparable, sealed_now
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import assert_caught
+from laws.cluster_model import Model
 from laws.embedded_chains import Ready, embedded_turns, planned, ready_plans
-from laws.model import Model
 from laws.test_plan_laws import everything
 from strategies import TEAMS
 
@@ -21,6 +21,7 @@ from kgitops.apply.run_reading import is_spent, latest_values
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.request_json import request_to_json
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
@@ -37,7 +38,7 @@ def planning_after_applying_is_empty(data: st.DataObject) -> None:
         assert not again.verdict.stops
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.data())
 def test_planning_after_applying_is_empty(data: st.DataObject) -> None:
     """500 random projects on dirty clusters, three plans each."""
@@ -45,8 +46,9 @@ def test_planning_after_applying_is_empty(data: st.DataObject) -> None:
 
 
 def test_a_planner_that_forgets_configs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its plan does not lead to what it declares, so the apply refuses it."""
     monkeypatch.setattr(topic_steps._Builder, "configs", lambda *_, **__: None)
-    assert_caught(planning_after_applying_is_empty)
+    assert_caught(planning_after_applying_is_empty, by=UntrustedPlanError)
 
 
 # What is sent is what was planned, and it ends where the pure model ends
@@ -69,7 +71,7 @@ def _bytes(request: Request) -> bytes:
     return canonical_json(request_to_json(request))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_only_what_was_planned_is_sent(data: st.DataObject) -> None:
     """Byte for byte, and on an undisturbed cluster all of it."""
@@ -87,7 +89,7 @@ def test_an_apply_that_sends_twice_is_caught(monkeypatch: pytest.MonkeyPatch) ->
     assert_caught(only_what_was_planned_is_sent)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_an_apply_ends_where_the_model_ends(data: st.DataObject) -> None:
     """Cluster and registry: nothing more, nothing less, whoever's objects they are."""
@@ -102,7 +104,7 @@ def test_an_apply_ends_where_the_model_ends(data: st.DataObject) -> None:
 # Plan verdicts, validate_only and apply agree
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_what_the_brokers_accept_in_the_plan_they_accept_in_the_apply(
     data: st.DataObject,
@@ -132,7 +134,7 @@ def a_crash_then_a_resume_ends_like_an_undisturbed_run(data: st.DataObject) -> N
             _apply(ready, mortal)
         except Killed:
             ready.clock.sleep(3600)
-            again = Apply(cluster=ready.cluster, clock=ready.clock)
+            again = Apply(cluster=ready.cluster, clock=ready.clock, project=ready.desired.project)
             resumed = again.resume(ready.desired.project.identity)
             if resumed is None and not _was_begun(ready):
                 resumed = again.plan(sealed_now(ready.plan, ready.clock, ready.nonce), "again")
@@ -160,10 +162,11 @@ def _was_begun(ready: Ready) -> bool:
 
 def _apply(ready: Ready, cluster: FaultyCluster) -> ApplyResult:
     sealed = sealed_now(ready.plan, ready.clock, ready.nonce)
-    return Apply(cluster=cluster, clock=ready.clock).plan(sealed, f"run-{ready.nonce}")
+    apply = Apply(cluster=cluster, clock=ready.clock, project=ready.desired.project)
+    return apply.plan(sealed, f"run-{ready.nonce}")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_a_crash_then_a_resume_ends_like_an_undisturbed_run(data: st.DataObject) -> None:
     a_crash_then_a_resume_ends_like_an_undisturbed_run(data)

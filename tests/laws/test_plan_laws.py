@@ -162,7 +162,7 @@ ALONE = TEAMS[:1]
 
 @pytest.mark.parametrize("teams", [ALONE, TEAMS], ids=["one project", "several projects"])
 def test_every_plan_of_a_chain_obeys_every_law(teams: Sequence[Team]) -> None:
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=250)
     @given(st.data())
     def law(data: st.DataObject) -> None:
         obey(data, LAWS, teams)
@@ -383,7 +383,7 @@ def let_tombstones_act_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def keep_the_order_of_the_inputs(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(planner, "order_changes", lambda changes, _: order._bind(list(changes)))
+    patch.setattr(planner, "order_changes", lambda changes, *_: order._bind(list(changes)))
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_the_chains_are_no_toys() -> None:
             seen.update(what_happens(turn.plan))
 
     for teams, examples in ((ALONE, 150), (TEAMS, 30)):
-        few = settings(max_examples=examples, database=None, deadline=None, derandomize=True)
+        few = settings(max_examples=examples, database=None, derandomize=True)
         few(given(st.data(), st.just(teams))(look))()
     assert sum(stopped) < len(stopped) / 2
     assert seen >= {

@@ -8,9 +8,9 @@ import random
 from dataclasses import replace
 
 from builders import a_cluster, a_desired, a_topic, plan_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from laws.model import Model
+from laws.cluster_model import Model
 from plan.worked_scenario import (
     NO_LIMITS,
     a_group,
@@ -198,7 +198,7 @@ def _makes(request: object) -> bool:
 
 
 @given(tenants(), tenants())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 def test_any_declared_state_leads_to_any_other_and_back(
     first: DesiredState, second: DesiredState
 ) -> None:

@@ -45,7 +45,7 @@ def comparable(state: ClusterState) -> object:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(fleets())
 def test_what_is_lifted_is_what_was_asked_for(asked: list[Request]) -> None:
     """VC-168, VC-219, VC-220, VC-322, VC-326: in batches, with one set of indexes all along,
@@ -60,7 +60,7 @@ def test_what_is_lifted_is_what_was_asked_for(asked: list[Request]) -> None:
         assert step.state.lowered is None or not step.state.lowered.missing_quotas
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(fleets(), st.data())
 def test_asking_again_after_a_crash_ends_in_the_same_place(
     asked: list[Request], data: st.DataObject

@@ -1,5 +1,6 @@
 """What a step is made of: what is refused, in which order things are done, and what fails whom."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -281,6 +282,31 @@ def test_a_hidden_global_quota_can_be_changed_and_comes_back_as_it_is_meant() ->
         brokers.ask(remove(SALES, EntityType.USER, APP))
         back = brokers.state.quotas.get(CLIENT)
         assert (dict(back.quotas) if back else {}) == ({KEY: value} if value else {})
+
+
+def test_a_global_quota_of_a_user_who_was_cut_off_on_its_way_in_is_what_was_asked_last() -> None:
+    """VC-220: the user is in no virtual cluster, and something stands on its entities all the
+    same; what was hidden before may not come back in the place of what is asked for now."""
+    whole = after_commit_1().events
+    cut = 0
+    for crash_at in range(1, whole + 1):
+        brokers = scenario.before()
+        scenario.apply(brokers, COMMIT_1[:-1])
+        brokers.crash_at = brokers.events + crash_at
+        with suppress(CrashError):
+            brokers.ask(*COMMIT_1[-1])
+        brokers.crash_at = None
+        if APP in brokers.logical.virtual_clusters[SALES].users:
+            break
+        cut += 1
+        (result,) = brokers.ask(AlterClientQuotaRequest(entity=CLIENT, quotas={KEY: 7000000.0}))
+        assert result.ok
+        assert brokers.logical.quotas[CLIENT].quotas[KEY] == 7000000.0
+        assert brokers.state.quotas[CLIENT].quotas[KEY] == 7000000.0
+        assert all(result.ok for result in brokers.ask(*COMMIT_1[-1]))
+        brokers.ask(remove(SALES, EntityType.USER, APP))
+        assert brokers.state.quotas[CLIENT].quotas[KEY] == 7000000.0
+    assert cut > 3
 
 
 def test_a_finer_global_quota_that_comes_later_is_hidden_at_once() -> None:

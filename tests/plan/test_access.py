@@ -202,3 +202,26 @@ def test_forgetting_or_adopting_a_binding_takes_nothing() -> None:
     found = plan_of(a_desired(OTHER), applied(OTHER, an_acl(), adopted=True))
     assert found.changes
     assert not found.access_losses
+
+
+def rights(before: list[AclBinding], after: list[AclBinding]) -> list[object]:
+    """What each change says of the rights that it takes away."""
+    return [each.impact.get("rights_lost") for each in plan(before, after).changes]
+
+
+def test_the_change_that_takes_rights_away_says_which() -> None:
+    assert rights([READ], []) == [["Describe", "Read"]]
+    assert rights([], [READ]) == [None]
+    deny = a_binding(permission="Deny")
+    assert rights([READ], [READ, deny]) == [["Read"]]
+
+
+def test_an_allow_whose_right_others_give_takes_none_away() -> None:
+    assert rights([READ, a_binding(operation="All")], [a_binding(operation="All")]) == [[]]
+
+
+def test_a_deny_says_nothing_of_what_it_takes_from_narrower_rules() -> None:
+    """Those rights have lines of their own below the plan's losses."""
+    deny = a_binding(name="ord", pattern="prefixed", permission="Deny")
+    assert rights([READ], [READ, deny]) == [None]
+    assert lost([READ], [READ, deny]) == {"User:billing Read topic orders (literal)"}

@@ -1,7 +1,10 @@
 """ACLs as sets of bindings: what is declared against what is there."""
 
+from dataclasses import replace
+
 import pytest
 from builders import (
+    ALL_CAPABILITIES,
     a_binding,
     a_cluster,
     a_desired,
@@ -13,8 +16,10 @@ from builders import (
     only_change,
     plan_of,
 )
+from plan.worked_scenario import a_virtual_cluster
 
 from kgitops.model.acls import AclBinding
+from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.plan import risks
 from kgitops.plan.plan import Change
@@ -144,3 +149,55 @@ def test_the_first_rule_on_something_in_use_has_its_own_code(
 def test_a_rule_on_a_topic_that_the_same_plan_makes_shuts_nobody_out() -> None:
     plan = plan_of(a_desired(a_topic(), an_acl()), a_cluster())
     assert all(risks.ACL_FIRST not in change.risks for change in plan.changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"), [("emea", "literal"), ("*", "literal"), ("em", "prefixed")]
+)
+@pytest.mark.parametrize("operation", ["Alter", "All", "Describe"])
+def test_rights_on_a_cluster_that_there_is_not_are_no_plan(
+    name: str, pattern: str, operation: str
+) -> None:
+    """VC-100: to Kafka every name but kafka-cluster is wrong, so it must be a virtual cluster's."""
+    binding = a_binding("User:a", operation, name, resource="cluster", pattern=pattern)
+    plan = plan_of(a_desired(OTHER, an_acl(binding)), applied(OTHER))
+    (finding,) = plan.findings
+    assert f"/{name}@* is about " in finding.problem
+    assert finding.problem.endswith("neither on the cluster nor in this plan")
+    assert finding.advice.startswith("write kafka-cluster, ")
+    assert str(finding.source) == "acls.yaml#spec.resource.name:1:1"
+    assert plan.changes == ()
+
+
+def test_rights_on_a_virtual_cluster_of_this_plan_are_planned() -> None:
+    """VC-140."""
+    binding = a_binding("User:a", "Alter", "emea", resource="cluster")
+    declared = a_desired(OTHER, a_virtual_cluster("emea"), an_acl(binding))
+    plan = plan_of(declared, applied(OTHER))
+    assert plan.findings == ()
+    assert an_acl(binding).address in [change.address for change in plan.changes]
+
+
+def test_rights_that_only_virtual_clusters_know_may_come_first() -> None:
+    """VC-141: who may make a virtual cluster is told before there is one."""
+    binding = a_binding("User:a", "CreateVirtualCluster", "emea", resource="cluster")
+    plan = plan_of(a_desired(OTHER, an_acl(binding)), applied(OTHER))
+    assert plan.findings == ()
+
+
+def test_rights_on_a_virtual_cluster_that_went_stay_as_they_are() -> None:
+    """A project is not held up because somebody else deleted what it has rights on."""
+    acl = an_acl(a_binding("User:a", "Alter", "emea", resource="cluster"))
+    plan = plan_of(a_desired(OTHER, acl), applied(OTHER, acl))
+    assert (plan.findings, plan.changes) == ((), ())
+
+
+@pytest.mark.parametrize("operation", ["Alter", "CreateVirtualCluster"])
+def test_where_there_are_no_virtual_clusters_such_rights_are_refused(operation: str) -> None:
+    """VC-100: before anything is sent, and not by the broker halfway through an apply."""
+    acl = an_acl(a_binding("User:a", operation, "emea", resource="cluster"))
+    without = replace(ALL_CAPABILITIES, virtual_clusters=VirtualClusterSupport.NONE)
+    plan = plan_of(a_desired(OTHER, acl), applied(OTHER), capabilities=without)
+    (finding,) = plan.findings
+    assert "has no virtual clusters, and the name of its resource cluster is" in finding.problem
+    assert plan.changes == ()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from builders import a_cluster, a_desired, only_change, plan_of
-from laws.model import Model
+from laws.cluster_model import Model
 from plan.worked_scenario import ANALYTICS, NO_LIMITS, SALES, a_group, a_virtual_cluster
 
 from kgitops.desired.state import DeletionPolicy

@@ -24,6 +24,7 @@ from builders import (
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.names import ALL_INTERNAL
 from kgitops.model.verdict import ExitCode
 from kgitops.plan import risks
 from kgitops.plan.plan import Action, Kept, Plan
@@ -268,6 +269,17 @@ def test_internal_topics_are_not_even_listed() -> None:
     assert plan_of(a_desired(mine), applied(mine, beside=beside)).kept == ()
 
 
+@pytest.mark.parametrize("policy", DeletionPolicy)
+@pytest.mark.parametrize("name", sorted(ALL_INTERNAL))
+def test_internal_topics_are_never_deleted(name: str, policy: DeletionPolicy) -> None:
+    """A4-28, F590-37: not even where the registry says that they are this project's."""
+    mine, planted = a_topic("mine"), a_topic(name, deletion_policy=policy)
+    change = only_change(plan_of(a_desired(mine), applied(mine, planted)))
+    assert change.address == f"topic/{name}"
+    assert (change.actions, change.requests) == ((Action.FORGET,), ())
+    assert change.owner_after is None
+
+
 @every_kind
 @pytest.mark.parametrize(
     ("owner", "name", "scope"),
@@ -276,10 +288,9 @@ def test_internal_topics_are_not_even_listed() -> None:
         ("theirs", "theirs", {"take_from": ["theirs"]}),
         ("their-uid", "theirs", {"take_from": ["theirs"]}),
         ("their-uid", "theirs", {"take_from": ["their-uid"]}),
-        (PROJECT, PROJECT, {"formerly": [PROJECT]}),
         ("old-uid", PROJECT, {"take_from": [PROJECT]}),
     ],
-    ids=["default", "name", "name of a uid", "uid", "uid added", "uid changed"],
+    ids=["default", "name", "name of a uid", "uid", "uid changed"],
 )
 def test_an_object_may_change_hands_when_it_is_declared(
     item: DesiredObject, owner: str, name: str, scope: dict[str, list[str]]

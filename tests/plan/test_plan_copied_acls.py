@@ -12,7 +12,7 @@ from builders import (
     an_acl,
     plan_of,
 )
-from laws.model import Model
+from laws.cluster_model import Model
 from plan.worked_scenario import (
     ANALYTICS,
     APP,

@@ -231,6 +231,14 @@ def test_a_plan_is_usable_until_it_expires_and_not_a_second_longer() -> None:
         check_usable(plan, now=plan.expires)
 
 
+def test_a_plan_of_the_future_is_refused_but_for_clocks_that_differ() -> None:
+    """Its day would begin whenever somebody wants it to."""
+    plan = sealed(one_change())
+    check_usable(plan, now=plan.created - timedelta(minutes=5))
+    with pytest.raises(UntrustedPlanError, match="says that it was made at 2026-11-21T09:12:07Z"):
+        check_usable(plan, now=plan.created - timedelta(minutes=5, seconds=1))
+
+
 def test_large_numbers_are_text() -> None:
     """Offsets, bytes and records may exceed what a JSON number carries exactly (contract §6)."""
     document = sealed_to_json(sealed(twelve_changes()))

@@ -13,7 +13,7 @@ from builders import (
     only_change,
     plan_of,
 )
-from laws.model import Model
+from laws.cluster_model import Model
 from plan.worked_scenario import (
     ANALYTICS,
     NO_LIMITS,

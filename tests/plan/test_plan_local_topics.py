@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from builders import a_cluster, a_desired, a_tombstone, a_topic, a_topic_state, only_change, plan_of
-from laws.model import Model
+from laws.cluster_model import Model
 from plan.worked_scenario import (
     ANALYTICS,
     NO_LIMITS,

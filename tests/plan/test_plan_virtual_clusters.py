@@ -14,7 +14,7 @@ from builders import (
     only_change,
     plan_of,
 )
-from laws.model import Model
+from laws.cluster_model import Model
 from plan.worked_scenario import (
     ANALYTICS,
     APP,
@@ -88,11 +88,28 @@ class TestDeleting:
     """VC-245, VC-409: only what is empty in the end goes."""
 
     def test_it_is_protected(self) -> None:
-        """VC-009: a new name is a deletion, and that is refused."""
+        """A new name is a deletion, and that is refused."""
         state = having(a_virtual_cluster(SALES))
         found = plan(a_virtual_cluster("renamed"), state=state)
         assert found.verdict.exit is ExitCode.REFUSED
         assert "vc/emea.sales is protected" in found.refusals[0].sentence
+
+    def test_a_new_name_loses_what_groups_committed(self) -> None:
+        """VC-009: their ids on the cluster begin with the old name."""
+        groups = [a_group(f"g{number}") for number in range(7)]
+        state = having(HOME, a_member(), *groups)
+        again = [a_member(at="renamed"), *(a_group(f"g{n}", at="renamed") for n in range(7))]
+        (warning,) = plan(a_virtual_cluster("renamed"), *again, state=state).warnings
+        assert warning.problem == (
+            "vc/emea.sales is deleted, and a virtual cluster of another name begins without the "
+            "offsets of 7 groups: emea.sales:g0, emea.sales:g1, emea.sales:g2, emea.sales:g3, "
+            "emea.sales:g4 and 2 more"
+        )
+        taken = [a_group(f"g{n}", at="renamed", adopt=f"emea.sales:g{n}") for n in range(6)]
+        (warning,) = plan(a_virtual_cluster("renamed"), *taken, state=state).warnings
+        assert "the offsets of 1 group: emea.sales:g6" in warning.problem
+        kept = plan(a_virtual_cluster(deletion_policy=DeletionPolicy.ORPHAN), state=state)
+        assert not [row for row in kept.warnings if "offsets" in row.problem]
 
     @pytest.mark.parametrize(
         ("members", "address"),
@@ -221,7 +238,7 @@ def test_deletions_are_limited_by_kind() -> None:
     state = having(HOME, *groups, *links)
     found = plan_of(a_desired(X, safety=Safety(max_deletes=0)), state)
     sentences = " ".join(reason.sentence for reason in found.refusals)
-    assert "1 objects of kind VirtualCluster" in sentences
+    assert "deletes 1 object of kind VirtualCluster" in sentences
     assert "2 objects of kind ConsumerGroup" in sentences
     assert "TopicLink" not in sentences
     assert found.managed_counts["ConsumerGroup"] == 2

@@ -21,7 +21,7 @@ from builders import (
     plan_of,
     with_changes,
 )
-from laws.model import Model
+from laws.cluster_model import Model
 from plan.risk_codes_page import PAGE, render_page
 from plan.worked_scenario import (
     APP,
@@ -171,6 +171,7 @@ SCENARIOS: dict[Risk, Scenario] = {
     risks.TOPIC_FORGET: remove(a_topic(deletion_policy=ORPHAN)),
     risks.CONFIG_CHANGE: config({"segment.ms": "1"}, {"segment.ms": "2"}),
     risks.CONFIG_REMOVE: config({"segment.ms": "1"}, {}),
+    risks.DISK_GROWTH: config({"retention.ms": "1"}, {"retention.ms": "2"}),
     risks.RETENTION_SHRINK: config({"retention.ms": "2"}, {"retention.ms": "1"}),
     risks.CLEANUP_TO_DELETE: config({"cleanup.policy": "compact"}, {"cleanup.policy": "delete"}),
     risks.CLEANUP_TO_COMPACT: config({}, {"cleanup.policy": "compact,delete"}),
@@ -344,14 +345,16 @@ def test_the_allow_list_names_existing_configs_only() -> None:
     ("key", "before", "after", "expected"),
     [
         ("retention.ms", "-1", "9223372036854775807", risks.RETENTION_SHRINK),
-        ("retention.ms", "1", "-1", risks.CONFIG_CHANGE),
+        ("retention.ms", "1", "-1", risks.DISK_GROWTH),
         ("retention.bytes", "-5", "-1", risks.CONFIG_CHANGE),
+        ("retention.bytes", "5", "6", risks.DISK_GROWTH),
         ("retention.bytes", "-1", "5", risks.RETENTION_SHRINK),
         ("retention.ms", "9223372036854775807", "9223372036854775806", risks.RETENTION_SHRINK),
         ("retention.ms", "1", "what", risks.RETENTION_SHRINK),
-        ("cleanup.policy", "compact,delete", "delete", risks.CONFIG_CHANGE),
+        ("cleanup.policy", "compact,delete", "delete", risks.DISK_GROWTH),
+        ("cleanup.policy", "compact,delete", "compact", risks.DISK_GROWTH),
         ("cleanup.policy", "", "delete", risks.CLEANUP_TO_DELETE),
-        ("cleanup.policy", "delete", "", risks.CONFIG_CHANGE),
+        ("cleanup.policy", "delete", "", risks.DISK_GROWTH),
         ("min.insync.replicas", "what", "1", risks.DURABILITY_WEAKER),
         ("unclean.leader.election.enable", "true", "false", risks.CONFIG_CHANGE),
         ("remote.storage.enable", "true", "false", risks.REMOTE_DISABLE),
@@ -370,7 +373,7 @@ def test_removing_a_key_is_judged_by_the_default_that_then_applies() -> None:
     current = applied(
         a_topic(configs={"retention.ms": "9"}), broker_defaults={"retention.ms": "10"}
     )
-    assert codes(plan_of(a_desired(a_topic()), current)) == {risks.CONFIG_REMOVE}
+    assert codes(plan_of(a_desired(a_topic()), current)) == {risks.DISK_GROWTH}
     lower = applied(a_topic(configs={"retention.ms": "9"}), broker_defaults={"retention.ms": "8"})
     assert codes(plan_of(a_desired(a_topic()), lower)) == {risks.RETENTION_SHRINK}
 

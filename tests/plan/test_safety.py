@@ -77,6 +77,7 @@ def test_deleting_everything_passes_only_below_five(count: int) -> None:
     ],
 )
 def test_the_limits_are_ten_and_a_fifth_from_five_on(count: int, of: int, refused: bool) -> None:
+    """A4-68: a plan that removes much at once is refused."""
     assert deleting(count, of=of).verdict.stops is refused
 
 

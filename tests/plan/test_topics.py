@@ -306,6 +306,7 @@ def test_more_partitions_keep_the_old_ones_where_they_are() -> None:
     assert state.requested_configs == {}
     assert change.preconditions[0].fields == {"partitions": "3"}
     assert field(change, "partitions").risk is risks.PARTITIONS_UP
+    assert risks.DISK_GROWTH in change.risks
 
 
 def test_fewer_partitions_are_an_error_that_says_what_to_do() -> None:

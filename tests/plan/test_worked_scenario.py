@@ -1,7 +1,7 @@
 """The worked scenario of KIP-1134's rules (section 24): four commits, each plan exact."""
 
 from builders import plan_of
-from laws.model import Model
+from laws.cluster_model import Model
 from plan.worked_scenario import (
     ANALYTICS,
     APP,

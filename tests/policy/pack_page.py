@@ -29,6 +29,7 @@ from kgitops.policy.testing import (
     delete_records,
     delete_topic,
     entity,
+    labelled,
     topic,
     violation,
     virtual_cluster,
@@ -76,6 +77,10 @@ EXAMPLES: Mapping[str, tuple[Mapping[str, str], PolicyRequest]] = {
     "TopicNaming": (
         {"pattern": "[a-z]+(\\.[a-z0-9-]+)+", "example": "sales.orders"},
         create_topic("Orders_v2"),
+    ),
+    "RequiredLabels": (
+        {"labels": "owner, team"},
+        labelled(create_topic("payments"), {"team": "payments"}),
     ),
     "NamingByPrincipal": (
         {"prefixes": "User:sales-ci=sales., User:sales-ci=shop."},
@@ -142,7 +147,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     ),
     "Retention and size": ("RetentionRange", "TopicSizeCap", "ShortRetentionOfBigTopics"),
     "Partitions": ("PartitionRange", "PartitionBudget", "NoPartitionGrowthOfKeyedTopics"),
-    "Names": ("TopicNaming", "NamingByPrincipal"),
+    "Names and labels": ("TopicNaming", "NamingByPrincipal", "RequiredLabels"),
     "Configs": ("FrozenConfigs", "ImmutableConfigs", "NeverLeaveCreatePolicy"),
     "Deletion": (
         "ProtectFromDeletion",

@@ -210,7 +210,7 @@ def test_one_business_rule_protects_a_topic_and_its_records() -> None:
 
 
 def test_a_policy_sees_the_whole_cluster() -> None:
-    """P201-09: the partitions of all topics are counted, and the one too many is refused."""
+    """P201-09, C-34: the partitions of all topics are counted, and the one too many is refused."""
 
     class AtMostFive(BaseTopicPolicy):
         def validate_create_topic(
@@ -311,13 +311,13 @@ def test_every_method_refuses_by_raising(request_: Request, method: str) -> None
 
 def test_what_requests_tell() -> None:
     """P201-49, P201-52, P201-56, P201-58, P201-60: the fields of each kind, and no more."""
-    ours = {"local", "links"}  # KIP-201 knows no virtual clusters
+    ours = {"local", "links", "labels"}  # KIP-201 knows neither virtual clusters nor documents
     kinds = {
         CreateTopicRequest: {"topic", "principal", "requested_state", *ours},
         AlterTopicRequest: {"topic", "principal", "requested_state", *ours},
         DeleteTopicRequest: {"topic", "principal", *ours},
         DeleteRecordsRequest: {"topic", "principal", "deleted_message_offsets", *ours},
-        AlterBrokerRequest: {"broker_id", "principal", "requested_state"},
+        AlterBrokerRequest: {"broker_id", "principal", "requested_state", "labels"},
     }
     for kind, names in kinds.items():
         assert {field.name for field in dataclasses.fields(kind)} == names
@@ -351,7 +351,7 @@ class AtMostEightThreads(BrokerManagementPolicy):
 
 
 def test_a_broker_policy_is_an_interface_of_its_own() -> None:
-    """P201-81, P201-84, P201-85: it is asked about brokers and about nothing else."""
+    """P201-81, P201-84, P201-85, C-13: it is asked about brokers and about nothing else."""
     alter = WireAlterBroker(broker=2, configs={"num.io.threads": "9"})
     (said,) = judge(AtMostEightThreads(), a_state(), alter, broker_configs={})
     assert said.message == "broker 2: too many threads"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model.request_strategies import any_text, requests
 from policy.worker.test_same_verdicts import creations, names, states
@@ -72,7 +72,6 @@ class Copied:
 
 
 @given(states(), st.lists(creations() | deletions | requests, max_size=8), st.data())
-@settings(deadline=None)
 def test_a_world_is_the_copy_that_it_saves(state, accepted, data):
     """P201-36, P201-37, P201-41: whenever a policy asks first, and again after each request."""
     world, copied = World(state), Copied(state)

@@ -236,6 +236,10 @@ def test_the_flags_widen_the_set_of_topics() -> None:
     assert view.topics(include_internal=True) == {"a", offsets}
     assert view.topics(include_marked_for_deletion=True) == {"a", "b"}
     assert len(view.topics(include_internal=True, include_marked_for_deletion=True)) == 4
+    # As KIP-201 writes them: topics(includeInternal, includeMarkedForDeletion).
+    assert view.topics(True, False) == {"a", offsets}
+    assert view.topics(False, True) == {"a", "b"}
+    assert len(view.topics(True, True)) == 4
 
 
 def test_the_names_follow_what_was_accepted() -> None:
@@ -292,10 +296,11 @@ def test_deletions_before_are_told() -> None:
 
 def test_defaults_are_read_only_and_made_once() -> None:
     view = cluster(broker_defaults={"retention.ms": "5"})
-    assert isinstance(view.default_configs(), MappingProxyType)
+    first = view.default_configs()
+    assert isinstance(first, MappingProxyType)
     assert view.default_configs()["retention.ms"] == "5"
     assert view.default_configs()["cleanup.policy"] == "delete"
-    assert view.default_configs() is view.default_configs()
+    assert view.default_configs() is first
 
 
 def test_a_topic_in_a_judged_state_keeps_its_id() -> None:

@@ -4,6 +4,9 @@ By family, 500 and more: some written down as they were seen elsewhere, some mad
 and every command that a family has.
 """
 
+from collections.abc import Callable
+
+import pytest
 from report.workflow_commands import REGISTERED
 
 MARK = "Zq9"
@@ -335,6 +338,20 @@ FAMILIES = {
         "long": _LONG,
     }.items()
 }
+of_every_family = pytest.mark.parametrize("family", FAMILIES)
+"""A case for each family, whose test gives its check to `assert_of_each`."""
 PAYLOADS = tuple(dict.fromkeys(text for texts in FAMILIES.values() for text in texts))
 SURROGATES = tuple(f"a{text}{MARK}" for text in ("\ud800", "\udfff", "\udc1b[31m", "\udcff\udcfe"))
 """What no plan with a digest can hold, and what a policy or a file's name may yet be made of."""
+
+
+def assert_of_each(family: str, check: Callable[[str], None]) -> None:
+    """Every payload of a family passes; where not, all that fail are told, each with its reason."""
+    failed: list[str] = []
+    for number, payload in enumerate(FAMILIES[family]):
+        try:
+            check(payload)
+        except Exception as error:  # noqa: BLE001 (told below, with those of the others)
+            failed.append(f"{family}[{number}] {payload[:60]!r}: {type(error).__name__}: {error}")
+    told = "\n".join(failed)
+    assert not failed, f"{len(failed)} of {len(FAMILIES[family])} payloads of {family}:\n{told}"

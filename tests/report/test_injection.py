@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import pytest
-from report.payloads import FAMILIES, MARK, PAYLOADS, SURROGATES
+from report.payloads import FAMILIES, MARK, PAYLOADS, SURROGATES, assert_of_each
 from report.plans import sealed
 from report.poison import (
     poisoned,
@@ -268,6 +268,16 @@ def test_half_a_character_is_shown_as_an_escape(name: str) -> None:
 def test_there_are_enough_of_them() -> None:
     assert len(PAYLOADS) >= 500
     assert all(MARK in payload for payload in PAYLOADS)
+
+
+def test_all_that_fail_are_told_at_once() -> None:
+    def check(payload: str) -> None:
+        assert "<b>" not in payload, "bold"
+
+    bold = [payload for payload in FAMILIES["html"] if "<b>" in payload]
+    with pytest.raises(AssertionError, match=rf"^{len(bold)} of \d+ payloads of html:\n") as error:
+        assert_of_each("html", check)
+    assert str(error.value).count("AssertionError: bold") == len(bold)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

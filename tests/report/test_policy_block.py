@@ -13,6 +13,7 @@ from report.plans import (
     POLICIES,
     any_plan,
     create_topic,
+    delete_topic,
     denied,
     judged,
     judged_plan,
@@ -53,8 +54,8 @@ def block(plan: Plan, **options: object) -> str:
 
 def piece(comment: str) -> str:
     """The policies' part of a comment, without its fence."""
-    _, heading, rest = comment.partition("#### Policy (")
-    return rest.partition("```diff\n")[2].partition("\n```")[0] if heading else ""
+    pieces = comment.split("#### Policy (")[1:]
+    return "\n".join(rest.partition("```diff\n")[2].partition("\n```")[0] for rest in pieces)
 
 
 def test_one_line_where_all_passed() -> None:
@@ -88,6 +89,13 @@ def test_denied_comes_first_then_waived_then_advice() -> None:
         ]
 
 
+def test_advice_stands_below_what_is_lost() -> None:
+    plan = replace(judged_plan(), changes=(*judged_plan().changes, delete_topic("gone")))
+    comment = render_markdown(plan)
+    places = [comment.index(words) for words in ("DENIED by", "#### Data loss", "ADVISED by")]
+    assert places == sorted(places)
+
+
 def test_a_denial_says_where_why_and_what_to_do() -> None:
     text = block(judged_plan())
     assert f"! topic orders.v2  topics/orders.v2.yaml:7:24  {WORDS}\n" in text
@@ -105,7 +113,7 @@ def test_a_waiver_is_told_with_the_days_that_are_left() -> None:
     tail = "1 waived (expires 2027-01-31, 71 days left, owner @data-platform), 1 advised, 1 noted"
     for text in (block(plan), piece(render_markdown(plan, sealed=sealed(plan)))):
         assert sentence in text
-        assert text.rstrip("\n").endswith(f"19 passed, 3 denied in 2 changes, {tail}")
+        assert text.count(f"19 passed, 3 denied in 2 changes, {tail}") == 1
 
 
 @pytest.mark.parametrize(

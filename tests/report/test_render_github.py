@@ -55,7 +55,9 @@ def test_a_refused_plan_is_annotated_at_its_lines_worst_first() -> None:
     assert [command.properties["title"] for command in found[1:3]] == ["kgitops exit 5"] * 2
     assert (found[3].name, found[3].properties["title"]) == ("warning", "KG101 topic-delete")
     assert "orders.v1" in found[3].message
-    assert log.splitlines()[-1].startswith("Plan: 0 to create, 0 to update, 1 to delete")
+    assert log.splitlines()[-1].startswith(
+        "1 topic with 18,200,345 records is deleted: orders.v1. Plan: 1 to delete."
+    )
 
 
 def test_what_policies_say_is_annotated_the_worst_first() -> None:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from junitparser import JUnitXml
+from other_processes import told_by_processes
 from report.junit_shape import read
 from report.plans import (
     ALL_PLANS,
@@ -145,7 +146,11 @@ def test_a_policy_may_have_the_name_of_our_own_suite() -> None:
     assert [len(suite) for suite in root] == [2]
 
 
-def test_the_same_plan_gives_the_same_text() -> None:
+def rendered() -> str:
+    return "\n".join(render_junit(plan) for plan in (judged_plan(), three_denials()))
+
+
+def test_the_same_plan_gives_the_same_text_in_every_process() -> None:
+    assert told_by_processes(rendered) == {rendered()}
     for plan in (judged_plan(), three_denials()):
-        assert render_junit(plan) == render_junit(plan)
         assert counts(plan)[Standing.DENIED] >= int(root_of(plan).attrib["failures"])

@@ -107,7 +107,7 @@ def assert_balanced(comment: str) -> None:
 
 
 @given(large_plans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_comment_fits_and_nothing_that_hurts_is_hidden(plan: Plan) -> None:
     comments = render_markdown_comments(plan)
     text = "\n".join(comments)
@@ -128,12 +128,12 @@ def test_every_comment_fits_and_nothing_that_hurts_is_hidden(plan: Plan) -> None
 
 
 @given(large_plans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_shown_and_elided_add_up_and_agree_with_json(plan: Plan) -> None:
     text = render_markdown(plan)
     counts = summary(plan)
-    assert f"{counts['delete']} to delete" in text
-    assert f"; {counts['kept']} kept, {counts['drift']} drifted" in text
+    for count, words in (("delete", "to delete"), ("kept", "kept"), ("drift", "drifted")):
+        assert (f"{counts[count]:,} {words}" in text) == bool(counts[count])
     titles = "Data loss|Access loss|Disruptive|Delete|Update|Adopt|Forget|Create"
     headings = set(re.findall(rf"(?:#### |<summary>)({titles}) \(([\d,]+)\)", text))
     assert sum(int(count.replace(",", "")) for _, count in headings) == len(plan.changes)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from other_processes import told_by_processes
 from report.plans import (
     ALL_PLANS,
     CRASH,
@@ -290,9 +291,13 @@ def test_no_message_is_a_link_or_a_placeholder(message: str, shown: str) -> None
     assert run(plan)["results"][0]["message"]["text"] == shown
 
 
-def test_the_log_is_the_same_for_the_same_plan() -> None:
-    for plan in (judged_plan(), three_denials(), twelve_changes()):
-        assert render_sarif(plan, sealed=sealed(plan)) == render_sarif(plan, sealed=sealed(plan))
+def sealed_logs() -> str:
+    plans = (judged_plan(), three_denials(), twelve_changes())
+    return "\n".join(render_sarif(plan, sealed=sealed(plan)) for plan in plans)
+
+
+def test_the_log_is_the_same_for_the_same_plan_in_every_process() -> None:
+    assert told_by_processes(sealed_logs) == {sealed_logs()}
     assert "planDigest" not in json.loads(render_sarif(no_changes()))["runs"][0]["properties"]
 
 

@@ -15,6 +15,7 @@ import pytest
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.running import Sandbox
 from kgitops.sandbox.saved import load
+from kgitops.sandbox.service import service_home
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 pytestmark = pytest.mark.xdist_group("sandbox-commands")
@@ -66,7 +67,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
     """No sandbox yet; none left at the end, whatever failed."""
     commands = Commands(tmp_path_factory.mktemp("state"))
     yield commands
-    commands("stop")
+    commands("stop", "--yes")
 
 
 def create(sandbox: Commands, topic: str) -> None:
@@ -84,13 +85,22 @@ def test_there_is_none_at_first(sandbox: Commands) -> None:
     assert sandbox("stop").out == "There is no sandbox.\n"
 
 
+def test_each_name_is_a_sandbox_of_its_own(sandbox: Commands) -> None:
+    said = sandbox("stop", "--name", "mine").out
+    assert said == "There is no sandbox mine.\n"
+    assert "sandbox start --name mine" in sandbox("status", "--name", "mine").out
+    assert service_home("mine") != service_home()
+
+
 def test_of_two_that_start_at_once_one_finds_the_others(sandbox: Commands) -> None:
     started = [sandbox.begin("start", "--sasl") for _ in range(2)]
     ran = [sandbox.end(process) for process in started]
     assert [code for code, _, _ in ran] == [0, 0], ran
-    first_lines = sorted(out.splitlines()[0] for _, out, _ in ran)
-    assert first_lines == ["It runs already.", "Kafka is ready."]
-    assert ran[0].out.splitlines()[1:] == ran[1].out.splitlines()[1:]
+    joined, made = sorted((out.splitlines() for _, out, _ in ran), key=lambda lines: lines[0])
+    assert joined[0].startswith("Joined the sandbox sandbox, which runs already: what is in it")
+    assert joined[1] == "One of your own: kgitops sandbox start --name NAME"
+    assert made[0] == "Kafka is ready."
+    assert joined[2:] == made[1:]
 
 
 def test_it_says_how_to_reach_it(sandbox: Commands, tmp_path: Path) -> None:
@@ -132,7 +142,7 @@ def test_what_is_kept_is_there_again(sandbox: Commands) -> None:
     """The data, and the address."""
     create(sandbox, "before-the-stop")
     servers, pid = sandbox.sandbox.servers, sandbox.pid(1)
-    assert sandbox("stop", "--keep").code == 0
+    assert sandbox("stop", "--keep", "--auto-approve").code == 0
     assert not psutil.pid_exists(pid)
     assert sandbox("start", "--sasl").code == 0
     assert sandbox.sandbox.servers == servers
@@ -144,7 +154,7 @@ def test_a_pid_that_another_process_has_by_now_is_left_alone(sandbox: Commands) 
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         (sandbox.home / "broker-1" / "pid").write_text(f"{other.pid}\n")
         assert sandbox("status").code == 1
-        assert sandbox("stop", "--keep").code == 0
+        assert sandbox("stop", "--keep", "--yes").code == 0
         assert other.poll() is None
         other.communicate(b"\n")
 
@@ -155,7 +165,11 @@ def test_a_pid_file_that_says_nothing_is_no_broker(sandbox: Commands) -> None:
 
 
 def test_stopping_deletes_the_data(sandbox: Commands) -> None:
-    ran = sandbox("stop")
+    refused = sandbox("stop")
+    assert (refused.code, refused.out) == (64, "")
+    assert refused.err == "kgitops: there is nobody to ask; pass --yes\n"
+    assert sandbox.home.exists()
+    ran = sandbox("stop", "--yes")
     assert (ran.code, ran.out) == (0, "Stopped, and its data deleted.\n")
     assert not sandbox.home.exists()
     assert sandbox("status").code == 1

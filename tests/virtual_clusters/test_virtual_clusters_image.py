@@ -28,7 +28,7 @@ from kgitops.virtual_clusters.records import (
 )
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 
-LAW = settings(max_examples=200, deadline=None)
+LAW = settings(max_examples=200)
 EMPTY = VirtualClustersImage()
 many_requests = st.lists(any_request, max_size=25)
 

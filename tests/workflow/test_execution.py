@@ -25,7 +25,8 @@ PLAN = plan_of(a_desired(a_topic(), *READERS[5:]), FULL)
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     project = Project(tmp_path).write(topic())
-    return open_workspace(Selection(paths=(project.folder,)))
+    found = open_workspace(Selection(paths=(project.folder,)))
+    return replace(found, project=a_desired().project)
 
 
 def objected(

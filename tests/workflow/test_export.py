@@ -23,9 +23,9 @@ from builders import (
     plan_of,
     with_changes,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from laws.model import Model
+from laws.cluster_model import Model
 
 from kgitops.desired.state import (
     ConfigsPolicy,
@@ -427,7 +427,7 @@ def clusters(draw: st.DrawFn) -> ClusterState:
 RESTORED = ("the value last applied is written", "either gone from the cluster or left out")
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=100)
 @given(state=clusters())
 def test_any_cluster_exported_is_only_adopted_and_then_nothing_is_left_to_do(
     state: ClusterState, tmp_path_factory: pytest.TempPathFactory
@@ -464,7 +464,7 @@ REFUSED = (
 """Why a whole document may be left out."""
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=100)
 @given(state=clusters())
 def test_nothing_is_left_out_in_silence(
     state: ClusterState, tmp_path_factory: pytest.TempPathFactory

@@ -50,12 +50,14 @@ class Differing:
     state: pa.BooleanArray
 
 
-def differing(keys: Keys, identity: str, also: Collection[str]) -> Differing:
+def differing(
+    keys: Keys, identity: str, also: Collection[str], former: Collection[str] = ()
+) -> Differing:
     """What the project ``identity`` must look at: what differs, and what stands ``also`` there.
 
     A row is passed over only where the other side has its fingerprint, on the state's side in a row
     that is the project's. A state's row of others is passed over unless its address is declared
-    with a difference, or it bears on others.
+    with a difference, it bears on others, or it is of a ``former`` identity of the project.
 
     Whatever is looked at on one side is looked at on the other: an object without its document
     would seem removed.
@@ -67,6 +69,9 @@ def differing(keys: Keys, identity: str, also: Collection[str]) -> Differing:
     new = pc.invert(pc.is_in(declared, value_set=own, skip_nulls=True))
     left = pc.and_(mine, pc.invert(pc.is_in(found, value_set=declared, skip_nulls=True)))
     left = pc.or_(left, _true(keys.state["context"]))
+    if former:
+        handed = pc.is_in(keys.state["owner"], value_set=pa.array(sorted(former), pa.string()))
+        left = pc.or_(left, pc.and_(handed, _false(keys.state["spent"])))
     return together(keys, Differing(_flat(new), _flat(left)), also)
 
 

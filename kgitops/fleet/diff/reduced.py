@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 
+from kgitops.desired.identities import former_identities
 from kgitops.desired.last_applied import with_objects
 from kgitops.desired.state import DesiredObject, DesiredState
 from kgitops.fleet.diff.context import Changing, changing, with_context
@@ -56,20 +57,19 @@ def reduce_sides(side: DesiredSide, state: Rows, also: Collection[str] = ()) -> 
     ranges = _ranges(max(side.count, state.count))
     found, about = [], Changing()
     wanted = {*also, *(tombstone.address for tombstone in side.project.tombstones)}
-    whole = _is_whole(side, state)
+    bare = bare_state(state)
+    whole = bool(bare.virtual_clusters or bare.lowered or side.virtual_clusters)
+    former = former_identities(side.project.project, bare.registry)
     # One pass finds what differs, one takes it and its context; what is huge is read twice.
     read = partial(_parts, side, state, ranges)
     held = tuple(read()) if len(ranges) == 1 else ()
     for part in held or read():
-        looked_at = everything(part.keys) if whole else differing(part.keys, side.identity, wanted)
+        looked_at = (
+            everything(part.keys) if whole else differing(part.keys, side.identity, wanted, former)
+        )
         found.append(looked_at)
         about |= changing(part.keys, looked_at)
     return _gathered(side, state, held or read(), found, about)
-
-
-def _is_whole(side: DesiredSide, state: Rows) -> bool:
-    bare = bare_state(state)
-    return bool(bare.virtual_clusters or bare.lowered or side.virtual_clusters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from kgitops.plan.plan import Change, Plan
 from kgitops.plan.policies import PolicyResult
 from kgitops.policy.judgement import Outcome
 from kgitops.report.fleet.summary import Counts, UnitSummary
+from kgitops.report.headline import losses
 
 _SHOWN = 100
 
@@ -36,6 +37,8 @@ def planned(
         drift=_count(drift.rule for drift in plan.drift),
         kept=_count(kept.rule for kept in plan.kept),
         violations=_count_violations(changes),
+        # Whoever shows it makes it safe.
+        lost=losses(plan, name=str),
         exit=verdict.exit,
         reasons=verdict.reasons[:_SHOWN],
         reason_count=len(verdict.reasons),

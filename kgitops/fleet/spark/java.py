@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
+from kgitops.model.origin import install_command
 from kgitops.sandbox.java import NEEDED, find_java, packaged_java
 
 _PACKAGES = ("pyspark", "pyarrow", "pandas")
@@ -24,7 +25,7 @@ def check_packages(*more: str) -> None:
     if missing:
         raise KgitopsError(
             f"a fleet runs on Spark, and {', '.join(missing)} can't be imported; "
-            "run: pip install 'kgitops[fleet]'"
+            f"run {install_command('fleet')}"
         )
 
 
@@ -41,8 +42,8 @@ def java_home(folder: Path) -> Path:
         java = find_java()
     except KgitopsError as error:
         raise KgitopsError(
-            f"Spark needs Java {NEEDED} or newer, and none was found; install one, or "
-            "kgitops[fleet], which brings its own"
+            f"Spark needs Java {NEEDED} or newer, and none was found; install one, or run "
+            f"{install_command('fleet')}, which brings its own"
         ) from error
     if java == packaged_java():
         return _with_shim(java, folder)

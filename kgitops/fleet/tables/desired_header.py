@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kgitops.desired.state import DesiredState, Project, Safety, Scope, Tombstone
 from kgitops.fleet.tables.schemas import FORMAT_VERSION
-from kgitops.model.object_json import read_source, source_to_json
+from kgitops.model.object_json import read_labels, read_source, source_to_json
 from kgitops.model.registry import Json
 from kgitops.model.source import Located, Source
 from kgitops.model.strict_json import (
@@ -39,7 +39,7 @@ _KEYS = (
 )
 _PROJECT_KEYS = ("name", "uid", "formerly", "take_from")
 _SAFETY_KEYS = ("max_deletes", "max_delete_percent", "replication_throttle")
-_TOMBSTONE_KEYS = ("name", "address", "reason", "topic_id", "source")
+_TOMBSTONE_KEYS = ("name", "address", "reason", "topic_id", "labels", "source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ def header_to_json(
                 "address": tombstone.address,
                 "reason": tombstone.reason,
                 "topic_id": tombstone.topic_id,
+                "labels": dict(tombstone.labels),
                 "source": source_to_json(tombstone.located.source),
             }
             for tombstone in desired.tombstones
@@ -151,6 +152,7 @@ def _tombstone(value: Json, path: str) -> Tombstone:
         address=text(given["address"], f"{path}.address"),
         reason=text(given["reason"], f"{path}.reason"),
         topic_id=text_or_none(given["topic_id"], f"{path}.topic_id"),
+        labels=read_labels(given["labels"], f"{path}.labels"),
         located=_place(given["source"], f"{path}.source"),
     )
 

@@ -1,6 +1,7 @@
 """What a project declares for a cluster as rows, and back: docs/fleet-tables.md has the columns."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -32,11 +33,12 @@ from kgitops.fleet.tables.settled import moves_on, reaches_others
 from kgitops.fleet.tables.writing import Row, in_order, write_rows
 from kgitops.model.addresses import acl_address, kind_of, quota_address, topic_address
 from kgitops.model.canonical_json import canonical_json
+from kgitops.model.object_json import read_labels
 from kgitops.model.source import Source
 from kgitops.model.strict_json import ShapeError
 from kgitops.plan.normal_form import last_applied
 
-DECLARED = ("kind", "address", "declared", "file", "line", "column")
+DECLARED = ("kind", "address", "declared", "file", "line", "column", "labels")
 """The columns that objects are made from."""
 
 
@@ -88,6 +90,7 @@ def _row(identity: str, item: DesiredObject) -> Row:
         "file": source.file,
         "line": source.line,
         "column": source.column,
+        "labels": canonical_json(item.labels).decode() if item.labels else None,
     }
 
 
@@ -167,7 +170,7 @@ def declared_in_rows(rows: Rows, table: pa.Table) -> list[DesiredObject]:
 
 def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
     columns = (table[name].to_pylist() for name in DECLARED)
-    for kind, address, declared, file, line, column in zip(*columns, strict=True):
+    for kind, address, declared, file, line, column, labels in zip(*columns, strict=True):
         if kind == PROJECT_ROW:
             continue
         if None in (address, file, line, column) or kind != kind_of(address):
@@ -175,6 +178,8 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
         try:
             place = Place(Source(file, line, column))
             item = declared_object(address, orjson.loads(declared), place)
+            if labels is not None:
+                item = replace(item, labels=read_labels(orjson.loads(labels), "labels"))
             own = _own_address(item)
         except (ValueError, KeyError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error!r}") from error

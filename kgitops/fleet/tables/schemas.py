@@ -42,6 +42,7 @@ DESIRED = pa.schema(
         ("file", pa.string()),
         ("line", pa.int32()),
         ("column", pa.int32()),
+        ("labels", pa.string()),  # canonical JSON; null where there are none
     ]
 )
 """What one project declares for one cluster.

@@ -9,7 +9,7 @@ from kgitops.policy.cel.records.brokers import BROKER_CHANGE
 from kgitops.policy.cel.records.cluster import CLUSTER
 from kgitops.policy.cel.records.quotas import QUOTA_CHANGE
 from kgitops.policy.cel.records.record import Field, Record
-from kgitops.policy.cel.records.requests import PRINCIPAL, REQUEST
+from kgitops.policy.cel.records.requests import LABELS, PRINCIPAL, REQUEST
 from kgitops.policy.cel.records.topics import RECORDS, TOPIC_CHANGE
 from kgitops.policy.cel.records.virtual_clusters import VIRTUAL_CLUSTER_CHANGE
 from kgitops.policy.cel.variables import ROOTS, SHAPES
@@ -48,6 +48,7 @@ def _fields() -> list[str]:
             rows += [f"| **`{root}`** | | {text} |", *_rows(f"{root}.", _FIXED[root].fields)]
         elif root == "requested":
             rows.append("| **`requested`**, **`current`** | | The object after and before. |")
+            rows += ["| *everything that is requested* | | |", *_rows("", {"labels": LABELS})]
             for name, fields in _objects().items():
                 rows += [f"| *{name}* | | |", *_rows("", fields)]
         elif root == "change":

@@ -63,6 +63,14 @@ def samples(api: str, words: Iterable[str]) -> Iterator[Sample]:
 
     ``words`` are the texts that the policy names: each may be a key, so that every map has them.
     """
+    labels = dict.fromkeys(words, "1")
+    for index, sample in enumerate(_unlabelled(api, words)):
+        request = sample.asked.request
+        given = {} if index % 2 else labels
+        yield replace(sample, asked=replace(sample.asked, request=replace(request, labels=given)))
+
+
+def _unlabelled(api: str, words: Iterable[str]) -> Iterator[Sample]:
     keys = tuple(dict.fromkeys((*_KEYS, *words)))
     quota_keys = tuple(dict.fromkeys((*_QUOTA_KEYS, *words)))
     match api:

@@ -19,7 +19,7 @@ from kgitops.policy.cel.records.changes import Sides
 from kgitops.policy.cel.records.cluster import CLUSTER
 from kgitops.policy.cel.records.quotas import CURRENT_QUOTA, QUOTA_CHANGE, REQUESTED_QUOTA, Quota
 from kgitops.policy.cel.records.record import Record
-from kgitops.policy.cel.records.requests import PRINCIPAL, REQUEST
+from kgitops.policy.cel.records.requests import LABELS, PRINCIPAL, REQUEST
 from kgitops.policy.cel.records.topics import CURRENT_TOPIC, RECORDS, REQUESTED_TOPIC, TOPIC_CHANGE
 from kgitops.policy.cel.records.virtual_clusters import (
     LINK,
@@ -75,10 +75,15 @@ class Shape:
         current = _type(self.current)
         return {
             **_FIXED,
-            "requested": _type(self.requested),
+            "requested": _type(self.requested and labelled(self.requested)),
             "current": current.or_null if self.may_be_new else current,
             "change": _type(self.change),
         }
+
+
+def labelled(requested: Record) -> Record:
+    """The request, with the labels of the document that asks for it."""
+    return Record(requested.name, {**requested.fields, "labels": LABELS})
 
 
 def _type(record: Record | None) -> Type:
@@ -130,12 +135,16 @@ def read(asked: Asked, cluster: ClusterState, wanted: Wanted) -> dict[str, objec
         "cluster": (CLUSTER, cluster),
         "principal": (PRINCIPAL, asked.request.principal),
     }
-    return {name: _fields(*sources[name], cluster, fields) for name, fields in wanted.items()}
+    found = {name: _fields(*sources[name], cluster, fields) for name, fields in wanted.items()}
+    requested, fields = found.get("requested"), wanted.get("requested", frozenset())
+    if requested is not None and (fields is None or "labels" in fields):
+        requested["labels"] = LABELS.read(asked.request, cluster)
+    return dict(found)
 
 
 def _fields(
     record: Record | None, value: object, cluster: ClusterState, wanted: frozenset[str] | None
-) -> object:
+) -> dict[str, object] | None:
     if record is None or value is None:
         return None
     return {name: read_field(value, cluster) for name, read_field in _readers(record, wanted)}

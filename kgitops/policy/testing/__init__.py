@@ -15,6 +15,7 @@ from kgitops.policy.testing.acls import acl, create_acl, delete_acl
 from kgitops.policy.testing.assignments import Assignments as Assignments
 from kgitops.policy.testing.brokers import alter_broker
 from kgitops.policy.testing.clusters import cluster
+from kgitops.policy.testing.labels import labelled
 from kgitops.policy.testing.quotas import alter_client_quota, entity
 from kgitops.policy.testing.topics import (
     alter_topic,
@@ -50,6 +51,7 @@ __all__ = [
     "delete_topic_link",
     "delete_virtual_cluster",
     "entity",
+    "labelled",
     "topic",
     "violation",
     "virtual_cluster",

@@ -89,12 +89,12 @@ def _top(history: History) -> str:
 def _parts(history: History) -> Iterator[Part]:
     run = history.latest
     yield _part("No plan", "-", [(each.unit.name, each.words) for each in failures(run)])
-    yield Part(
-        title="Findings", lines=tuple(_line(f"! {each}") for each in finding_lines(run.findings))
-    )
     destroyed = [(each.unit.name, each.words) for each in graves(run)]
     yield _part("Deletions and losses", "-", destroyed)
     yield _part("Refused", "-", [(each.unit.name, each.words) for each in refusals(run)])
+    yield Part(
+        title="Findings", lines=tuple(_line(f"! {each}") for each in finding_lines(run.findings))
+    )
     yield Part(title="Violations", lines=tuple(_violations(run)))
     far = [(each.unit.name, outlier_words(each)) for each in outliers(run.units)]
     yield _part("Outliers", "!", far, is_open=False)

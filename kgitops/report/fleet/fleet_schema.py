@@ -74,6 +74,7 @@ def _unit() -> Json:
             "captured_at": _TEXT,
             **dict.fromkeys(COUNTS, _COUNTS),
             "violations": _array(_object(violation)),
+            "lost": _TEXT,
             "exit": _EXIT,
             "reasons": _array({"$ref": "#/$defs/reason"}),
             "reason_count": _COUNT,

@@ -79,11 +79,11 @@ class _Page:
         """Whatever a person has to look at, the worst first."""
         run = history.latest
         yield from self.failed("NO PLAN", failures(run))
-        yield from self.findings(run)
         found = graves(run)
         rows = [(each.unit.name, each.words) for each in found]
         yield from self.rows("DELETIONS AND LOSSES", Style.RED_BOLD, "-", rows, "plan")
         yield from self.failed("REFUSED", refusals(run))
+        yield from self.findings(run)
         yield from self.violations(run)
         rows = [(each.unit.name, outlier_words(each)) for each in outliers(run.units)]
         yield from self.rows("OUTLIERS", Style.YELLOW_BOLD, "!", rows, "plan")

@@ -18,6 +18,7 @@ class UnitSummary:
     by action, ``risks`` by code, ``levels`` by level, ``drift`` and ``kept`` by rule, ``requests``
     by api. ``violations`` has (policy, level, outcome) of those not passed. ``reasons`` and
     ``findings`` hold the first hundred, their numbers all; the tables have every one.
+    ``lost`` says which topics, records and rights go, with the first names.
     ``files`` are the run's Parquet files of this unit, relative to its folder.
     """
 
@@ -35,6 +36,7 @@ class UnitSummary:
     drift: Counts = field(default_factory=dict)
     kept: Counts = field(default_factory=dict)
     violations: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    lost: str = ""
     exit: ExitCode = ExitCode.SUCCESS
     reasons: tuple[Reason, ...] = ()
     reason_count: int = 0

@@ -25,7 +25,7 @@ _RUN_KEYS = (
 )
 _UNIT_KEYS = (
     *("cluster", "project", "identity", "planned", "captured_at", *COUNTS, "violations"),
-    *("exit", "reasons", "reason_count", "findings", "finding_count", "warning_count"),
+    *("lost", "exit", "reasons", "reason_count", "findings", "finding_count", "warning_count"),
     *("files", "milliseconds"),
 )
 _VIOLATION_KEYS = ("policy", "level", "outcome", "count")
@@ -106,6 +106,7 @@ def _unit_to_json(unit: UnitSummary) -> dict[str, Json]:
             {"policy": policy, "level": level, "outcome": outcome, "count": count}
             for (policy, level, outcome), count in sorted(unit.violations.items())
         ],
+        "lost": unit.lost,
         "exit": int(unit.exit),
         "reasons": [reason_to_json(reason) for reason in unit.reasons],
         "reason_count": unit.reason_count,
@@ -140,7 +141,8 @@ def _run(document: Json) -> RunSummary:
 
 
 def _unit(value: Json, path: str) -> UnitSummary:
-    given = members(value, path, _UNIT_KEYS)
+    # Summaries of earlier versions don't say what is lost.
+    given = members({"lost": "", **mapping(value, path)}, path, _UNIT_KEYS)
     counts = {name: _counts(given[name], f"{path}.{name}") for name in COUNTS}
     rows = array(given["violations"], f"{path}.violations", _violation)
     if len(dict(rows)) != len(rows):
@@ -153,6 +155,7 @@ def _unit(value: Json, path: str) -> UnitSummary:
         captured_at=text(given["captured_at"], f"{path}.captured_at"),
         **counts,
         violations=dict(rows),
+        lost=text(given["lost"], f"{path}.lost"),
         exit=_exit(given["exit"], f"{path}.exit"),
         reasons=array(given["reasons"], f"{path}.reasons", reason_from_json),
         reason_count=_count(given["reason_count"], f"{path}.reason_count"),

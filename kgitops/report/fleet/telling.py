@@ -46,7 +46,9 @@ class Grave:
 
     @property
     def words(self) -> str:
-        """``3 with data loss, 12 deletions, of 230 changes``."""
+        """``2 topics are deleted: a, b (of 230 changes)``; counts alone where that is not known."""
+        if self.unit.lost:
+            return f"{self.unit.lost} (of {counted(self.unit.change_count, 'change')})"
         parts = (
             (self.data_loss, f"{self.data_loss:,} with data loss"),
             (self.access_loss, f"{self.access_loss:,} with access loss"),

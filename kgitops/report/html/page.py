@@ -12,6 +12,7 @@ from kgitops.model.source import Finding
 from kgitops.plan.plan import Action, Change, Kind, Plan
 from kgitops.plan.plan_file import SealedPlan, plan_digest
 from kgitops.plan.risks import LEVELS, Level
+from kgitops.report.headline import lost_words
 from kgitops.report.html.brokers import BrokerChart, byte_chart, replica_chart
 from kgitops.report.html.drawing import Drawing, drawing_of
 from kgitops.report.html.graph import dependency_graph
@@ -37,16 +38,18 @@ from kgitops.report.html.rulings import (
 )
 from kgitops.report.lowering import LoweringRow, lowering_counts, lowering_rows
 from kgitops.report.policy_rows import Standing, tally, today_of
-from kgitops.report.sections import never_folded, sections
+from kgitops.report.sections import never_folded, sections, worst_level
 from kgitops.report.statements import (
     checked_sentence,
     drift_sentence,
     kept_counts,
     loss_sentence,
     notes,
+    other_losses,
     reason_lines,
     stops_beside_policies,
     summary_sentence,
+    trying_note,
     verdict_sentence,
 )
 from kgitops.report.virtual_cluster_graph import graph_of_plan
@@ -67,6 +70,7 @@ class Page:
     status: str
     tone: str
     verdict: str | None
+    lost: str
     summary: str
     facts: tuple[Fact, ...]
     notes: tuple[str, ...]
@@ -114,9 +118,10 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
         status=status,
         tone=tone,
         verdict=verdict_sentence(plan),
+        lost=lost_words(plan),
         summary=summary_sentence(plan),
         facts=tuple(_facts(plan, sealed, digest)),
-        notes=tuple(notes(plan)),
+        notes=(*trying_note(plan), *notes(plan)),
         shares=tuple(
             Share(level=level, words=_words(level), count=levels[level])
             for level in LEVELS
@@ -124,7 +129,7 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
         ),
         bar=segments([(str(level), levels[level]) for level in LEVELS if levels[level]]),
         stops=limited(reason_lines(stops_beside_policies(plan))),
-        losses=limited([loss_sentence(loss) for loss in plan.access_losses]),
+        losses=limited([loss_sentence(loss) for loss in other_losses(plan)]),
         denials=tuple(group for group in found if group.standing is Standing.DENIED),
         lifted=tuple(group for group in found if group.standing is not Standing.DENIED),
         warnings=limited(plan.warnings),
@@ -167,7 +172,7 @@ def _status(plan: Plan) -> tuple[str, str]:
         return sentence.partition(":")[0], "stops"
     if not plan.changes:
         return "No changes", "safe"
-    worst = min((change.level for change in plan.changes), key=LEVELS.index)
+    worst = worst_level(plan)
     if worst is Level.SAFE:
         return "Can be applied", "safe"
     risk = "disruption" if worst is Level.DISRUPTIVE else _words(worst)

@@ -18,6 +18,7 @@ from kgitops.report.details import (
     field_mark,
     field_moves,
     field_sides,
+    labels_text,
     stake,
     warning,
 )
@@ -79,6 +80,7 @@ class Row:
     warning: str
     stake: str
     place: str
+    labels: str
     standings: tuple[str, ...]
     open: bool
     brief: bool
@@ -111,6 +113,7 @@ def row_of(change: Change, anchor: str, *, today: date | None, brief: bool, open
         if change.level is not Level.SAFE or never_folded(change)
         else ", ".join(facts(change)),
         place=f"{change.source.file}:{change.source.line}" if change.source else "",
+        labels=labels_text(change),
         standings=standings_of(change),
         open=opened,
         brief=brief,

@@ -27,6 +27,7 @@ from kgitops.model.requests import (
     DeleteRecordsRequest,
     DeleteTopicRequest,
     Request,
+    with_labels,
 )
 from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.virtual_clusters import LocalName, generated_topic_name
@@ -55,6 +56,10 @@ def request_of(step: RequestStep, world: World) -> Request:
     Raises:
         StepError: no such request can be made there.
     """
+    return with_labels(_request(step, world), step.labels)
+
+
+def _request(step: RequestStep, world: World) -> Request:
     match step:
         case RequestStep(create_topic=CreateTopicStep() as create):
             return _create(create, world)

@@ -1,6 +1,7 @@
 """Two processes that try mutants; one that does not answer is ended and made anew."""
 
 import multiprocessing
+import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -10,6 +11,7 @@ from typing import Any, Self
 
 from kgitops.model.errors import KgitopsError
 from kgitops.policy.rules import Policy
+from kgitops.policy.worker.supervising import END
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.inspecting import Anatomy
 from kgitops.workflow.policy_tests.mutants import Fate, Mutant
@@ -17,6 +19,7 @@ from kgitops.workflow.policy_tests.trial_process import serve
 
 PROCESSES = 2
 _START_SECONDS = 60.0
+_END_SECONDS = 5.0
 _ANSWER_SECONDS = 30.0
 """For what no alarm ends: code that is not Python's, or sleeps."""
 
@@ -27,11 +30,16 @@ class _Process:
     def __init__(self, policies: Sequence[Policy], suites: Sequence[Suite]) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
+        self._lifeline, end = context.Pipe()
         self._process = context.Process(
-            target=serve, args=(theirs, policies, suites), daemon=True, name="kgitops-mutants"
+            target=serve,
+            args=(theirs, end, os.getpid(), policies, suites),
+            daemon=True,
+            name="kgitops-mutants",
         )
         self._process.start()
         theirs.close()
+        end.close()
         self.anatomies: Mapping[str, Anatomy] | None = self._answer(_START_SECONDS)
 
     def fate(self, mutant: Mutant) -> Fate:
@@ -49,11 +57,15 @@ class _Process:
             return None
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """End it and what it started, whatever it does."""
+        with suppress(OSError):
+            os.write(self._lifeline.fileno(), END)
+        self._process.join(_END_SECONDS)
         self._process.kill()
         self._process.join()
         self._process.close()
         self._connection.close()
+        self._lifeline.close()
 
 
 class TrialPool:

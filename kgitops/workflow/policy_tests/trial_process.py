@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 
 from kgitops.policy.rules import Policy
 from kgitops.policy.worker.memory import limit_memory
+from kgitops.policy.worker.supervising import supervise
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.mutant_trial import OutOfTimeError, Trial
 from kgitops.workflow.policy_tests.mutants import Fate
@@ -16,8 +17,18 @@ _MEMORY = 1 << 30
 """A mutant that takes more bytes than this fails, and only it."""
 
 
-def serve(connection: Connection, policies: Sequence[Policy], suites: Sequence[Suite]) -> None:
-    """The process's whole life: first the anatomies of the policies, then a fate per mutant."""
+def serve(
+    connection: Connection,
+    lifeline: Connection,
+    owner: int,
+    policies: Sequence[Policy],
+    suites: Sequence[Suite],
+) -> None:
+    """The process's whole life: first the anatomies of the policies, then a fate per mutant.
+
+    It ends, with all that policies started, when ``lifeline`` says so or the ``owner`` is gone.
+    """
+    supervise(lifeline.fileno(), owner)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who began the run stops it
     limit_memory(_MEMORY)
     logging.disable()

@@ -59,7 +59,7 @@ def test_a_plan_comes_back_with_its_digests(name: str, tmp_path: Path) -> None:
 
 
 @given(plan=any_plan)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 def test_digests_of_what_passes_by_are_those_of_the_seal(plan: Plan) -> None:
     expected = sealed(plan)
     digests = RunningDigests(body_of(plan))

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from fleet.policies.large_policies import cel, packed, telling
 from fleet.policies.large_states import names, requests, save, shown, states
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kgitops.fleet.tables.hydrating import read_state
@@ -66,7 +66,6 @@ def said(judging: Judging, state: ClusterState, asked: Sequence[Request]) -> Seq
     st.integers(1, 8),
     st.lists(st.sampled_from(range(len(POLICIES))), min_size=1, max_size=4, unique=True),
 )
-@settings(deadline=None)
 def test_the_same_is_said_of_what_is_read_late(worker, state, asked, more, rows, chosen):
     """P201-42, P201-36, P201-37, P201-41: whichever policies ask first, here or in a process."""
     with TemporaryDirectory() as folder:

@@ -86,7 +86,7 @@ def try_out(data: st.DataObject) -> None:
     obey(data, [a_fleet_says_the_same(lambda: data.draw(which, label="policies"))], TEAMS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_fleet_judges_as_the_planner_does(data: st.DataObject) -> None:
     """P201-42: on random chains of plans, whichever policies ask first, and of waivers too."""

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from dataclasses import astuple
 from pathlib import Path
 
@@ -20,7 +19,6 @@ def main() -> None:
     progress: list[TaskProgress] = []
     answers: list[str] = []
     error: KgitopsError | InterruptedRunError | None = None
-    begun = time.monotonic()
     stop_on_signals()
     try:
         work = getattr(spark_work, order["work"])
@@ -38,7 +36,6 @@ def main() -> None:
         "error": None if error is None else str(error),
         "kind": None if error is None else type(error).__name__,
         "progress": [astuple(step) for step in progress],
-        "seconds": time.monotonic() - begun,
     }
     Path(order["result"]).write_text(json.dumps(result))
 

@@ -77,7 +77,7 @@ def test_a_wrong_url(master: str | None, remote: str | None, kind: str, tmp_path
     assert driven.error is not None
     assert driven.error.count("\n") == 0
     assert (driven.stdout, driven.stderr) == ("", "")
-    assert driven.seconds < 30
+    assert "did not start within" not in driven.error
 
 
 def test_a_server_that_is_none_of_spark_connect(tmp_path: Path) -> None:
@@ -85,7 +85,8 @@ def test_a_server_that_is_none_of_spark_connect(tmp_path: Path) -> None:
         remote = f"sc://127.0.0.1:{silent.getsockname()[1]}"
         driven = Driver(tmp_path, spark_work.echo, ["a"], remote=remote).finish()
     assert driven.kind == "UnreachableError"
-    assert driven.seconds < 120
+    assert driven.error is not None
+    assert "it does not speak gRPC within" in driven.error
 
 
 def test_workers_are_there_before_the_work_is(tmp_path: Path) -> None:

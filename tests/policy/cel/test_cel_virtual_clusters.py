@@ -68,8 +68,8 @@ QUOTA = AlterClientQuotaRequest(
         (
             CreateVirtualClusterRequest(virtual_cluster="new"),
             "requested == {'name': 'new', 'users': [], 'clientIds': [], 'groups': [], "
-            "'transactionalIds': [], 'links': {}} && current == null && change == null "
-            "&& request.virtualCluster == 'new' && request.topic == null",
+            "'transactionalIds': [], 'links': {}, 'labels': {}} && current == null "
+            "&& change == null && request.virtualCluster == 'new' && request.topic == null",
         ),
         (
             DeleteVirtualClusterRequest(virtual_cluster="emea.sales"),
@@ -88,7 +88,7 @@ QUOTA = AlterClientQuotaRequest(
         (
             LINKED,
             "requested == {'name': 'p', 'topic': 'u.Orders', 'sharedWith': ['analytics'], "
-            "'replaces': 'plain'} && current == null && request.name == 'p' && "
+            "'replaces': 'plain', 'labels': {}} && current == null && request.name == 'p' && "
             "request.virtualCluster == 'emea.sales' && request.topic == 'u.Orders'",
         ),
         (
@@ -151,4 +151,4 @@ def test_every_request_has_a_name_a_shape_and_a_method() -> None:
 
 def test_a_field_that_is_not_there_is_told() -> None:
     (problem,) = findings(one("requested.members > 3", requests=("CreateVirtualCluster",)))
-    assert "a virtual cluster has clientIds, groups, links, name" in problem
+    assert "a virtual cluster has clientIds, groups, labels, links, name" in problem

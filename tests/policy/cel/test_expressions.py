@@ -51,7 +51,7 @@ def _answer(text: str) -> object:
     return "nan" if isinstance(answer, float) and math.isnan(answer) else repr(answer)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.recursive(LEAVES, _larger, max_leaves=8))
 def test_an_expression_means_the_same_after_it_was_parsed(text: str) -> None:
     try:
@@ -95,7 +95,7 @@ WORDS = st.sampled_from(
 ANYTHING = st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=14).map("".join))
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(ANYTHING, ANYTHING)
 def test_any_text_is_a_rule_or_findings(expression: str, variable: str) -> None:
     try:

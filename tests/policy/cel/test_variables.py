@@ -1,7 +1,17 @@
 """The variables of every kind of request are what the documented types say."""
 
 import pytest
-from policy.cel.writing import alteration, creation, deletion, judged, one, said, state, topic
+from policy.cel.writing import (
+    alteration,
+    creation,
+    deletion,
+    findings,
+    judged,
+    one,
+    said,
+    state,
+    topic,
+)
 
 from kgitops.model import requests as wire
 from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
@@ -154,11 +164,12 @@ def test_a_deletion_of_records() -> None:
 )
 def test_an_acl(api: str, side: str, other: str) -> None:
     made = {"CreateAcl": wire.CreateAclRequest, "DeleteAcl": wire.DeleteAclRequest}[api]
+    labels = ", 'labels': {}" if side == "requested" else ""
     expression = (
         f"{side} == {{'principal': 'User:billing', 'host': '10.0.0.1', 'operation': 'Write', "
         "'permission': 'Deny', 'resourceType': 'transactionalId', 'resourceName': 'tx-', "
         "'patternType': 'prefixed', 'virtualCluster': 'kafka-cluster', "
-        f"'virtualClusterPatternType': 'literal'}} && {other} == null && change == null"
+        f"'virtualClusterPatternType': 'literal'{labels}}} && {other} == null && change == null"
     )
     assert said(one(expression, requests=[api]), made(binding=BINDING)) == ""
 
@@ -202,9 +213,29 @@ def test_a_broker() -> None:
     request = wire.AlterBrokerRequest(broker=2, configs={"a": "2", "b": None})
     expression = (
         "requested == {'id': 2, 'configs': {'a': '2', 'c': '3'}, "
-        "'requestedConfigs': {'a': '2', 'b': null}} && current.configs['b'] == '1' "
+        "'requestedConfigs': {'a': '2', 'b': null}, 'labels': {}} && current.configs['b'] == '1' "
         "&& change.configs.map(k, k) == ['a', 'b'] && request.address == 'broker/2'"
     )
     text = one(expression, requests=["AlterBroker"])
     judgement = judged(text, request, broker_configs={"a": "1", "b": "1", "c": "3"})
     assert judgement.message is None
+
+
+LABELLED = "requested.labels == {'team': 'payments'} && requested.labels.team == 'payments'"
+
+
+@pytest.mark.parametrize("api", [api for api, shape in SHAPES.items() if shape.requested])
+def test_the_labels_of_what_is_requested(api: str) -> None:
+    """Every object that is requested has them, and they are looked at when a policy is loaded."""
+    assert findings(one(LABELLED, requests=[api])) == []
+    (problem,) = findings(one("requested.labels > 3", requests=[api]))
+    assert "requested.labels" in problem
+    (problem,) = findings(one("current.labels.team == 'x'", requests=["AlterTopic"]))
+    assert "current has no field labels" in problem
+
+
+def test_labels_are_those_of_the_document() -> None:
+    request = wire.with_labels(creation("orders"), {"team": "payments"})
+    assert said(one(LABELLED), request) == ""
+    assert said(one(LABELLED), creation("orders")) != ""
+    assert said(one("size(requested.labels) == 0"), creation("orders")) == ""

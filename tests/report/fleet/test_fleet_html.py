@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
+from other_processes import told_by_processes
 from report.fleet.fleets import FLEETS, a_failed_unit, a_history, a_run, a_unit, any_history, large
 from report.html.document import Document
 from report.safety import assert_page
@@ -75,8 +76,12 @@ def test_nothing_is_said_of_plans_that_are_not_there() -> None:
     )
 
 
-def test_the_same_history_gives_the_same_bytes() -> None:
-    assert render_fleet_html(large()) == render_fleet_html(large())
+def large_page() -> str:
+    return render_fleet_html(large())
+
+
+def test_the_same_history_gives_the_same_bytes_in_every_process() -> None:
+    assert told_by_processes(large_page) == {large_page()}
 
 
 def test_five_hundred_clusters_over_three_months_are_a_small_file() -> None:

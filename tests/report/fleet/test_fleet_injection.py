@@ -57,6 +57,7 @@ def _run(text: str, night: int) -> RunSummary:
             for level in ("hard", "advisory", text)
             for outcome in ("denied", "waived", text)
         },
+        lost=text,
         exit=ExitCode.DENIED,
         reasons=reasons,
         reason_count=2,

@@ -45,7 +45,7 @@ def test_five_hundred_clusters_are_not_five_hundred_lines(name: str) -> None:
 
 def test_what_hurts_comes_before_what_is_far_out() -> None:
     text = render_fleet_text(large())
-    titles = ["NO PLAN", "FINDINGS", "DELETIONS AND LOSSES", "VIOLATIONS", "OUTLIERS", "SINCE"]
+    titles = ["NO PLAN", "DELETIONS AND LOSSES", "FINDINGS", "VIOLATIONS", "OUTLIERS", "SINCE"]
     places = [text.index(f"\n{title}") for title in titles]
     assert places == sorted(places)
 

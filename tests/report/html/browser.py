@@ -2,24 +2,18 @@
 
 import base64
 import json
-import os
-import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from installed import BROWSERS, DRIVER, found, found_driver
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-_BROWSERS = (
-    "google-chrome",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "chromium",
-)
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -146,8 +140,8 @@ class Browser:
 def chromium() -> Iterator[Browser]:
     """A browser of its own; a machine without one fails the test and is told what to install."""
     options = webdriver.ChromeOptions()
-    options.binary_location = _found(_BROWSERS)
-    service = Service(executable_path=_found(("chromedriver",), os.environ.get("CHROMEWEBDRIVER")))
+    options.binary_location = _needed(found(BROWSERS), "Chrome")
+    service = Service(executable_path=_needed(found_driver(), DRIVER))
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         for flag in (*_FLAGS, f"--user-data-dir={profile}"):
@@ -159,17 +153,14 @@ def chromium() -> Iterator[Browser]:
             driver.quit()
 
 
-def _found(names: Iterable[str], folder: str | None = None) -> str:
-    """Where the first of these programs is; in ``folder`` too, if there is one."""
-    paths = (shutil.which(name) or (folder and shutil.which(name, path=folder)) for name in names)
-    found = next(filter(None, paths), None)
-    if found is None:
+def _needed(program: str | None, name: str) -> str:
+    if program is None:
         pytest.fail(
-            f"there is no {' or '.join(names)} here, so the HTML report can't be checked; install "
-            "the Debian packages chromium and chromium-driver, as .ci/run does",
+            f"there is no {name} here, so the HTML report can't be checked; install the Debian "
+            "packages chromium and chromium-driver, as .ci/run does",
             pytrace=False,
         )
-    return found
+    return program
 
 
 _COLOURS = """

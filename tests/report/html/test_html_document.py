@@ -186,7 +186,7 @@ def test_a_payload_stands_there_as_text_and_brings_nothing_that_acts(payload: st
             assert _ATTRIBUTES.fullmatch(name), f"{tag} {name}"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(plan=any_plan)
 def test_any_plan_is_rendered_whole(plan: Plan) -> None:
     page = render_html(plan)

@@ -9,6 +9,8 @@ from report.tenant_plans import farewell_plan, golden_plan
 
 from kgitops.plan.plan import Plan
 from kgitops.report.html import render_html
+from kgitops.report.virtual_cluster_graph import graph_of_plan
+from kgitops.report.virtual_cluster_svg import render_page
 
 Save = Callable[[Plan], Path]
 
@@ -60,3 +62,24 @@ def test_a_page_without_virtual_clusters_has_none_of_it() -> None:
     page = render_html(twelve_changes())
     assert "tenants" not in page
     assert "owering" not in page
+
+
+def test_the_graph_is_a_page_for_narrow_screens_and_for_the_dark(
+    browser: Browser, tmp_path: Path
+) -> None:
+    graph = graph_of_plan(golden_plan())
+    assert graph
+    file = tmp_path / "graph.html"
+    file.write_text(render_page(graph), encoding="utf-8")
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    for width in (390, 1400):
+        for scheme, colour in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(15, 19, 24)")):
+            browser.open(file, width=width, scheme=scheme)
+            assert browser.logged() == []
+            assert browser.overflow() == 0
+            assert browser.run(ground) == colour
+    browser.open(file, width=390)
+    scrolls = "const e = document.querySelector('.scroll'); return e.scrollWidth > e.clientWidth"
+    assert browser.run(scrolls) is True
+    size = "return getComputedStyle(document.querySelector('svg text')).fontSize"
+    assert browser.run(size) == "12px"

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from workflow.policy_tests.suites import cel, python, suite
 
@@ -150,6 +151,27 @@ def test_a_process_that_does_not_answer_is_ended_and_the_rest_is_tried(
         Fate.CAUGHT,
         Fate.SURVIVED,
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="docs/policy-limits.md says what holds there")
+def test_what_a_mutant_starts_ends_with_its_process(tmp_path: Path) -> None:
+    """Also a daemon in a session of its own."""
+    file = tmp_path / "pid"
+    daemon = (
+        "import os, time\n"
+        f"        if not os.path.exists({str(file)!r}) and os.fork() == 0:\n"
+        "            os.setsid()\n"
+        "            if os.fork() == 0:\n"
+        "                os.setsid()\n"
+        f"                open({str(file)!r}, 'w').write(str(os.getpid()))\n"
+        "                time.sleep(3600)\n"
+        "            os._exit(0)\n"
+        f"        while not os.path.exists({str(file)!r}): time.sleep(0.01)\n"
+        "        if request"
+    )
+    policy = python(tmp_path, BODY)
+    pool([policy], [suite(CASES)], mutant(policy, "if request", daemon))
+    assert not psutil.pid_exists(int(file.read_text()))
 
 
 def test_what_a_policy_prints_is_no_result(

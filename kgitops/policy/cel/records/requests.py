@@ -2,7 +2,7 @@
 
 from kgitops.policy.asked import Asked
 from kgitops.policy.cel.records.record import Field, Record
-from kgitops.policy.cel.types import STRING, list_of, record
+from kgitops.policy.cel.types import STRING, list_of, map_of, record
 from kgitops.policy.cluster_state import ClusterState
 
 
@@ -46,6 +46,12 @@ REQUEST = Record(
         ),
     },
 )
+LABELS = Field(
+    map_of(STRING),
+    "The document's `metadata.labels`; empty where no document asks for it.",
+    lambda request, _: dict(request.labels),
+)
+"""A field of everything that is requested, read from the request itself."""
 PRINCIPAL = Record(
     "a principal",
     {

@@ -1,0 +1,82 @@
+"""Labels that are asked for, as kubectl writes them, and the objects that have them."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kgitops.desired.state import DesiredState
+from kgitops.model.errors import UsageError
+
+_KEY = r"[^\s,()=!]+"
+_VALUE = r"[^,()=!]*"
+_IN = re.compile(rf"({_KEY})\s+(in|notin)\s*\(([^()=!]+)\)")
+_EQUALS = re.compile(rf"({_KEY})\s*(==?|!=)\s*({_VALUE})")
+_HAS = re.compile(rf"(!?)\s*({_KEY})")
+_PARTS = re.compile(r",(?![^(]*\))")
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition: ``key`` has one of ``values``, or any where they are None; or it has not.
+
+    Where it must not, an object without the key is fine, as with kubectl.
+    """
+
+    key: str
+    values: frozenset[str] | None
+    wanted: bool = True
+
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """True if these labels fulfil it."""
+        has = self.key in labels and (self.values is None or labels[self.key] in self.values)
+        return has is self.wanted
+
+
+Selector = tuple[Requirement, ...]
+
+
+def parse_selector(texts: Sequence[str]) -> Selector:
+    """``team=payments,env!=prod``: all of them must hold.
+
+    Raises:
+        UsageError: a condition can't be read.
+    """
+    return tuple(_requirement(part.strip(), text) for text in texts for part in _PARTS.split(text))
+
+
+def _requirement(part: str, text: str) -> Requirement:
+    if found := _IN.fullmatch(part):
+        values = frozenset(value.strip() for value in found[3].split(","))
+        return Requirement(found[1], values, found[2] == "in")
+    if found := _EQUALS.fullmatch(part):
+        return Requirement(found[1], frozenset({found[3].strip()}), found[2] != "!=")
+    if found := _HAS.fullmatch(part):
+        return Requirement(found[2], None, not found[1])
+    raise UsageError(
+        f"--selector {text!r} can't be read at {part!r}; write team=payments, env!=prod, team, "
+        "!team, or 'team in (a, b)', with commas between them"
+    )
+
+
+def narrowed(desired: DesiredState, selector: Selector) -> DesiredState:
+    """The same, of which only what has such labels is to be planned.
+
+    Raises:
+        UsageError: nothing has.
+    """
+    every = (*desired.objects, *desired.tombstones)
+    chosen = {
+        item.address
+        for item in every
+        if all(requirement.holds(item.labels) for requirement in selector)
+    }
+    if not chosen:
+        found = Counter(pair for item in every for pair in item.labels.items())
+        common = ", ".join(f"{key}={value}" for (key, value), _ in found.most_common(_SHOWN))
+        raise UsageError(
+            "nothing that is declared here has the labels that --selector asks for; "
+            f"{f'there are {common}' if common else 'no document has labels'}"
+        )
+    return replace(desired, scope=replace(desired.scope, targets=frozenset(chosen)))

@@ -1,0 +1,119 @@
+"""Manifests checked for every cluster of their project, without any cluster."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kgitops.desired.state import DesiredState
+from kgitops.manifests.library import Library
+from kgitops.manifests.project import load_project
+from kgitops.model.errors import FindingsError
+from kgitops.model.source import Finding, Severity
+from kgitops.workflow.homes import PROJECT_FILE, home_of_paths
+from kgitops.workflow.loading import loaded
+from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.stages import OnStage, in_silence
+
+_REMEMBERED = 100_000_000
+_UNSET = "${env:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """The result: ``counts`` of what is declared for each cluster on which nothing is wrong.
+
+    ``findings`` are errors and warnings; one that does not hold on every cluster that was looked at
+    names those on which it does. ``left`` says why a cluster was not looked at.
+    """
+
+    counts: Mapping[str, Mapping[str, int]]
+    findings: tuple[Finding, ...] = ()
+    left: Mapping[str, str]
+
+    @property
+    def valid(self) -> bool:
+        """True if nothing stops a plan."""
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+
+def validate_manifests(selection: Selection, on_stage: OnStage = in_silence) -> Validation:
+    """Check what the selection names, on its cluster, or on each that the project declares.
+
+    A cluster whose own settings need an environment variable that is not set is left out where it
+    was not asked for.
+
+    Raises:
+        FindingsError: the project file can't be used.
+        UsageError: the paths or the cluster can't be meant.
+    """
+    selection = replace(selection, offline=True, library=Library(_REMEMBERED))
+    declared = _declared_clusters(selection)
+    chosen = [selection.cluster] if selection.cluster or not declared else declared
+    found: dict[str, tuple[Finding, ...]] = {}
+    counts: dict[str, Mapping[str, int]] = {}
+    left = {name: "another cluster was asked for" for name in declared if name not in chosen}
+    if selection.cluster is None and not declared:
+        left = {}
+    for cluster in chosen:
+        selection.library.begin()
+        try:
+            workspace = open_workspace(replace(selection, cluster=cluster))
+        except FindingsError as error:
+            if selection.cluster is None and _are_unset(error.findings):
+                left[cluster or ""] = "; ".join(finding.problem for finding in error.findings)
+                continue
+            found[cluster or ""] = tuple(error.findings)
+            continue
+        try:
+            with loaded(workspace, on_stage) as here:
+                counts[workspace.target_name] = _counts(here.desired, here.policies.bundle.policies)
+                warnings = (*here.desired.warnings, *here.policies.bundle.warnings)
+                found[workspace.target_name] = warnings
+        except FindingsError as error:
+            found[workspace.target_name] = tuple(error.findings)
+    return Validation(counts=counts, findings=_together(found), left=left)
+
+
+def _declared_clusters(selection: Selection) -> list[str]:
+    home, _ = home_of_paths(selection.paths)
+    if home is None:
+        return []
+    file = load_project(home / PROJECT_FILE, env=selection.environ, library=selection.library)
+    return list(file.cluster_names)
+
+
+def _are_unset(findings: Sequence[Finding]) -> bool:
+    return all(
+        finding.problem.startswith(_UNSET) and finding.problem.endswith("} has no value")
+        for finding in findings
+    )
+
+
+def _together(found: Mapping[str, Sequence[Finding]]) -> tuple[Finding, ...]:
+    """Each finding once, with the clusters where it is true unless that is all of them."""
+    clusters: dict[Finding, list[str]] = {}
+    for cluster, findings in found.items():
+        for finding in dict.fromkeys(findings):
+            clusters.setdefault(finding, []).append(cluster)
+    told = [
+        finding
+        if len(names) == len(found)
+        else replace(finding, problem=f"on {', '.join(names)}: {finding.problem}")
+        for finding, names in clusters.items()
+    ]
+    return tuple(sorted(told, key=lambda finding: finding.sort_key))
+
+
+def _counts(desired: DesiredState, policies: Sequence[object]) -> Mapping[str, int]:
+    virtual = {
+        "virtual clusters": len(desired.virtual_clusters),
+        "links": len(desired.links),
+        "members": len(desired.members),
+    }
+    return {
+        **{name: count for name, count in virtual.items() if count},
+        "topics": len(desired.topics),
+        "ACL bindings": len(desired.acls),
+        "quotas": len(desired.quotas),
+        "tombstones": len(desired.tombstones),
+        "policies": len(policies),
+    }

@@ -1,0 +1,87 @@
+"""The first line of a plan: what is lost, counted and by name, and nothing that is not there."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from report.plans import (
+    acl_change,
+    any_plan,
+    binding,
+    create_topic,
+    delete_topic,
+    make_plan,
+    refused_plan,
+    shrink_topic,
+)
+
+from kgitops.plan.plan import AccessLoss, Action, Change, Plan
+from kgitops.plan.risks import Level
+from kgitops.report.headline import first_words, lost_words
+from kgitops.report.html import render_html
+from kgitops.report.render_github import render_github
+from kgitops.report.render_junit import render_junit
+from kgitops.report.render_markdown import render_markdown
+from kgitops.report.render_text import render_text
+
+
+def loss(principal: str, operation: str = "Read") -> AccessLoss:
+    return AccessLoss(principal=principal, operation=operation, resource="topic t (literal)")
+
+
+def hurting() -> Plan:
+    gone = [delete_topic(name) for name in ("orders", "returns", "a", "b")]
+    revoked = acl_change(binding("User:billing", "t"), Action.DELETE)
+    losses = tuple(loss(user) for user in ("User:a", "User:b", "User:c", "User:d"))
+    return make_plan(*gone, shrink_topic("clicks"), revoked, access_losses=losses)
+
+
+def test_topics_records_and_rights_are_counted_and_named() -> None:
+    assert lost_words(hurting()) == (
+        "4 topics with 72,801,380 records are deleted: orders, returns, a and 1 more; "
+        "records of 1 topic may be lost: clicks; "
+        "4 rights are taken away: User:a, User:b, User:c and 1 more"
+    )
+
+
+def test_it_is_the_first_line_of_a_plan_for_people() -> None:
+    plan = hurting()
+    said = "4 topics with 72,801,380 records are deleted: "
+    assert said in render_text(plan).splitlines()[0]
+    assert said in render_markdown(plan).splitlines()[1]
+    assert "records are deleted: `orders`, `returns`, `a` and 1 more" in render_markdown(plan)
+    assert f'<p class="headline">{said}' in render_html(plan)
+    assert render_github(plan).splitlines()[-1].startswith(said)
+    assert said in render_junit(plan)
+
+
+def test_one_of_each_is_told_in_the_singular() -> None:
+    plan = make_plan(delete_topic("orders"), access_losses=(loss("User:a"),))
+    assert lost_words(plan) == (
+        "1 topic with 18,200,345 records is deleted: orders; 1 right is taken away: User:a"
+    )
+
+
+def test_what_is_known_to_be_empty_and_what_nobody_counted_is_told_apart() -> None:
+    def held(**impact: str) -> Change:
+        return replace(delete_topic("orders"), impact=impact)
+
+    assert lost_words(make_plan(held(records="0"))) == "1 empty topic is deleted: orders"
+    assert lost_words(make_plan(held())) == "1 topic is deleted: orders"
+    both = make_plan(held(), held(records="7"))
+    assert lost_words(both) == "2 topics are deleted: orders, orders"
+
+
+def test_a_plan_without_risk_says_so_and_one_that_stops_why() -> None:
+    assert lost_words(make_plan(create_topic("a"))) == ""
+    assert first_words(make_plan(create_topic("a"))) == "nothing risky"
+    assert first_words(make_plan()) == "no changes"
+    assert first_words(refused_plan()).startswith("stops with exit 1; ")
+
+
+@given(any_plan)
+@settings(max_examples=60, deadline=None)
+def test_whatever_loses_data_or_rights_is_in_the_first_line(plan: Plan) -> None:
+    said = lost_words(plan, name=lambda _: "NAME")
+    grave = any(change.level is Level.DATA_LOSS for change in plan.changes) or plan.access_losses
+    assert bool(grave) == any(word in said for word in ("deleted", "lost", "taken away"))
+    assert " 0 " not in f" {said} "
