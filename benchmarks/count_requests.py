@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from kgitops.workflow.pipeline import loaded, plan_against
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 workspace = open_workspace(Selection(paths=(Path(sys.argv[1]),), environ={}))
 with loaded(workspace) as declared, workspace.connected() as cluster:

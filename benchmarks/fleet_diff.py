@@ -23,8 +23,8 @@ from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.fleet.tables.hydrating import open_state
-from kgitops.model.addresses import topic_address
-from kgitops.model.canonical_json import canonical_text
+from kgitops.model.json.canonical import canonical_text
+from kgitops.model.resources.addresses import topic_address
 from kgitops.plan.normal_form import last_applied, topic_view
 
 CHANGED = pa.schema(

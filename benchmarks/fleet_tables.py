@@ -13,8 +13,8 @@ from kgitops.fleet.tables.desired_rows import desired_rows
 from kgitops.fleet.tables.schemas import DESIRED, STATE
 from kgitops.fleet.tables.state_rows import state_rows
 from kgitops.fleet.tables.writing import ROWS_AT_ONCE
-from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import RegistryState
 
 

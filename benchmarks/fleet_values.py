@@ -34,18 +34,18 @@ from kgitops.desired.state import DeletionPolicy, DesiredAcl, DesiredState, Desi
 from kgitops.fleet.tables.desired_header import Place
 from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.tables.state_rows import write_state
-from kgitops.model.acls import (
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Owner
+from kgitops.model.resources.acls import (
     AclBinding,
     Operation,
     PatternType,
     PermissionType,
     ResourceType,
 )
-from kgitops.model.addresses import acl_address, topic_address
-from kgitops.model.cluster_state import ClusterState
-from kgitops.model.registry import Owner
+from kgitops.model.resources.addresses import acl_address, topic_address
+from kgitops.model.resources.topics import TopicState
 from kgitops.model.source import Source
-from kgitops.model.topics import TopicState
 from kgitops.plan.normal_form import last_applied
 
 PROJECT_FILE = f"""\

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from kafka.protocol.admin import CreateTopicsRequest
 
-from kgitops.cluster.kafka import lease
-from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.transport import lease
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.sandbox.sandbox import start
 
 LEASE_S = 3600

@@ -65,9 +65,9 @@ import json, sys, time
 from pathlib import Path
 marks = [("start", time.perf_counter())]
 def mark(name): marks.append((name, time.perf_counter()))
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.project.selection import Selection, open_workspace
 from kgitops.workflow import pipeline
-from kgitops.report.render_text import render_text
+from kgitops.report.text.plan import render_text
 mark("import")
 selection = Selection(paths=(Path(sys.argv[1]),), environ={})
 workspace = open_workspace(selection)

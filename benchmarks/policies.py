@@ -16,11 +16,11 @@ from itertools import islice
 
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import CreateTopicRequest, Request
-from kgitops.model.topics import RequestedTopicState
-from kgitops.policy.judge import Judge
-from kgitops.policy.judging import Judging
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import CelPolicy, Level, Match, Policy, PythonPolicy, Validation
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, Policy, PythonPolicy, Validation
+from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.session import WorkerJudging
 
 # All of the pack that can be configured without a file of its own.

@@ -23,16 +23,16 @@ from kgitops.desired.state import (
     Scope,
     Tombstone,
 )
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import acl_address, quota_address, topic_address
 from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import Owner, RegistryState
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address, quota_address, topic_address
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Source
-from kgitops.model.topics import Assignment, TopicState
+from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.normal_form import last_applied
-from kgitops.plan.plan import Change, Plan
 from kgitops.plan.planner import make_plan
 from kgitops.policy import testing
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from kgitops.sandbox.jars import fetch_jars, fetch_libs
-from kgitops.sandbox.java import find_java
-from kgitops.sandbox.pinned import Jar
+from kgitops.sandbox.jvm.jars import fetch_jars, fetch_libs
+from kgitops.sandbox.jvm.java import find_java
+from kgitops.sandbox.jvm.pinned import Jar
 
 ECJ = Jar(
     group="org.eclipse.jdt",

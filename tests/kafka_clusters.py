@@ -16,7 +16,7 @@ from rich.console import Console
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.jars import libs_folder
+from kgitops.sandbox.jvm.jars import libs_folder
 from kgitops.sandbox.sandbox import Sandbox, prepare_jvm, start
 
 

@@ -16,8 +16,8 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from kgitops.cluster.kafka.client_configs import wire_options
-from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.transport.client_configs import wire_options
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.sandbox.sandbox import Sandbox
 
 PATIENCE_S = 60

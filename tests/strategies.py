@@ -39,7 +39,7 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
-from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 
 BROKERS = tuple(Broker(id=number, rack="ab"[number % 2]) for number in range(1, 5))
 TOPICS = ("orders", "orders.v1", "Orders", "payments")

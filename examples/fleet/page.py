@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from kgitops.report.safe_text import code_span
+from kgitops.report.content.safe_text import code_span
 
 Row = Mapping[str, str | int | None]
 Who = Mapping[tuple[str, str, str], str]

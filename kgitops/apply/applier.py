@@ -2,24 +2,30 @@
 
 from collections.abc import Mapping
 
-from kgitops.apply.checks import Recheck, check_cluster, check_envelope, check_plan, check_steps
+from kgitops.apply.checks.plan import (
+    Recheck,
+    check_cluster,
+    check_envelope,
+    check_plan,
+    check_steps,
+)
+from kgitops.apply.context import Surroundings
 from kgitops.apply.events import ApplyStarted
-from kgitops.apply.journal import Journal
-from kgitops.apply.ledger import Ledger
-from kgitops.apply.lock import acquire
-from kgitops.apply.looking import look
-from kgitops.apply.progress import Progress
+from kgitops.apply.journal.journal import Journal
+from kgitops.apply.journal.reading import Latest, known_projects, latest_values
+from kgitops.apply.journal.records import old_nonces, open_run
+from kgitops.apply.journal.run_state import Ledger
+from kgitops.apply.lock.lock import acquire
 from kgitops.apply.result import ApplyResult, conclude
-from kgitops.apply.resume import superseding_records
-from kgitops.apply.run_reading import Latest, known_projects, latest_values
-from kgitops.apply.run_records import old_nonces, open_run
-from kgitops.apply.runner import Runner
-from kgitops.apply.steps import Step, build_steps
-from kgitops.apply.surroundings import Surroundings
+from kgitops.apply.run.reading import look
+from kgitops.apply.run.resume import superseding_records
+from kgitops.apply.run.runner import Runner
+from kgitops.apply.steps.progress import Progress
+from kgitops.apply.steps.steps import Step, build_steps
 from kgitops.approval.approve import ApprovedPlan
 from kgitops.desired.identities import former_identities, to_remember
 from kgitops.desired.state import Project
-from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.document.file import SealedPlan
 
 
 def apply_plan(

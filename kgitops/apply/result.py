@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgitops.apply.progress import Progress
+from kgitops.apply.steps.progress import Progress
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 
 _SIGNALS = {2: ExitCode.INTERRUPTED, 15: ExitCode.TERMINATED}

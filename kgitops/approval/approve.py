@@ -15,7 +15,7 @@ from kgitops.model.errors import (
     UsageError,
 )
 from kgitops.model.verdict import ExitCode, Verdict
-from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.document.file import SealedPlan
 
 _GATE: Final = object()
 

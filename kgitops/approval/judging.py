@@ -9,15 +9,15 @@ from kgitops.approval.results import loaded_policies, with_results
 from kgitops.approval.rulings import Judged, judge_changes
 from kgitops.approval.waivers import use_of_waivers
 from kgitops.desired.state import DesiredState
-from kgitops.model.addresses import broker_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
+from kgitops.model.resources.addresses import broker_address
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Change, Plan, denials
-from kgitops.plan.policies import PolicyResult
-from kgitops.policy.judging import Judging
-from kgitops.policy.rules import Bundle, Level
+from kgitops.plan.document.plan import Change, Plan, denials
+from kgitops.plan.document.policies import PolicyResult
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import Bundle, Level
 
 
 def judge_plan(

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from kgitops.desired.state import DesiredObject
 from kgitops.model.source import Located, Source
-from kgitops.plan.plan import Change
+from kgitops.plan.document.plan import Change
 
 Steps = tuple[str | int, ...]
 

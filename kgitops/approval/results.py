@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from kgitops.approval.places import Places
 from kgitops.approval.rulings import Judged
-from kgitops.plan.plan import Change
-from kgitops.plan.policies import LoadedPolicy, PolicyResult, WaiverUse
-from kgitops.policy.judgement import Outcome, Ruling
-from kgitops.policy.rules import Bundle, Level, Waiver
+from kgitops.plan.document.plan import Change
+from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
+from kgitops.policy.evaluate.judgement import Outcome, Ruling
+from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
 
 Row = tuple[str, PolicyResult]
 

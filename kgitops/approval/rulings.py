@@ -7,11 +7,11 @@ from datetime import date
 from functools import cached_property
 
 from kgitops.model.cluster_state import ClusterState
-from kgitops.plan.plan import Change
-from kgitops.plan.waves import in_waves
-from kgitops.policy.judgement import Outcome, Ruling
-from kgitops.policy.judging import Judging
-from kgitops.policy.rules import Waiver
+from kgitops.plan.document.plan import Change
+from kgitops.plan.order.waves import in_waves
+from kgitops.policy.evaluate.judgement import Outcome, Ruling
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import Waiver
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from kgitops.approval.rulings import Judged, lifted, violations
 from kgitops.model.source import Finding, Severity
-from kgitops.policy.rules import Bundle, Level, Waiver
+from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
 
 LONGEST = timedelta(days=90)
 _SOON = timedelta(days=14)

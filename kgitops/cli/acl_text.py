@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from kgitops.model.acls import AclBinding, PatternType
-from kgitops.model.addresses import acl_address
-from kgitops.model.json_layout import json_line
-from kgitops.report.safe_text import guarded_line, terminal_text
+from kgitops.model.json.layout import json_line
+from kgitops.model.resources.acls import AclBinding, PatternType
+from kgitops.model.resources.addresses import acl_address
+from kgitops.report.content.safe_text import guarded_line, terminal_text
 
 
 def render_acls(bindings: Sequence[AclBinding]) -> str:

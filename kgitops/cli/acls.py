@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgitops.cli.commanding import (
+from kgitops.cli.running.imperative import (
     DEFAULT_TIMEOUT_MS,
     BootstrapServer,
     CommandConfig,
     DryRun,
     Timeout,
 )
-from kgitops.cli.options import ClusterName, NoColor, Principal
+from kgitops.cli.running.options import ClusterName, NoColor, Principal
 from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -136,14 +136,14 @@ def acls(
     Example: kgitops acls --add --producer --topic a --allow-principal User:b
     """
     from kgitops.cli.acl_text import acls_to_json, render_acls
-    from kgitops.cli.commanding import Manner, Reach, read_cluster, run_command
-    from kgitops.cli.console import print_result
-    from kgitops.model.acls import PatternType
-    from kgitops.model.names import is_principal
-    from kgitops.workflow.acl_commands import as_desired, asked_bindings, check_scope
-    from kgitops.workflow.acl_matching import listed_bindings, matching_bindings
-    from kgitops.workflow.acl_words import AclWords
-    from kgitops.workflow.commands import Wanted
+    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.imperative import Manner, Reach, read_cluster, run_command
+    from kgitops.model.resources.acls import PatternType
+    from kgitops.model.resources.names import is_principal
+    from kgitops.workflow.commands.acl_matching import listed_bindings, matching_bindings
+    from kgitops.workflow.commands.acl_options import AclWords
+    from kgitops.workflow.commands.acls import as_desired, asked_bindings, check_scope
+    from kgitops.workflow.commands.imperative import Wanted
 
     if add + remove + list_ != 1:
         raise UsageError("give one of --add, --remove and --list")

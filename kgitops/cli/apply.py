@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.options import (
+from kgitops.cli.running.options import (
     AllowDeletes,
     ClusterName,
     EventFormat,
@@ -66,9 +66,9 @@ def apply(
 
     Example: kgitops apply plan.json
     """
-    from kgitops.cli.applying import ApplyOptions, run_apply
-    from kgitops.cli.executing import How
-    from kgitops.cli.selecting import make_selection
+    from kgitops.cli.running.apply import ApplyOptions, run_apply
+    from kgitops.cli.running.execute import How
+    from kgitops.cli.running.selection import make_selection
 
     selection = make_selection(
         paths,

@@ -1,6 +1,6 @@
 """``kgitops drift``: what others changed since the last apply."""
 
-from kgitops.cli.options import (
+from kgitops.cli.running.options import (
     ClusterName,
     DetailedExitcode,
     Format,
@@ -30,13 +30,13 @@ def drift(
     """
     import sys
 
-    from kgitops.cli.console import print_result, wants_colour
-    from kgitops.cli.planning import exit_code, show_plan
-    from kgitops.cli.progress import stages
-    from kgitops.cli.selecting import make_selection
-    from kgitops.report.render_drift import render_drift
+    from kgitops.cli.console.streams import print_result, wants_colour
+    from kgitops.cli.running.plan import exit_code, show_plan
+    from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.report.text.drift import render_drift
     from kgitops.workflow.drift import plan_drift
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(paths, cluster, principal=as_))
     with stages(no_color=no_color) as stage, workspace.connected() as current:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.options import ClusterName, NoColor, Paths
+from kgitops.cli.running.options import ClusterName, NoColor, Paths
 
 
 def export(
@@ -20,14 +20,14 @@ def export(
 
     Example: kgitops export examples/quickstart -o exported
     """
-    from kgitops.cli.console import print_notice, print_result
-    from kgitops.cli.progress import stages
-    from kgitops.cli.selecting import make_selection
-    from kgitops.report.units import counted
-    from kgitops.workflow.export import export_manifests
-    from kgitops.workflow.export_check import write_checked
-    from kgitops.workflow.manifest_files import check_folder
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.cli.console.streams import print_notice, print_result
+    from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.report.content.units import counted
+    from kgitops.workflow.export.check import write_checked
+    from kgitops.workflow.export.export import export_manifests
+    from kgitops.workflow.export.manifest_files import check_folder
+    from kgitops.workflow.project.selection import open_workspace
 
     check_folder(out)
     workspace = open_workspace(make_selection(paths, cluster))

@@ -18,8 +18,8 @@ def init(
 
     Example: kgitops init payments
     """
-    from kgitops.cli.console import print_result
-    from kgitops.workflow.new_project import create_project
+    from kgitops.cli.console.streams import print_result
+    from kgitops.workflow.project.new_project import create_project
 
     written = create_project(folder)
     print_result("\n".join(f"wrote {path}" for path in written))

@@ -20,7 +20,6 @@ from kgitops.cli import (
     apply,
     drift,
     export,
-    fleet,
     init,
     plan,
     policy,
@@ -30,14 +29,15 @@ from kgitops.cli import (
     show,
     snapshot,
     validate,
-    vc,
 )
-from kgitops.cli.commanding import OnceEach
-from kgitops.cli.console import print_notice
-from kgitops.cli.logs import LogLevel, show_logs
-from kgitops.cli.parsing import usage_error
-from kgitops.cli.refusing import annotate, refuse, unexpected
-from kgitops.cli.signals import InterruptedRunError, stop_on_signals
+from kgitops.cli.console.errors import annotate, refuse, unexpected
+from kgitops.cli.console.logs import LogLevel, show_logs
+from kgitops.cli.console.signals import InterruptedRunError, stop_on_signals
+from kgitops.cli.console.streams import print_notice
+from kgitops.cli.console.usage_errors import usage_error
+from kgitops.cli.fleet import app as fleet
+from kgitops.cli.running.imperative import OnceEach
+from kgitops.cli.vc import app as vc
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.verdict import ExitCode
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.options import (
+from kgitops.cli.running.options import (
     AllowDeletes,
     ClusterName,
     DetailedExitcode,
@@ -55,15 +55,15 @@ def plan(
 
     Example: kgitops plan examples/quickstart -o plan.json
     """
-    from kgitops.cli.files import check_place, write_file
-    from kgitops.cli.parquet import far_side
-    from kgitops.cli.planning import exit_code, show_plan
-    from kgitops.cli.progress import stages
-    from kgitops.cli.selecting import make_selection
-    from kgitops.plan.plan_file import to_text
+    from kgitops.cli.console.files import check_place, write_file
+    from kgitops.cli.running.parquet import far_side
+    from kgitops.cli.running.plan import exit_code, show_plan
+    from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.plan.document.file import to_text
     from kgitops.workflow.loading import loaded
     from kgitops.workflow.pipeline import plan_against
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.workflow.project.selection import open_workspace
 
     selection = make_selection(
         paths,

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgitops.cli.completing import complete_policy
-from kgitops.cli.options import ClusterName, NoColor, Paths
+from kgitops.cli.running.completion import complete_policy
+from kgitops.cli.running.options import ClusterName, NoColor, Paths
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
 
 if TYPE_CHECKING:
-    from kgitops.report.policy_test_report import PolicyTestReport
+    from kgitops.report.policies.test_report import PolicyTestReport
 
 policy = typer.Typer(
     help="List, explain and test the project's policies.",
@@ -52,11 +52,11 @@ def list_policies(
     """
     import sys
 
-    from kgitops.cli.console import print_result, wants_colour
-    from kgitops.cli.selecting import make_selection
-    from kgitops.report.render_policies import policies_to_json, render_policies
+    from kgitops.cli.console.streams import print_result, wants_colour
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.report.policies.list_text import policies_to_json, render_policies
     from kgitops.workflow.policy_descriptions import describe_policies
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.workflow.project.selection import open_workspace
 
     described = describe_policies(open_workspace(make_selection(paths, cluster, offline=True)))
     if format_ is ListFormat.JSON:
@@ -82,12 +82,12 @@ def explain(
     """
     import sys
 
-    from kgitops.cli.console import print_result, wants_colour
-    from kgitops.cli.selecting import make_selection
-    from kgitops.report.render_policies import policy_to_json
-    from kgitops.report.render_policy import render_policy
+    from kgitops.cli.console.streams import print_result, wants_colour
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.report.policies.explain_text import render_policy
+    from kgitops.report.policies.list_text import policy_to_json
     from kgitops.workflow.policy_descriptions import describe_policies, find_policy
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.workflow.project.selection import open_workspace
 
     described = describe_policies(open_workspace(make_selection(paths, cluster, offline=True)))
     found = find_policy(name, described)
@@ -141,11 +141,11 @@ def run_tests(
 
     Example: kgitops policy test examples/policies --coverage
     """
-    from kgitops.cli.console import print_result
-    from kgitops.cli.progress import stages
-    from kgitops.cli.selecting import make_selection
+    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.selection import make_selection
     from kgitops.workflow.policy_tests.testing import Wishes, run_policy_tests
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.workflow.project.selection import open_workspace
 
     if least_score is not None and not mutate:
         raise UsageError("--min-score is about mutants; add --mutate, or leave it out")
@@ -165,19 +165,19 @@ def run_tests(
 def _shown(report: "PolicyTestReport", form: TestFormat, *, no_color: bool) -> str:
     import sys
 
-    from kgitops.cli.console import wants_colour
+    from kgitops.cli.console.streams import wants_colour
 
     match form:
         case TestFormat.JSON:
-            from kgitops.report.policy_tests_json import policy_tests_to_json
+            from kgitops.report.json.policy_tests import policy_tests_to_json
 
             return policy_tests_to_json(report)
         case TestFormat.JUNIT:
-            from kgitops.report.render_policy_tests_junit import render_policy_tests_junit
+            from kgitops.report.ci.policy_tests_junit import render_policy_tests_junit
 
             return render_policy_tests_junit(report)
         case TestFormat.TEXT:
-            from kgitops.report.render_policy_tests import render_policy_tests
+            from kgitops.report.policies.tests_text import render_policy_tests
 
             colour = wants_colour(sys.stdout, no_color=no_color)
             return render_policy_tests(report, colour=colour)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.options import ClusterName, Paths
+from kgitops.cli.running.options import ClusterName, Paths
 
 registry = typer.Typer(
     help="The records on the cluster of who owns what: checked, and mended.",
@@ -21,9 +21,9 @@ def check(paths: Paths = None, cluster: ClusterName = None) -> int:
 
     Example: kgitops registry check payments -c prod
     """
-    from kgitops.cli.selecting import make_selection
-    from kgitops.workflow.registry_commands import look_at_registry
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.workflow.commands.registry import look_at_registry
+    from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(paths, cluster))
     with workspace.connected() as current:
@@ -50,12 +50,12 @@ def repair(
     """
     import sys
 
-    from kgitops.cli.console import print_notice, print_result
-    from kgitops.cli.selecting import make_selection
-    from kgitops.cli.signals import graceful
+    from kgitops.cli.console.signals import graceful
+    from kgitops.cli.console.streams import print_notice, print_result
+    from kgitops.cli.running.selection import make_selection
     from kgitops.model.errors import UsageError
-    from kgitops.workflow.registry_commands import look_at_registry, mend
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.workflow.commands.registry import look_at_registry, mend
+    from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(paths, cluster))
     with workspace.connected() as current:
@@ -79,7 +79,7 @@ def repair(
 
 
 def _tell(count: int, damages: "tuple[object, ...]") -> int:
-    from kgitops.cli.console import print_result
+    from kgitops.cli.console.streams import print_result
     from kgitops.model.verdict import ExitCode
 
     lines = [f"  {damage}\n" for damage in damages]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgitops.cli.options import NoColor
+from kgitops.cli.running.options import NoColor
 from kgitops.model.verdict import ExitCode
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def start(
 
     Example: kgitops sandbox start --brokers 3
     """
-    from kgitops.cli.console import print_result
-    from kgitops.cli.progress import stages
+    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.progress import stages
     from kgitops.sandbox.service import service_home, start_service
 
     with stages(no_color=no_color) as stage:
@@ -65,7 +65,7 @@ def status(name: Name = "sandbox") -> int:
 
     Example: kgitops sandbox status
     """
-    from kgitops.cli.console import print_result
+    from kgitops.cli.console.streams import print_result
     from kgitops.sandbox.service import find_service, service_home
 
     found = find_service(service_home(name))
@@ -96,7 +96,7 @@ def stop(
 
     Example: kgitops sandbox stop --yes
     """
-    from kgitops.cli.console import agreed, print_notice, print_result
+    from kgitops.cli.console.streams import agreed, print_notice, print_result
     from kgitops.sandbox.service import find_service, service_home, stop_service
 
     home = service_home(name)
@@ -125,7 +125,7 @@ def _option(name: str) -> str:
 
 def _how_to_reach(started: "Sandbox", name: str) -> str:
     """What goes into the project file, secrets as environment variables."""
-    from kgitops.sandbox.users import ADMIN
+    from kgitops.sandbox.broker.users import ADMIN
 
     lines = [
         "",

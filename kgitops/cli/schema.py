@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.completing import complete_kind
+from kgitops.cli.running.completion import complete_kind
 
 
 def schema(
@@ -34,7 +34,7 @@ def schema(
 
     Example: kgitops schema Topic
     """
-    from kgitops.cli.console import print_result
+    from kgitops.cli.console.streams import print_result
     from kgitops.manifests.schema import build_schema
 
     found = None if kind is None else _spelt(kind)
@@ -52,7 +52,7 @@ def _write(folder: Path, kind: str | None) -> list[Path]:
     """
     from kgitops.manifests.schema import schema_files
     from kgitops.model.errors import KgitopsError
-    from kgitops.report.plan_schema import schema_text
+    from kgitops.report.json.plan_schema import schema_text
 
     every = {**schema_files(), "plan.schema.json": schema_text()}
     chosen = every if kind is None else {f"{kind}.schema.json": every[f"{kind}.schema.json"]}
@@ -70,7 +70,7 @@ def _write(folder: Path, kind: str | None) -> list[Path]:
 
 def _spelt(kind: str) -> str:
     """The kind as it is spelt, whatever the case of its letters here."""
-    from kgitops.manifests.kinds import KINDS
+    from kgitops.manifests.kind_models import KINDS
     from kgitops.manifests.problems import suggestion
     from kgitops.model.errors import UsageError
 

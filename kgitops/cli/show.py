@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.options import DetailedExitcode, Format, Full, NoColor, PlanFormat
+from kgitops.cli.running.options import DetailedExitcode, Format, Full, NoColor, PlanFormat
 
 
 def show(
@@ -19,8 +19,8 @@ def show(
 
     Example: kgitops show plan.json --format markdown
     """
-    from kgitops.cli.planning import exit_code, show_plan
-    from kgitops.workflow.saved_plan import load_plan
+    from kgitops.cli.running.plan import exit_code, show_plan
+    from kgitops.workflow.project.saved_plan import load_plan
 
     sealed = load_plan(plan)
     show_plan(sealed, format_, full=full, no_color=no_color, saved_as=plan)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.options import ClusterName, NoColor, Paths
+from kgitops.cli.running.options import ClusterName, NoColor, Paths
 
 
 def snapshot(
@@ -30,13 +30,13 @@ def snapshot(
 
     Example: kgitops snapshot examples/quickstart -o state.json
     """
-    from kgitops.cli.console import print_result
-    from kgitops.cli.files import check_place, write_file
-    from kgitops.cli.parquet import check_parquet
-    from kgitops.cli.progress import stages
-    from kgitops.cli.selecting import make_selection
+    from kgitops.cli.console.files import check_place, write_file
+    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.parquet import check_parquet
+    from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.selection import make_selection
     from kgitops.cluster.snapshot import write_snapshot
-    from kgitops.workflow.selection import open_workspace
+    from kgitops.workflow.project.selection import open_workspace
 
     check_place(out)
     parquet = out is not None and out.suffix == ".parquet"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgitops.cli.options import ClusterName, FindingsFormat, NoColor, Paths, VariablesOf
+from kgitops.cli.running.options import ClusterName, FindingsFormat, NoColor, Paths, VariablesOf
 
 if TYPE_CHECKING:
     from kgitops.workflow.validating import Validation
@@ -26,9 +26,9 @@ def validate(
 
     Example: kgitops validate examples/quickstart
     """
-    from kgitops.cli.console import print_result
-    from kgitops.cli.progress import stages
-    from kgitops.cli.selecting import make_selection
+    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.selection import make_selection
     from kgitops.model.verdict import ExitCode
     from kgitops.workflow.validating import validate_manifests
 
@@ -39,16 +39,16 @@ def validate(
         case FindingsFormat.TEXT:
             _tell(found)
         case FindingsFormat.JSON:
-            from kgitops.model.json_layout import json_text
-            from kgitops.report.findings_json import findings_json
+            from kgitops.model.json.layout import json_text
+            from kgitops.report.json.findings import findings_json
 
             print_result(json_text(findings_json(found.findings, found.counts, found.left)))
         case FindingsFormat.GITHUB:
-            from kgitops.report.render_github import render_github_findings
+            from kgitops.report.ci.github import render_github_findings
 
             print_result(render_github_findings(found.findings, _sentence(found)))
         case FindingsFormat.SARIF:
-            from kgitops.report.render_sarif import render_sarif_findings
+            from kgitops.report.ci.sarif import render_sarif_findings
 
             print_result(render_sarif_findings(found.findings, left=found.left))
     return int(ExitCode.SUCCESS if found.valid else ExitCode.ERROR)
@@ -56,8 +56,8 @@ def validate(
 
 def _tell(found: "Validation") -> None:
     """Errors, warnings and what was left on stderr; what is valid on stdout."""
-    from kgitops.cli.console import print_notice, print_result
-    from kgitops.report.render_findings import render_findings
+    from kgitops.cli.console.streams import print_notice, print_result
+    from kgitops.report.text.findings import render_findings
 
     if not found.valid:
         print_notice(render_findings(found.findings).removesuffix("\n"))
@@ -72,7 +72,7 @@ def _tell(found: "Validation") -> None:
 
 def _sentence(found: "Validation") -> str:
     """``Valid: 3 topics, …``, by cluster where the project has several."""
-    from kgitops.report.units import counted
+    from kgitops.report.content.units import counted
 
     if not found.valid:
         return ""

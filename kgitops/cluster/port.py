@@ -8,8 +8,8 @@ from kgitops.model.capabilities import Capabilities
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
-from kgitops.model.virtual_clusters import LocalName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,9 @@ from typing import TypeVar
 
 from kgitops.cluster.port import RegistryEntry
 from kgitops.model.errors import SafetyError
-from kgitops.model.object_json import owner_to_json, read_owner
+from kgitops.model.json.objects import owner_to_json, read_owner
+from kgitops.model.json.strict import ShapeError, array, text
 from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json, Owner, RegistryState
-from kgitops.model.strict_json import ShapeError, array, text
 
 T = TypeVar("T")
 Record = tuple[str, Mapping[str, Json] | None]

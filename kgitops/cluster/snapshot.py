@@ -14,15 +14,15 @@ from kgitops.cluster.snapshot_json import (
     state_from_json,
     state_to_json,
 )
-from kgitops.model.canonical_json import canonical_json
 from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import SafetyError, UnreachableError
+from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json, RegistryState
 from kgitops.model.requests import Request
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
-from kgitops.model.strict_json import ShapeError
-from kgitops.model.virtual_clusters import LocalName
 from kgitops.virtual_clusters.image import linked_topics
 
 _KAFKA = "kafka"

@@ -11,7 +11,7 @@ from kgitops.cluster.snapshot_virtual_clusters import (
     virtual_clusters_to_json,
 )
 from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
-from kgitops.model.object_json import (
+from kgitops.model.json.objects import (
     binding_to_json,
     owner_to_json,
     read_binding,
@@ -19,13 +19,7 @@ from kgitops.model.object_json import (
     read_owner,
     read_quota,
 )
-from kgitops.model.quotas import (
-    ClientQuotaEntity,
-    ClientQuotaState,
-    quota_text,
-)
-from kgitops.model.registry import Json, RegistryState
-from kgitops.model.strict_json import (
+from kgitops.model.json.strict import (
     ShapeError,
     array,
     boolean,
@@ -36,7 +30,13 @@ from kgitops.model.strict_json import (
     text,
     text_or_none,
 )
-from kgitops.model.topics import TopicState
+from kgitops.model.registry import Json, RegistryState
+from kgitops.model.resources.quotas import (
+    ClientQuotaEntity,
+    ClientQuotaState,
+    quota_text,
+)
+from kgitops.model.resources.topics import TopicState
 
 KIND = "kgitops.snapshot"
 FORMAT_VERSION = "1.0"

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from kgitops.model.cluster_state import ClusterState, GroupOffsets
-from kgitops.model.lowered import Lowered, LoweredAcl, LoweredQuota
-from kgitops.model.object_json import binding_to_json, read_binding, read_entity, read_quota
-from kgitops.model.quotas import ClientQuotaEntity, quota_text
-from kgitops.model.registry import Json
-from kgitops.model.strict_json import (
+from kgitops.model.json.objects import binding_to_json, read_binding, read_entity, read_quota
+from kgitops.model.json.strict import (
     ShapeError,
     array,
     boolean,
@@ -22,8 +19,11 @@ from kgitops.model.strict_json import (
     text,
     text_or_none,
 )
-from kgitops.model.virtual_cluster_json import options_to_json, read_options
-from kgitops.model.virtual_clusters import LocalName, TopicLink, VirtualCluster
+from kgitops.model.json.virtual_clusters import options_to_json, read_options
+from kgitops.model.lowered import Lowered, LoweredAcl, LoweredQuota
+from kgitops.model.registry import Json
+from kgitops.model.resources.quotas import ClientQuotaEntity, quota_text
+from kgitops.model.resources.virtual_clusters import LocalName, TopicLink, VirtualCluster
 
 K = TypeVar("K")
 V = TypeVar("V")

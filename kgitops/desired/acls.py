@@ -2,17 +2,22 @@
 
 from collections.abc import Iterator
 
-from kgitops.desired.acl_scopes import check_cluster, check_operations, check_scope
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.hosts import address_in_java
-from kgitops.desired.scopes import scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredAcl
-from kgitops.manifests.acl import Acl, AclSpec
-from kgitops.manifests.document import Document
-from kgitops.manifests.text import shown
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
-from kgitops.model.addresses import acl_address
-from kgitops.model.names import REGISTRY_TOPIC, is_principal, text_problem, topic_name_problem
+from kgitops.desired.virtual_clusters.acl_scopes import check_cluster, check_operations, check_scope
+from kgitops.desired.virtual_clusters.scopes import scope_of
+from kgitops.manifests.kinds.acl import Acl, AclSpec
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.names import (
+    REGISTRY_TOPIC,
+    is_principal,
+    text_problem,
+    topic_name_problem,
+)
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
 _ANY = "*"

@@ -9,8 +9,6 @@ from kgitops.desired.acls import build_acls
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.digest import digest
 from kgitops.desired.findings import DeclaredIn, Findings, without_env_values
-from kgitops.desired.links import build_link
-from kgitops.desired.members import build_binding, build_group
 from kgitops.desired.quotas import build_quota
 from kgitops.desired.references import StoneIn, check_references
 from kgitops.desired.state import (
@@ -28,16 +26,18 @@ from kgitops.desired.state import (
 )
 from kgitops.desired.tombstones import build_tombstone
 from kgitops.desired.topics import build_topic
-from kgitops.desired.virtual_clusters import build_members, build_virtual_cluster
-from kgitops.manifests.acl import Acl
+from kgitops.desired.virtual_clusters.links import build_link
+from kgitops.desired.virtual_clusters.members import build_binding, build_group
+from kgitops.desired.virtual_clusters.virtual_clusters import build_members, build_virtual_cluster
+from kgitops.manifests.kinds.acl import Acl
+from kgitops.manifests.kinds.members import ConsumerGroup, VirtualClusterBinding
+from kgitops.manifests.kinds.quota import ClientQuota
+from kgitops.manifests.kinds.tombstone import Tombstone
+from kgitops.manifests.kinds.topic import Topic
+from kgitops.manifests.kinds.topic_link import TopicLink
+from kgitops.manifests.kinds.virtual_cluster import VirtualCluster
 from kgitops.manifests.load import Manifest, ManifestSet
-from kgitops.manifests.members import ConsumerGroup, VirtualClusterBinding
-from kgitops.manifests.policy import Policy, Waiver
-from kgitops.manifests.quota import ClientQuota
-from kgitops.manifests.tombstone import Tombstone
-from kgitops.manifests.topic import Topic
-from kgitops.manifests.topic_link import TopicLink
-from kgitops.manifests.virtual_cluster import VirtualCluster
+from kgitops.manifests.policies.policy import Policy, Waiver
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Severity
 
@@ -148,7 +148,7 @@ def _build(manifests: Iterable[Manifest], allow_configs: Sequence[str]) -> _Buil
                 if (stone := build_tombstone(declared, document, findings)) is not None:
                     built.tombstones.append((stone, document))
             case Policy() | Waiver():
-                pass  # they declare no object: kgitops.workflow.policies takes them up
+                pass  # they declare no object: kgitops.workflow.policies.policies takes them up
             case other:
                 assert_never(other)
     return built

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from kgitops.desired.findings import Findings
-from kgitops.manifests.document import Document
-from kgitops.manifests.scalars import scalar_text
-from kgitops.manifests.text import shown
-from kgitops.manifests.topic import ConfigValue
-from kgitops.model.topic_configs import (
+from kgitops.manifests.kinds.topic import ConfigValue
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.scalars import scalar_text
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.configs.topic_configs import (
     ConfigType,
     config_problem,
     configs_problems,

@@ -10,9 +10,9 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     Tombstone,
 )
-from kgitops.model.canonical_json import canonical_json, sha256
-from kgitops.model.quotas import quota_text
+from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.registry import Json
+from kgitops.model.resources.quotas import quota_text
 
 
 def digest(state: DesiredState) -> str:

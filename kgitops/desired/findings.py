@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kgitops.desired.state import DesiredObject
-from kgitops.manifests.document import Document, Part
+from kgitops.manifests.yaml.document import Document, Part
 from kgitops.model.source import Finding, Severity
 
 Path = tuple[str | int, ...]

@@ -20,7 +20,9 @@ from kgitops.desired.state import (
     Safety,
     Scope,
 )
-from kgitops.model.acls import (
+from kgitops.model.json.canonical import canonical_json, sha256
+from kgitops.model.registry import Json, RegistryState
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
     Operation,
@@ -28,11 +30,14 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.canonical_json import canonical_json, sha256
-from kgitops.model.quotas import make_entity
-from kgitops.model.registry import Json, RegistryState
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.virtual_clusters import (
+    CapLowering,
+    EntityType,
+    LocalName,
+    LoweringOptions,
+)
 from kgitops.model.source import Located, Source
-from kgitops.model.virtual_clusters import CapLowering, EntityType, LocalName, LoweringOptions
 
 
 @dataclass(frozen=True, slots=True)

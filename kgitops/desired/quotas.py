@@ -4,16 +4,16 @@ import math
 
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.hosts import address
-from kgitops.desired.scopes import check_name
 from kgitops.desired.state import DeletionPolicy, DesiredQuota
-from kgitops.manifests.document import Document
+from kgitops.desired.virtual_clusters.scopes import check_name
+from kgitops.manifests.kinds.quota import ClientQuota, EntityName, QuotaEntity
 from kgitops.manifests.problems import suggestion
-from kgitops.manifests.quota import ClientQuota, EntityName, QuotaEntity
-from kgitops.manifests.text import shown
-from kgitops.model.acls import CLUSTER_NAME
-from kgitops.model.addresses import quota_address
-from kgitops.model.names import text_problem
-from kgitops.model.quotas import (
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.addresses import quota_address
+from kgitops.model.resources.names import text_problem
+from kgitops.model.resources.quotas import (
     CLIENT_ID,
     INTEGRAL_KEYS,
     IP,

@@ -4,9 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import TypeGuard, assert_never
 
 from kgitops.desired.findings import DeclaredIn, Declaring, Findings, Path
-from kgitops.desired.inert import warn_of_inert, warn_of_other_clusters
-from kgitops.desired.linking import check_links
-from kgitops.desired.membership import check_members, place_of
 from kgitops.desired.state import (
     DesiredAcl,
     DesiredLink,
@@ -17,10 +14,13 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     Tombstone,
 )
-from kgitops.manifests.document import Document
-from kgitops.manifests.text import shown
-from kgitops.model.addresses import inside, virtual_cluster_address
-from kgitops.model.names import collision_key
+from kgitops.desired.virtual_clusters.inert import warn_of_inert, warn_of_other_clusters
+from kgitops.desired.virtual_clusters.linking import check_links
+from kgitops.desired.virtual_clusters.membership import check_members, place_of
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.resources.addresses import inside, virtual_cluster_address
+from kgitops.model.resources.names import collision_key
 
 StoneIn = tuple[Tombstone, Document]
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kgitops.model.acls import AclBinding
-from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.topics import Assignment
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
 from kgitops.model.source import Finding, Located
-from kgitops.model.topics import Assignment
-from kgitops.model.virtual_clusters import EntityType, LocalName, LoweringOptions
 
 
 class DeletionPolicy(StrEnum):

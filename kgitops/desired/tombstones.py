@@ -1,12 +1,12 @@
 """``kind: Tombstone`` → the address of the object that is to be deleted."""
 
 from kgitops.desired.findings import Findings, Path
-from kgitops.desired.scopes import scope_of
 from kgitops.desired.state import Tombstone
-from kgitops.manifests import tombstone
-from kgitops.manifests.document import Document
-from kgitops.manifests.text import shown
-from kgitops.model.addresses import (
+from kgitops.desired.virtual_clusters.scopes import scope_of
+from kgitops.manifests.kinds import tombstone
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.resources.addresses import (
     DECLARED,
     inside,
     kind_of,
@@ -15,8 +15,12 @@ from kgitops.model.addresses import (
     topic_address,
     virtual_cluster_address,
 )
-from kgitops.model.names import is_internal
-from kgitops.model.virtual_clusters import EntityType, LocalName, virtual_cluster_name_problem
+from kgitops.model.resources.names import is_internal
+from kgitops.model.resources.virtual_clusters import (
+    EntityType,
+    LocalName,
+    virtual_cluster_name_problem,
+)
 
 _TARGET: Path = ("spec", "target")
 _MEMBERS = {"TopicLink": EntityType.TOPIC, "ConsumerGroup": EntityType.GROUP}

@@ -2,14 +2,14 @@
 
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.findings import Findings, counted
-from kgitops.desired.scopes import check_name, scope_of
 from kgitops.desired.state import ConfigsPolicy, DeletionPolicy, DesiredTopic
-from kgitops.manifests.document import Document
-from kgitops.manifests.topic import Topic, TopicSpec
-from kgitops.model.addresses import local_topic_address, topic_address
-from kgitops.model.names import REGISTRY_TOPIC, is_internal, topic_name_problem
-from kgitops.model.topics import Assignment
-from kgitops.model.virtual_clusters import MAX_LOCAL_NAME, LocalName
+from kgitops.desired.virtual_clusters.scopes import check_name, scope_of
+from kgitops.manifests.kinds.topic import Topic, TopicSpec
+from kgitops.manifests.yaml.document import Document
+from kgitops.model.resources.addresses import local_topic_address, topic_address
+from kgitops.model.resources.names import REGISTRY_TOPIC, is_internal, topic_name_problem
+from kgitops.model.resources.topics import Assignment
+from kgitops.model.resources.virtual_clusters import MAX_LOCAL_NAME, LocalName
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
 _CONFIGS = {policy.value: policy for policy in ConfigsPolicy}

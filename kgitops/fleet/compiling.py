@@ -20,10 +20,10 @@ from kgitops.fleet.units.manifests import declared_in
 from kgitops.fleet.units.projects import find_projects
 from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
 from kgitops.fleet.units.unit_json import read_unit, unit_to_text
-from kgitops.model.canonical_json import canonical_text
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
-from kgitops.plan.plan_from_json import finding_from_json
-from kgitops.plan.plan_json import finding_to_json
+from kgitops.model.json.canonical import canonical_text
+from kgitops.plan.document.from_json import finding_from_json
+from kgitops.plan.document.to_json import finding_to_json
 
 _NO_STATE = StateAt(form=Form.PARQUET, files=())
 

@@ -20,12 +20,12 @@ from kgitops.fleet.tables.hydrating import open_state
 from kgitops.fleet.units.manifests import declared_in
 from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, Unit
 from kgitops.model.errors import KgitopsError
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.report.fleet.summary import Counts, UnitSummary, total
 from kgitops.workflow.loading import Loaded
 from kgitops.workflow.offline import read_cluster
 from kgitops.workflow.pipeline import plan_state
-from kgitops.workflow.policies import Policies
+from kgitops.workflow.policies.policies import Policies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,11 +24,11 @@ from kgitops.fleet.units.here import work_in
 from kgitops.fleet.units.projects import FoundProject, find_projects
 from kgitops.manifests.problems import suggestion
 from kgitops.model import clock
-from kgitops.model.canonical_json import canonical_text
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.model.json.canonical import canonical_text
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 AT_ONCE = 8
 """Reading is waiting for the network, so that there are more tasks at a time than cores."""

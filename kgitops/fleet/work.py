@@ -11,7 +11,7 @@ from kgitops.fleet.units.here import work_in
 from kgitops.fleet.units.unit import Unit
 from kgitops.fleet.units.unit_json import read_unit, unit_to_text
 from kgitops.model import clock
-from kgitops.model.canonical_json import canonical_text
+from kgitops.model.json.canonical import canonical_text
 from kgitops.report.fleet import summary_json
 
 

@@ -8,19 +8,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from kgitops.lowering.acls import WILDCARD, is_logical
-from kgitops.model.acls import (
-    CLUSTER_NAME,
-    EVERYONE,
-    IMPLIED,
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
+from kgitops.lowering.acls.compile import WILDCARD, is_logical
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterVirtualClusterRequest,
@@ -34,7 +23,18 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import ChangeType, EntityType
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    EVERYONE,
+    IMPLIED,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.virtual_clusters.operations import allowing, covering
 from kgitops.virtual_clusters.scopes import Scope
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kgitops.lowering.effects import Effects, FinalRecord
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.record_writing import (
+from kgitops.lowering.records.writing import (
     Record,
     Status,
     gone,
@@ -19,7 +19,7 @@ from kgitops.model.requests import (
     CreateVirtualClusterRequest,
     DeleteVirtualClusterRequest,
 )
-from kgitops.model.virtual_clusters import EntityType, LocalName, TopicLink
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName, TopicLink
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.records import (
     VirtualClusterEntityRecord,

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kgitops.lowering.scoped_acls import ScopedAcls
-from kgitops.model.acls import ResourceType
+from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
-from kgitops.model.virtual_clusters import VirtualCluster, physical_id
+from kgitops.model.resources.acls import ResourceType
+from kgitops.model.resources.virtual_clusters import VirtualCluster, physical_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kgitops.lowering.acls import lower
-from kgitops.lowering.quota_table import QuotaTable
-from kgitops.lowering.quotas import Target, lower_user
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import acl_address
-from kgitops.model.quotas import ClientQuotaEntity
-from kgitops.model.virtual_clusters import VirtualCluster, user_name
+from kgitops.lowering.acls.compile import lower
+from kgitops.lowering.quotas.compile import Target, lower_user
+from kgitops.lowering.quotas.table import QuotaTable
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.virtual_clusters import VirtualCluster, user_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

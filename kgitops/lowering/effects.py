@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from kgitops.lowering.record_writing import Record
+from kgitops.lowering.records.writing import Record
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.model.results import OK, RequestResult
@@ -17,7 +17,7 @@ class PhysicalRequest:
     """A request to brokers: ``line`` says it in words. It fails for all of ``askers``.
 
     ``CopyGroupOffsets`` and ``DeleteGroup`` stay as they are: whoever carries them out takes the
-    physical group of a local one from :func:`kgitops.model.virtual_clusters.physical_id`.
+    physical group of a local one from :func:`kgitops.model.resources.virtual_clusters.physical_id`.
     """
 
     request: Request

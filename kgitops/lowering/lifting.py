@@ -6,13 +6,13 @@ from dataclasses import replace
 from operator import itemgetter
 
 from kgitops.lowering.presence import amiss
-from kgitops.lowering.record_writing import Status
-from kgitops.lowering.records import QuotaKey, Records, read_records
-from kgitops.model.addresses import acl_address, quota_address
+from kgitops.lowering.records.reading import QuotaKey, Records, read_records
+from kgitops.lowering.records.writing import Status
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered, LoweredAcl
-from kgitops.model.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
-from kgitops.model.virtual_clusters import TopicLink, VirtualCluster
+from kgitops.model.resources.addresses import acl_address, quota_address
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
 
 _RECORDED = ("vc/", f"quota/{VIRTUAL_CLUSTER}=")
 """How addresses of quotas of virtual clusters begin; a global one has no record of its own."""

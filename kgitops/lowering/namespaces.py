@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-from kgitops.lowering.acl_changes import AclChanges
-from kgitops.lowering.acls import lower, names_link
-from kgitops.lowering.conflicts import conflicts
+from kgitops.lowering.acls.changes import AclChanges
+from kgitops.lowering.acls.compile import lower, names_link
+from kgitops.lowering.acls.conflicts import conflicts
+from kgitops.lowering.acls.scoped_acls import ScopedAcls, is_wide, takes_away
 from kgitops.lowering.effects import NotLowerable
-from kgitops.lowering.quota_changes import QuotaChanges
-from kgitops.lowering.scoped_acls import ScopedAcls, is_wide, takes_away
-from kgitops.model.acls import EVERYONE, AclBinding, ResourceType
-from kgitops.model.addresses import acl_address
-from kgitops.model.virtual_clusters import (
+from kgitops.lowering.quotas.changes import QuotaChanges
+from kgitops.model.resources.acls import EVERYONE, AclBinding, ResourceType
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     LocalName,
     TopicLink,

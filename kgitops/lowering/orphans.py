@@ -1,7 +1,7 @@
 """Topics that were made in a virtual cluster, as their names tell, and are in none (VC-068)."""
 
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.virtual_clusters import generated_parts
+from kgitops.model.resources.virtual_clusters import generated_parts
 
 
 def orphans(state: ClusterState) -> tuple[str, ...]:

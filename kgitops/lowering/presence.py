@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.lowering.compiling import Compiled, compile_virtual_cluster
-from kgitops.lowering.quota_table import QuotaTable
-from kgitops.lowering.record_writing import Status
-from kgitops.lowering.records import Records
-from kgitops.lowering.scoped_acls import ScopedAcls
+from kgitops.lowering.quotas.table import QuotaTable
+from kgitops.lowering.records.reading import Records
+from kgitops.lowering.records.writing import Status
 from kgitops.model.lowered import Lowered
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
-from kgitops.model.virtual_clusters import TopicLink, VirtualCluster
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from kgitops.lowering.acl_changes import AclChanges
-from kgitops.lowering.acls import lower
+from kgitops.lowering.acls.changes import AclChanges
+from kgitops.lowering.acls.compile import lower
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.quota_changes import Place, QuotaChanges
-from kgitops.lowering.quotas import lower_user
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import acl_address, quota_address
-from kgitops.model.virtual_clusters import user_name
+from kgitops.lowering.quotas.changes import Place, QuotaChanges
+from kgitops.lowering.quotas.compile import lower_user
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address, quota_address
+from kgitops.model.resources.virtual_clusters import user_name
 
 
 def repaired_acls(

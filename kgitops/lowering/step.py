@@ -4,30 +4,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from kgitops.lowering.acl_changes import AclChanges
-from kgitops.lowering.acls import INEXPRESSIBLE, is_logical
+from kgitops.lowering.acls.changes import AclChanges
+from kgitops.lowering.acls.compile import INEXPRESSIBLE, is_logical
+from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.lowering.admins import Administrator
 from kgitops.lowering.alterations import Alterations
 from kgitops.lowering.effects import Effects, FinalRecord, NotLowerable, PhysicalRequest, Step
 from kgitops.lowering.namespaces import Namespaces
 from kgitops.lowering.orphans import lost_registry
-from kgitops.lowering.quota_changes import QuotaChanges
-from kgitops.lowering.quota_table import user_of
-from kgitops.lowering.record_writing import Status, acl_record, gone
+from kgitops.lowering.quotas.changes import QuotaChanges
+from kgitops.lowering.quotas.table import user_of
+from kgitops.lowering.records.writing import Status, acl_record, gone
 from kgitops.lowering.repaired import repaired_acls, repaired_quotas
-from kgitops.lowering.scoped_acls import ScopedAcls
+from kgitops.lowering.report.wording import wording
 from kgitops.lowering.topics import Topics
-from kgitops.lowering.wording import wording
-from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered
-from kgitops.model.quotas import (
-    CLIENT_ID,
-    USER,
-    VIRTUAL_CLUSTER,
-    ClientQuotaEntity,
-    ClientQuotaState,
-)
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -45,8 +37,16 @@ from kgitops.model.requests import (
     Request,
     with_labels,
 )
+from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.quotas import (
+    CLIENT_ID,
+    USER,
+    VIRTUAL_CLUSTER,
+    ClientQuotaEntity,
+    ClientQuotaState,
+)
+from kgitops.model.resources.virtual_clusters import LocalName, VirtualCluster
 from kgitops.model.results import OK, ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import LocalName, VirtualCluster
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.records import VirtualClusterTopicLinkRecord
 from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal

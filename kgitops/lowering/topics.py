@@ -5,17 +5,17 @@ from dataclasses import replace
 
 from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.record_writing import Status, link_record
-from kgitops.lowering.wording import wording
-from kgitops.model.names import topic_name_problem
+from kgitops.lowering.records.writing import Status, link_record
+from kgitops.lowering.report.wording import wording
 from kgitops.model.requests import (
     AlterTopicRequest,
     CreateTopicRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
 )
-from kgitops.model.topics import RequestedTopicState, TopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.names import topic_name_problem
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.virtual_clusters import (
     MAX_LOCAL_NAME,
     LocalName,
     TopicLink,

@@ -2,12 +2,12 @@
 
 from pydantic import ValidationError
 
-from kgitops.manifests.construct import Content
-from kgitops.manifests.document import Document
-from kgitops.manifests.fields import API_VERSION
-from kgitops.manifests.kinds import KINDS, Declaration, adapter
+from kgitops.manifests.kind_models import KINDS, Declaration, adapter
+from kgitops.manifests.kinds.fields import API_VERSION
 from kgitops.manifests.problems import model_findings, suggestion, written_value
-from kgitops.manifests.text import shown
+from kgitops.manifests.yaml.construct import Content
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
 from kgitops.model.source import Finding
 
 

@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgitops.manifests.check import check
-from kgitops.manifests.construct import Content
-from kgitops.manifests.document import Document
 from kgitops.manifests.files import find_files
-from kgitops.manifests.kinds import Declaration
+from kgitops.manifests.kind_models import Declaration
 from kgitops.manifests.library import READ_ONCE, Library
-from kgitops.manifests.placeholders import Lookup
 from kgitops.manifests.problems import suggestion
-from kgitops.manifests.substitute import has_placeholder, substitute, substitute_where_known
-from kgitops.manifests.text import SourceText
-from kgitops.manifests.written import Written
-from kgitops.model.acls import CLUSTER_NAME
-from kgitops.model.addresses import local_topic_address, topic_address
+from kgitops.manifests.raw_document import Written
+from kgitops.manifests.yaml.construct import Content
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.placeholders import Lookup
+from kgitops.manifests.yaml.substitute import has_placeholder, substitute, substitute_where_known
+from kgitops.manifests.yaml.text import SourceText
+from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.addresses import local_topic_address, topic_address
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding
-from kgitops.model.virtual_clusters import LocalName
 
 JUDGING = ("Policy", "Waiver", "PolicyTest")
 """Kinds that declare no object of a cluster, but how requests are judged."""

@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from kgitops.manifests.construct import Content
-from kgitops.manifests.document import Document
-from kgitops.manifests.fields import REFUSED
+from kgitops.manifests.kinds.fields import REFUSED
 from kgitops.manifests.schema import field_names, may_be_empty
-from kgitops.manifests.text import shown
+from kgitops.manifests.yaml.construct import Content
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.text import shown
 from kgitops.model.source import Finding
 
 Path = tuple[str | int, ...]

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
-from kgitops.manifests.kinds import KINDS, model
+from kgitops.manifests.kind_models import KINDS, model
 from kgitops.manifests.schema import Schema, kind_schema, resolve
 
 INTRODUCTION = """\

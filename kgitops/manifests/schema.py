@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from kgitops.manifests.field_docs import field_docs
-from kgitops.manifests.kinds import KINDS, adapter, model
+from kgitops.manifests.kind_models import KINDS, adapter, model
+from kgitops.manifests.kinds.field_docs import field_docs
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]

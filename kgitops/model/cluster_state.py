@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from kgitops.model.acls import AclBinding
 from kgitops.model.lowered import Lowered
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import RegistryState
-from kgitops.model.topics import TopicState
-from kgitops.model.virtual_clusters import LocalName, TopicLink, VirtualCluster
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import LocalName, TopicLink, VirtualCluster
 
 GroupOffsets = Mapping[tuple[str, int], int]
 """(topic, partition) to the offset that a group has committed."""

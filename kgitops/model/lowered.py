@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kgitops.model.acls import AclBinding
-from kgitops.model.quotas import ClientQuotaEntity
-from kgitops.model.virtual_clusters import LocalName
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.virtual_clusters import LocalName
 
 
 class Grade(StrEnum):

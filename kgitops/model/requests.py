@@ -4,10 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from kgitops.model.acls import AclBinding
-from kgitops.model.quotas import ClientQuotaEntity
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName, LoweringOptions
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import (
+    ChangeType,
+    EntityType,
+    LocalName,
+    LoweringOptions,
+)
 
 
 class AlterStep(StrEnum):
@@ -107,7 +112,7 @@ class AlterClientQuotaRequest(_Labelled):
 class AlterBrokerRequest(_Labelled):
     """IncrementalAlterConfigs of one broker's replication throttle: key to value, None removes it.
 
-    No other config of a broker is ever changed: :data:`kgitops.model.throttles.RATES`.
+    No other config of a broker is ever changed: :data:`kgitops.model.resources.throttles.RATES`.
     """
 
     broker: int

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
-from kgitops.model.virtual_clusters import LocalName
+from kgitops.model.resources.virtual_clusters import LocalName
 
 
 @dataclass(frozen=True, slots=True)

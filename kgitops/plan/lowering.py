@@ -6,18 +6,18 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from kgitops.lowering.orphans import lost_registry
-from kgitops.lowering.report import native_report, report, super_users
+from kgitops.lowering.report.report import native_report, report, super_users
 from kgitops.lowering.step import Lowering
 from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.requests import NEW_UUID, CreateVirtualClusterRequest
+from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.model.virtual_clusters import VirtualCluster
-from kgitops.plan.plan import Change, Plan, PlannedRequest
-from kgitops.plan.waves import in_groups
+from kgitops.plan.document.plan import Change, Plan, PlannedRequest
+from kgitops.plan.order.waves import in_groups
 
 _NUMBERED = re.compile(re.escape(NEW_UUID) + r"#[0-9]+")
 

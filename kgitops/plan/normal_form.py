@@ -12,7 +12,10 @@ from kgitops.desired.state import (
     DesiredTopic,
     DesiredVirtualCluster,
 )
-from kgitops.model.acls import (
+from kgitops.model.cluster_state import Broker
+from kgitops.model.registry import Json
+from kgitops.model.requests import NEW_UUID
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
     Operation,
@@ -20,12 +23,9 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.cluster_state import Broker
-from kgitops.model.quotas import ClientQuotaEntity, quota_text
-from kgitops.model.registry import Json
-from kgitops.model.requests import NEW_UUID
-from kgitops.model.topics import Assignment, TopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.quotas import ClientQuotaEntity, quota_text
+from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     LoweringOptions,

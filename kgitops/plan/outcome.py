@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Change, Drift, Kept
+from kgitops.plan.document.plan import Change, Drift, Kept
 
 
 @dataclass(slots=True)

@@ -5,9 +5,10 @@ A low one stops an apply at its own journal, so a plan sets them when all else i
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kgitops.model.addresses import quota_address
 from kgitops.model.capabilities import Client
-from kgitops.model.quotas import (
+from kgitops.model.requests import AlterClientQuotaRequest
+from kgitops.model.resources.addresses import quota_address
+from kgitops.model.resources.quotas import (
     CLIENT_ID,
     USER,
     ClientQuotaEntity,
@@ -15,10 +16,9 @@ from kgitops.model.quotas import (
     make_entity,
     quota_text,
 )
-from kgitops.model.requests import AlterClientQuotaRequest
+from kgitops.model.resources.virtual_clusters import user_name
 from kgitops.model.source import Finding, Severity
-from kgitops.model.virtual_clusters import user_name
-from kgitops.plan.plan import Change
+from kgitops.plan.document.plan import Change
 
 _NOBODY = "User:ANONYMOUS"
 """The principal of a project that names none."""

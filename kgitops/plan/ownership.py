@@ -6,8 +6,8 @@ from enum import Enum, auto
 
 from kgitops.desired.identities import former_identities
 from kgitops.desired.state import DeletionPolicy, Project
-from kgitops.model.addresses import kind_of
 from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState
+from kgitops.model.resources.addresses import kind_of
 from kgitops.model.verdict import ExitCode, Reason
 
 BURIED = "tombstones"

@@ -3,16 +3,25 @@
 from collections.abc import Mapping
 
 from kgitops.desired.state import DesiredQuota, DesiredState
-from kgitops.model.addresses import quota_address
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, make_entity, quota_text
 from kgitops.model.requests import AlterClientQuotaRequest
-from kgitops.plan import risks
-from kgitops.plan.link_index import index_links
-from kgitops.plan.normal_form import quota_view
-from kgitops.plan.outcome import Outcome
-from kgitops.plan.ownership import Ownership, Standing
-from kgitops.plan.plan import (
+from kgitops.model.resources.addresses import quota_address
+from kgitops.model.resources.quotas import (
+    VIRTUAL_CLUSTER,
+    ClientQuotaEntity,
+    make_entity,
+    quota_text,
+)
+from kgitops.plan.context import (
+    Planning,
+    because_adopted,
+    because_remembered,
+    protection_fields,
+    registry_fields,
+    taking_risks,
+)
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import (
     Action,
     Change,
     Drift,
@@ -21,17 +30,13 @@ from kgitops.plan.plan import (
     PlannedRequest,
     Precondition,
 )
-from kgitops.plan.planning import (
-    Planning,
-    because_adopted,
-    because_remembered,
-    protection_fields,
-    registry_fields,
-    taking_risks,
-)
+from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.link_index import index_links
+from kgitops.plan.normal_form import quota_view
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.planned_requests import chain
 from kgitops.plan.removal import Fate, Removal, find_removals
-from kgitops.plan.risks import Risk, worst_first
-from kgitops.plan.topic_steps import chain
 
 _Quotas = Mapping[str, float]
 

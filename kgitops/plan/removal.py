@@ -1,16 +1,21 @@
 """What it means that an object this project manages is no longer declared (contract §1)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from kgitops.desired.state import DeletionPolicy, DesiredState, Tombstone
-from kgitops.model.addresses import kind_of
-from kgitops.model.names import is_internal
-from kgitops.model.registry import Owner
+from kgitops.model.registry import Json, Owner
+from kgitops.model.requests import Request
+from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.names import is_internal
 from kgitops.model.source import Finding, Severity, Source
+from kgitops.plan.context import Planning, selected
+from kgitops.plan.document.plan import Action, Change, Kind, Precondition
+from kgitops.plan.document.risks import Risk
 from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
-from kgitops.plan.planning import Planning, selected
+from kgitops.plan.planned_requests import chain
 
 _TOPIC = "topic/"
 
@@ -198,3 +203,39 @@ def _by_absence(
             )
             outcome.keep(address, "protected")
             return None
+
+
+def removed(
+    removal: Removal,
+    kind: Kind,
+    view: Mapping[str, Json] | None,
+    request: Request,
+    *,
+    deleted: Risk,
+    forgotten: Risk,
+    fields: Mapping[str, str | None] | None = None,
+) -> Change:
+    """The change for an object that looks like ``view`` now; None: it is gone already.
+
+    ``fields`` are what must still be so when it is deleted by ``request``.
+    """
+    there = view is not None
+    delete = there and removal.fate is Fate.DELETE
+    expects = Precondition(
+        object=removal.address, exists=there, owner=removal.owner.project, fields=fields or {}
+    )
+    gone = "" if there else "; it is already gone from the cluster"
+    return Change(
+        address=removal.address,
+        kind=kind,
+        actions=(Action.DELETE if delete else Action.FORGET,),
+        risks=(deleted if delete else forgotten,),
+        because=f"{removal.because}{gone}",
+        source=removal.source,
+        before=view,
+        after=None if delete else view,
+        preconditions=(expects,),
+        requests=chain([request], expects) if delete else (),
+        owner_before=removal.owner,
+        owner_after=removal.owner_after,
+    )

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from kgitops.desired.state import DesiredState, Safety
-from kgitops.model.addresses import kind_of
+from kgitops.model.resources.addresses import kind_of
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.document.plan import Action, Change, Kind
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.plan import Action, Change, Kind
 
 _PERCENT_FROM = 5
 _KINDS = {

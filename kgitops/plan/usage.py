@@ -6,9 +6,9 @@ from dataclasses import replace
 from kgitops.model.cluster_state import ClusterState, NotChecked, Usage
 from kgitops.model.requests import AlterTopicRequest, DeleteRecordsRequest, DeleteTopicRequest
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.plan import Change, Kind, Plan
-from kgitops.plan.risks import Level
-from kgitops.plan.topic_impact import topic_impact
+from kgitops.plan.document.plan import Change, Kind, Plan
+from kgitops.plan.document.risks import Level
+from kgitops.plan.topics.impact import topic_impact
 
 _AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)
 

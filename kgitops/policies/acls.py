@@ -1,6 +1,6 @@
 """Rights that nobody should have. Denials are never judged: they take rights away."""
 
-from kgitops.model.acls import AclBinding, Operation, PermissionType, ResourceType
+from kgitops.model.resources.acls import AclBinding, Operation, PermissionType, ResourceType
 from kgitops.policy import (
     AclManagementPolicy,
     ClusterState,

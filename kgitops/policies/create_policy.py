@@ -1,6 +1,6 @@
 """A rule on creation that holds for ever."""
 
-from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.policies.topic_rule import check_change
 from kgitops.policy import (
     AlterTopicRequest,

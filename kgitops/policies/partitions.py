@@ -1,6 +1,6 @@
 """How many partitions topics have, alone and together."""
 
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.topics import TopicState
 from kgitops.policies.ranges import partitions_text, require_range, wanted
 from kgitops.policies.topic_rule import TopicPolicy, TopicRule, called
 from kgitops.policy import (
@@ -9,8 +9,8 @@ from kgitops.policy import (
     CreateTopicRequest,
     PolicyViolation,
 )
+from kgitops.policy.api.requests import TopicRequest
 from kgitops.policy.readers import counts, flag, patterns, whole
-from kgitops.policy.requests import TopicRequest
 from kgitops.policy.settings import Setting, optional
 
 

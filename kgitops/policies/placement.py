@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kgitops.model.cluster_state import Broker
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.topics import TopicState
 from kgitops.policies.topic_rule import TopicPolicy, TopicRule
 from kgitops.policy import (
     AlterTopicRequest,

@@ -1,6 +1,6 @@
 """How much a client may ask for."""
 
-from kgitops.model.quotas import CLIENT_KEYS, IP_KEYS, quota_text
+from kgitops.model.resources.quotas import CLIENT_KEYS, IP_KEYS, quota_text
 from kgitops.policy import (
     AlterClientQuotaRequest,
     ClientQuotaManagementPolicy,

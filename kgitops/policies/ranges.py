@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.topics import TopicState
 from kgitops.policy import ClusterState
 
 

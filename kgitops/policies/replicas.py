@@ -1,6 +1,6 @@
 """How many replicas a topic has, and how many must be in sync."""
 
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.topics import TopicState
 from kgitops.policies.ranges import number_of, require_order
 from kgitops.policies.topic_rule import TopicRule
 from kgitops.policy import ClusterState, PolicyViolation

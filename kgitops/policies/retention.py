@@ -1,6 +1,6 @@
 """How long topics keep records, and how much."""
 
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.topics import TopicState
 from kgitops.policies.ranges import deletes, limit, partitions_text, require_range, shown, wanted
 from kgitops.policies.topic_rule import TopicRule
 from kgitops.policy import ClusterState, PolicyViolation

@@ -4,8 +4,8 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 
-from kgitops.model.names import is_internal
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.names import is_internal
+from kgitops.model.resources.topics import TopicState
 from kgitops.policy import (
     AlterTopicRequest,
     BaseTopicPolicy,
@@ -13,8 +13,8 @@ from kgitops.policy import (
     CreateTopicRequest,
     PolicyViolation,
 )
+from kgitops.policy.api.requests import TopicRequest
 from kgitops.policy.readers import patterns, principals
-from kgitops.policy.requests import TopicRequest
 from kgitops.policy.settings import Configured, Setting, optional
 
 

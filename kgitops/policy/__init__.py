@@ -4,30 +4,26 @@ What users import is here; ``kgitops.policy.settings`` reads a policy's configs,
 ``kgitops.policy.testing`` builds states and requests for its tests.
 """
 
-from kgitops.model.acls import (
-    AclBinding,
-)
 from kgitops.model.cluster_state import (
     Broker,
 )
-from kgitops.model.topics import (
+from kgitops.model.resources.acls import (
+    AclBinding,
+)
+from kgitops.model.resources.topics import (
     RequestedTopicState,
     TopicState,
 )
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     LoweringOptions,
     TopicLink,
 )
-from kgitops.policy.cluster_state import (
+from kgitops.policy.api.cluster_state import (
     ClusterState,
 )
-from kgitops.policy.composing import (
-    AllOf,
-    InternalTopicsPass,
-)
-from kgitops.policy.interfaces import (
+from kgitops.policy.api.interfaces import (
     AclManagementPolicy,
     BaseTopicPolicy,
     BrokerManagementPolicy,
@@ -36,10 +32,10 @@ from kgitops.policy.interfaces import (
     TopicManagementPolicy,
     VirtualClusterManagementPolicy,
 )
-from kgitops.policy.principal import (
+from kgitops.policy.api.principal import (
     Principal,
 )
-from kgitops.policy.requests import (
+from kgitops.policy.api.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterTopicRequest,
@@ -54,7 +50,7 @@ from kgitops.policy.requests import (
     DeleteTopicRequest,
     DeleteVirtualClusterRequest,
 )
-from kgitops.policy.states import (
+from kgitops.policy.api.states import (
     BrokerState,
     QuotaState,
     RequestedBrokerState,
@@ -62,8 +58,12 @@ from kgitops.policy.states import (
     VirtualClusterChange,
     VirtualClusterState,
 )
-from kgitops.policy.violation import (
+from kgitops.policy.api.violation import (
     PolicyViolation,
+)
+from kgitops.policy.load.composing import (
+    AllOf,
+    InternalTopicsPass,
 )
 
 __all__ = [

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from kgitops.policy.cluster_state import ClusterState
+from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.api.interfaces import BaseTopicPolicy, BrokerManagementPolicy, Configurable
+from kgitops.policy.api.requests import AlterBrokerRequest, AlterTopicRequest, CreateTopicRequest
 from kgitops.policy.importing import import_from
-from kgitops.policy.interfaces import BaseTopicPolicy, BrokerManagementPolicy, Configurable
-from kgitops.policy.requests import AlterBrokerRequest, AlterTopicRequest, CreateTopicRequest
 
 CREATE_TOPIC_KEY = "create.topic.policy.class.name"
 ALTER_CONFIG_KEY = "alter.config.policy.class.name"

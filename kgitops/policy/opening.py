@@ -1,8 +1,8 @@
 """Where product code gets its judge."""
 
-from kgitops.policy.judge import Judge
-from kgitops.policy.judging import Judging
-from kgitops.policy.rules import Bundle, Level
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import Bundle, Level
 
 
 def open_judging(bundle: Bundle) -> Judging:

@@ -5,7 +5,7 @@ Durations and byte sizes are read by ``kgitops.policy.units``.
 
 import re
 
-from kgitops.policy.patterns import Patterns
+from kgitops.policy.api.patterns import Patterns
 
 
 def whole(text: str) -> int:

@@ -12,7 +12,7 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
-from kgitops.policy.interfaces import Configurable
+from kgitops.policy.api.interfaces import Configurable
 
 T = TypeVar("T")
 

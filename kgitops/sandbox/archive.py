@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.guard import Guard
-from kgitops.sandbox.jvm import Jvm
-from kgitops.sandbox.layout import CONTROLLER, Layout
+from kgitops.sandbox.broker.guard import Guard
+from kgitops.sandbox.broker.layout import CONTROLLER, Layout
+from kgitops.sandbox.jvm.jvm import Jvm
 from kgitops.sandbox.locking import alone
 from kgitops.sandbox.ports import free_ports
 from kgitops.sandbox.running import Sandbox

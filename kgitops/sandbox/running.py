@@ -6,14 +6,14 @@ from types import TracebackType
 from typing import Self
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.broker import STOP_PATIENCE_S, Broker
-from kgitops.sandbox.broker_properties import broker_properties
-from kgitops.sandbox.guard import Guard
-from kgitops.sandbox.jvm import BROKER, LOG4J2, Jvm
-from kgitops.sandbox.layout import Layout
-from kgitops.sandbox.ready import await_ready
-from kgitops.sandbox.storage import format_data, write_properties
-from kgitops.sandbox.words import first_words, last_words
+from kgitops.sandbox.broker.broker import STOP_PATIENCE_S, Broker
+from kgitops.sandbox.broker.guard import Guard
+from kgitops.sandbox.broker.layout import Layout
+from kgitops.sandbox.broker.properties import broker_properties
+from kgitops.sandbox.broker.ready import await_ready
+from kgitops.sandbox.broker.storage import format_data, write_properties
+from kgitops.sandbox.jvm.jvm import BROKER, LOG4J2, Jvm
+from kgitops.sandbox.jvm.jvm_output import first_words, last_words
 
 _HEAP_MB = {1: 1024, 3: 512}
 _TAKEN = "Address already in use"

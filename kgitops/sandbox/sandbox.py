@@ -6,15 +6,15 @@ from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.archive import with_archive
-from kgitops.sandbox.certificates import issue_certificates
-from kgitops.sandbox.guard import Guard
-from kgitops.sandbox.jars import fetch_libs
-from kgitops.sandbox.java import find_java
-from kgitops.sandbox.jvm import Jvm
-from kgitops.sandbox.layout import CONTROLLER, Layout, listener_names
+from kgitops.sandbox.broker.certificates import issue_certificates
+from kgitops.sandbox.broker.guard import Guard
+from kgitops.sandbox.broker.layout import CONTROLLER, Layout, listener_names
+from kgitops.sandbox.broker.users import USERS, check_users
+from kgitops.sandbox.jvm.jars import fetch_libs
+from kgitops.sandbox.jvm.java import find_java
+from kgitops.sandbox.jvm.jvm import Jvm
 from kgitops.sandbox.ports import free_ports
 from kgitops.sandbox.running import Sandbox
-from kgitops.sandbox.users import USERS, check_users
 
 __all__ = ["Sandbox", "start"]
 

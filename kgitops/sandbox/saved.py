@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.jvm import Jvm
-from kgitops.sandbox.layout import Layout
+from kgitops.sandbox.broker.layout import Layout
+from kgitops.sandbox.jvm.jvm import Jvm
 from kgitops.sandbox.running import Sandbox
 
 

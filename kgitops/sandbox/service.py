@@ -9,8 +9,8 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from kgitops.model.errors import UsageError
-from kgitops.sandbox.guard import Guard
-from kgitops.sandbox.layout import CONTROLLER
+from kgitops.sandbox.broker.guard import Guard
+from kgitops.sandbox.broker.layout import CONTROLLER
 from kgitops.sandbox.locking import alone
 from kgitops.sandbox.ports import is_free
 from kgitops.sandbox.running import Sandbox

@@ -7,13 +7,17 @@ decide about what is in a virtual cluster.
 
 from collections.abc import Callable, Collection, Iterator
 
-from kgitops.model.acls import CLUSTER_NAME
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
     CreateVirtualClusterRequest,
     DeleteVirtualClusterRequest,
 )
-from kgitops.model.virtual_clusters import ChangeType, EntityType, virtual_cluster_name_problem
+from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.virtual_clusters import (
+    ChangeType,
+    EntityType,
+    virtual_cluster_name_problem,
+)
 from kgitops.virtual_clusters import links, members
 from kgitops.virtual_clusters.existing import existing
 from kgitops.virtual_clusters.image import VirtualClustersDelta

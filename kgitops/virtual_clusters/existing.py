@@ -1,7 +1,7 @@
 """What a request names must be there: the virtual cluster, and what is to leave it."""
 
-from kgitops.model.acls import CLUSTER_NAME
-from kgitops.model.virtual_clusters import EntityType, VirtualCluster
+from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.virtual_clusters import EntityType, VirtualCluster
 from kgitops.virtual_clusters.image import VirtualClustersDelta
 from kgitops.virtual_clusters.refusals import WORDS, Symbol, VirtualClusterRefusal
 

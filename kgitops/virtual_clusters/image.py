@@ -4,7 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, assert_never
 
-from kgitops.model.virtual_clusters import EntityType, LocalName, TopicLink, VirtualCluster
+from kgitops.model.resources.virtual_clusters import (
+    EntityType,
+    LocalName,
+    TopicLink,
+    VirtualCluster,
+)
 from kgitops.virtual_clusters.records import (
     RemoveVirtualClusterRecord,
     VirtualClusterEntityRecord,

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
-from kgitops.model.names import is_internal, topic_name_problem
 from kgitops.model.requests import AlterVirtualClusterRequest
-from kgitops.model.virtual_clusters import EntityType, LocalName, VirtualCluster
+from kgitops.model.resources.names import is_internal, topic_name_problem
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName, VirtualCluster
 from kgitops.virtual_clusters.existing import check_has, existing
 from kgitops.virtual_clusters.image import VirtualClustersDelta
 from kgitops.virtual_clusters.records import (

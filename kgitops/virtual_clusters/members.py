@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterator
 
-from kgitops.model.acls import EVERYONE
 from kgitops.model.requests import AlterVirtualClusterRequest
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.acls import EVERYONE
+from kgitops.model.resources.virtual_clusters import (
     SEPARATOR,
     EntityType,
     LocalName,

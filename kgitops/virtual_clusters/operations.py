@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from functools import cache
 
-from kgitops.model.acls import IMPLIED, Operation
+from kgitops.model.resources.acls import IMPLIED, Operation
 
 
 class ApiKey(IntEnum):

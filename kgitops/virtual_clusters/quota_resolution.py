@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kgitops.model.quotas import (
+from kgitops.model.resources.quotas import (
     CLIENT_ID,
     USER,
     VIRTUAL_CLUSTER,
@@ -12,7 +12,7 @@ from kgitops.model.quotas import (
     make_entity,
     quota_text,
 )
-from kgitops.model.virtual_clusters import DEFAULT
+from kgitops.model.resources.virtual_clusters import DEFAULT
 
 Quotas = Mapping[ClientQuotaEntity, ClientQuotaState]
 

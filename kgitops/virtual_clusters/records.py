@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from kgitops.model.virtual_clusters import EntityType, LoweringOptions
+from kgitops.model.resources.virtual_clusters import EntityType, LoweringOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

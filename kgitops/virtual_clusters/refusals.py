@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
+from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import EntityType
 
 
 class Symbol(StrEnum):

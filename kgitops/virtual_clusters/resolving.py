@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kgitops.model.virtual_clusters import TopicLink, VirtualCluster, physical_id
+from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster, physical_id
 from kgitops.virtual_clusters.image import VirtualClustersImage
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
 
 EVERY = "*"
 

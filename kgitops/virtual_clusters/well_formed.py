@@ -2,8 +2,8 @@
 
 import math
 
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
-from kgitops.model.quotas import (
+from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from kgitops.model.resources.quotas import (
     INTEGRAL_KEYS,
     IP,
     IP_KEYS,
@@ -11,7 +11,7 @@ from kgitops.model.quotas import (
     ClientQuotaEntity,
     quota_keys,
 )
-from kgitops.model.virtual_clusters import virtual_cluster_name_problem
+from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 from kgitops.virtual_clusters.scopes import EVERY
 
 _NOT_A_FRACTION = 1e-6  # that little is taken for an error of rounding

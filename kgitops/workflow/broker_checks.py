@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from kgitops.apply.settings import ApplySettings
-from kgitops.apply.steps import batches, build_steps
+from kgitops.apply.steps.steps import batches, build_steps
 from kgitops.cluster.port import Cluster
 from kgitops.model.capabilities import Validation
 from kgitops.model.requests import Request, api_name
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.plan.broker_validation import checkable, record_validation
-from kgitops.plan.plan import Plan
-from kgitops.report.units import counted
+from kgitops.plan.document.broker_validation import checkable, record_validation
+from kgitops.plan.document.plan import Plan
+from kgitops.report.content.units import counted
 from kgitops.workflow.stages import OnStage, in_silence
 
 _EMBEDDED = "embedded"

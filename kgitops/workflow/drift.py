@@ -11,13 +11,13 @@ from kgitops.desired.state import DesiredState, DesiredTopic
 from kgitops.model import clock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Severity
-from kgitops.plan.plan import Drift, Plan
-from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.document.file import SealedPlan
+from kgitops.plan.document.plan import Drift, Plan
 from kgitops.plan.planner import make_plan
-from kgitops.workflow.leftovers import with_own_drift
 from kgitops.workflow.pipeline import seal_now
-from kgitops.workflow.selection import Workspace
+from kgitops.workflow.project.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
+from kgitops.workflow.unfinished_throttles import with_own_drift
 
 
 def plan_drift(

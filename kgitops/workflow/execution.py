@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kgitops.apply.applier import apply_plan
-from kgitops.apply.checks import Recheck, check_cluster
+from kgitops.apply.checks.plan import Recheck, check_cluster
+from kgitops.apply.context import Surroundings
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.resume import resume
+from kgitops.apply.run.resume import resume
 from kgitops.apply.settings import SystemClock
-from kgitops.apply.surroundings import Surroundings
 from kgitops.approval.approve import approve, refusal
 from kgitops.approval.judging import judge_again, missing_policies
 from kgitops.cluster.port import Cluster
@@ -21,12 +21,12 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
 from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.verdict import Reason, Verdict, decide
+from kgitops.plan.document.file import SealedPlan, check_usable
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.ownership import build_ownership
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import SealedPlan, check_usable
 from kgitops.plan.safety import deletion_limits, managed_counts
-from kgitops.workflow.policies import Policies, utc_day
-from kgitops.workflow.selection import Selection, Workspace, open_workspace_of
+from kgitops.workflow.policies.policies import Policies, utc_day
+from kgitops.workflow.project.selection import Selection, Workspace, open_workspace_of
 
 
 def execute_plan(

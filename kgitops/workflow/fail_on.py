@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from kgitops.lowering.report import fails
+from kgitops.lowering.report.report import fails
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 
 
 def with_grades_refused(plan: Plan, threshold: Grade | None) -> Plan:

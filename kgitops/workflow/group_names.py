@@ -6,9 +6,9 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, physical_id
 from kgitops.model.source import Finding, Severity
-from kgitops.model.virtual_clusters import ChangeType, EntityType, physical_id
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 
 
 def with_group_collisions(cluster: Cluster, current: ClusterState, plan: Plan) -> Plan:

@@ -11,10 +11,10 @@ from kgitops.desired.state import DesiredState
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding
-from kgitops.policy.rules import Bundle
-from kgitops.workflow.homes import PROJECT_FILE
-from kgitops.workflow.policies import Policies, load_policies, opened
-from kgitops.workflow.selection import Workspace
+from kgitops.policy.evaluate.rules import Bundle
+from kgitops.workflow.policies.policies import Policies, load_policies, opened
+from kgitops.workflow.project.project_root import PROJECT_FILE
+from kgitops.workflow.project.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
 
 T = TypeVar("T")

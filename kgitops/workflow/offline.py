@@ -6,7 +6,7 @@ from pathlib import Path
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot
 from kgitops.model.errors import UnreachableError
-from kgitops.workflow.selection import Workspace
+from kgitops.workflow.project.selection import Workspace
 
 
 def far_side(workspace: Workspace, snapshot: Path | None) -> AbstractContextManager[Cluster]:

@@ -16,18 +16,18 @@ from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
 from kgitops.model.lowered import Grade
+from kgitops.plan.document.file import SealedPlan, seal
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.lowering import with_lowering
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import SealedPlan, seal
 from kgitops.plan.planner import NOTHING_SETTLED, make_plan
 from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.fail_on import with_grades_refused
-from kgitops.workflow.git import read_git
 from kgitops.workflow.group_names import with_group_collisions
-from kgitops.workflow.leftovers import find_undoing, with_own_drift
 from kgitops.workflow.loading import Loaded
-from kgitops.workflow.selection import Workspace
+from kgitops.workflow.project.git import read_git
+from kgitops.workflow.project.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
+from kgitops.workflow.unfinished_throttles import find_undoing, with_own_drift
 from kgitops.workflow.usage import with_impact, with_offsets
 
 PLAN_HOLDS = timedelta(days=1)

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from kgitops.manifests.problems import suggestion
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
-from kgitops.policy.rules import Bundle, CelPolicy, Level, Policy
-from kgitops.report.policy_description import PolicyDescription
-from kgitops.workflow.policies import load_policies
-from kgitops.workflow.policy_tests.inspecting import Anatomy
-from kgitops.workflow.policy_tests.trial_pool import TrialPool
-from kgitops.workflow.selection import Workspace
+from kgitops.policy.evaluate.rules import Bundle, CelPolicy, Level, Policy
+from kgitops.report.policies.description import PolicyDescription
+from kgitops.workflow.policies.policies import load_policies
+from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
+from kgitops.workflow.policy_tests.mutants.pool import TrialPool
+from kgitops.workflow.project.selection import Workspace
 
 
 def describe_policies(workspace: Workspace) -> tuple[PolicyDescription, ...]:

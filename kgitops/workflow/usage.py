@@ -3,7 +3,7 @@
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.usage import add_usage, topics_at_stake
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.library import Library
-from kgitops.manifests.project import load_project
+from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity
-from kgitops.workflow.homes import PROJECT_FILE, home_of_paths
 from kgitops.workflow.loading import loaded
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.project.project_root import PROJECT_FILE, home_of_paths
+from kgitops.workflow.project.selection import Selection, open_workspace
 from kgitops.workflow.stages import OnStage, in_silence
 
 _REMEMBERED = 100_000_000

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from actions.step_runner import ACTIONS, EXAMPLES, ROOT
 
-from kgitops.workflow.new_project import create_project
+from kgitops.workflow.project.new_project import create_project
 
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 WORKFLOWS = sorted(EXAMPLES.glob("*.yaml"))

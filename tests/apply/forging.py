@@ -20,9 +20,9 @@ from plan.worked_scenario import (
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
-from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json_layout import json_text
+from kgitops.model.json.canonical import canonical_json, sha256
+from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -30,12 +30,12 @@ from kgitops.model.requests import (
     CreateTopicRequest,
     Request,
 )
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import EntityType
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import sealed_to_json
-from kgitops.plan.plan_from_json import plan_from_json
-from kgitops.plan.plan_json import plan_to_json
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import EntityType
+from kgitops.plan.document.file import sealed_to_json
+from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import plan_to_json
 
 MINE, THEIRS = "11111111-mine", "22222222-theirs"
 DELETE, ORPHAN, PROTECT = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN, DeletionPolicy.PROTECT

@@ -9,12 +9,12 @@ from apply.faults import FakeClock, FaultyCluster
 from builders import PROJECT, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 
 from kgitops.apply.applier import apply_plan
-from kgitops.apply.checks import Recheck
+from kgitops.apply.checks.plan import Recheck
+from kgitops.apply.context import Surroundings
 from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.resume import resume
+from kgitops.apply.run.resume import resume
 from kgitops.apply.settings import ApplySettings
-from kgitops.apply.surroundings import Surroundings
 from kgitops.approval.approve import approve
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
@@ -22,13 +22,13 @@ from kgitops.cluster.embedded.options import Surroundings as EmbeddedSurrounding
 from kgitops.cluster.embedded.options import random_id
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState, Project
-from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.request_json import request_to_json
+from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.requests import request_to_json
 from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request, api_name
-from kgitops.model.topics import RequestedTopicState
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import SealedPlan, seal
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.plan.document.file import SealedPlan, seal
+from kgitops.plan.document.plan import Plan
 
 HOLDER = "User:tester@here"
 DELETE = DeletionPolicy.DELETE

@@ -18,7 +18,7 @@ from kgitops.desired.state import DesiredState, Project, Safety
 from kgitops.manifests.load import load_manifests
 from kgitops.model.requests import CreateAclRequest
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
 
 UID = "7f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a77"

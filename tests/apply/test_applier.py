@@ -5,7 +5,7 @@ from apply.plans import AFTER, STEPS, Apply, open_cluster, prepare, spelt
 from builders import UID, a_desired, plan_of
 
 from kgitops.apply.events import ApplyFinished, ApplyStarted, StepDone, StepStarted
-from kgitops.apply.run_reading import latest_values
+from kgitops.apply.journal.reading import latest_values
 from kgitops.model.verdict import ExitCode
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from builders import a_cluster, a_desired, a_topic, a_topic_state, plan_of
 
-from kgitops.apply.attempts import Attempt, Next, after_answer, after_look
-from kgitops.apply.patience import Moment
-from kgitops.apply.runs import Outcome
-from kgitops.apply.settled import Settled
-from kgitops.apply.steps import build_steps
+from kgitops.apply.lock.waiting import Moment
+from kgitops.apply.run.attempts import Attempt, Next, after_answer, after_look
+from kgitops.apply.steps.outcome import Settled
+from kgitops.apply.steps.runs import Outcome
+from kgitops.apply.steps.steps import build_steps
 from kgitops.model.errors import StaleError, UnreachableError
 from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
 

@@ -12,9 +12,9 @@ from apply.plans import BEFORE, Apply, comparable, open_cluster, prepare, sealed
 from builders import UID, plan_of
 from used import used
 
-from kgitops.apply.run_reading import latest_values
+from kgitops.apply.journal.reading import latest_values
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan_file import SealedPlan, read_plan, to_text
+from kgitops.plan.document.file import SealedPlan, read_plan, to_text
 
 TESTS = Path(__file__).parent.parent
 

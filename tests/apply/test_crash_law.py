@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from used import used
 
-from kgitops.apply.journal import Journal
-from kgitops.apply.run_reading import latest_values
-from kgitops.apply.runner import Runner
+from kgitops.apply.journal.journal import Journal
+from kgitops.apply.journal.reading import latest_values
+from kgitops.apply.run.runner import Runner
 from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.document.file import SealedPlan
 
 CONFIGS = st.dictionaries(
     st.sampled_from(["retention.ms", "max.message.bytes", "min.insync.replicas"]),

@@ -14,7 +14,7 @@ from cli.golden import OFFSETS
 from kgitops.cluster.port import Cluster
 from kgitops.lowering.orphans import orphans
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.virtual_clusters import generated_parts
+from kgitops.model.resources.virtual_clusters import generated_parts
 
 
 class Killed(BaseException):

@@ -30,14 +30,14 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT, Json
 from kgitops.model.requests import DeleteTopicRequest
+from kgitops.model.resources.virtual_clusters import TopicLink
 from kgitops.model.verdict import ExitCode
-from kgitops.model.virtual_clusters import TopicLink
-from kgitops.plan import risks
+from kgitops.plan.document import risks
+from kgitops.plan.document.file import read_plan, sealed_to_json
+from kgitops.plan.document.plan import Action, Change, Plan, Precondition
+from kgitops.plan.document.to_json import KEYS
 from kgitops.plan.ownership import BURIED
-from kgitops.plan.plan import Action, Change, Plan, Precondition
-from kgitops.plan.plan_file import read_plan, sealed_to_json
-from kgitops.plan.plan_json import KEYS
-from kgitops.plan.topic_steps import delete_steps
+from kgitops.plan.topics.steps import delete_steps
 
 REFUSED = (ExitCode.REFUSED, ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.ERROR)
 

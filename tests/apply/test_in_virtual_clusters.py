@@ -5,14 +5,11 @@ from dataclasses import replace
 import pytest
 from builders import a_cluster, a_quota_state, a_topic_state
 
-from kgitops.apply.objects import find_object, request_address
-from kgitops.apply.outcomes import is_visible
-from kgitops.apply.preconditions import check_preconditions
-from kgitops.apply.virtual_clusters import same_object
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.addresses import acl_address, quota_address
+from kgitops.apply.observe.effects import is_visible
+from kgitops.apply.observe.objects import find_object, request_address
+from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.apply.observe.virtual_clusters import same_object
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import make_entity
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.requests import (
     NEW_UUID,
@@ -27,9 +24,17 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.results import OK
-from kgitops.model.topics import Assignment, RequestedTopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.addresses import acl_address, quota_address
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.topics import Assignment, RequestedTopicState
+from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     ChangeType,
     EntityType,
@@ -38,7 +43,8 @@ from kgitops.model.virtual_clusters import (
     TopicLink,
     VirtualCluster,
 )
-from kgitops.plan.plan import Precondition
+from kgitops.model.results import OK
+from kgitops.plan.document.plan import Precondition
 
 UUID = "e58ed763-928c-4155-bee9-fdbaaadc15f3"
 ORDERS = a_topic_state(f"{UUID}.Orders", assignment=((1, 2), (2, 3)))

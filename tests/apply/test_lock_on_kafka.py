@@ -12,9 +12,9 @@ from builders import UID, a_desired, a_topic, plan_of
 from cluster.kafka.registry_logs import Driver, JustTheRegistry, Logs, logs_on
 from kafka_wiping import wipe
 
-from kgitops.apply.lock import acquire
+from kgitops.apply.context import Surroundings
+from kgitops.apply.lock.lock import acquire
 from kgitops.apply.settings import ApplySettings, SystemClock
-from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster, RegistryEntry
 from kgitops.model.verdict import ExitCode
 from kgitops.sandbox.sandbox import Sandbox

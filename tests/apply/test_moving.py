@@ -17,16 +17,16 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DesiredObject, DesiredState, Project, Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest, Request
-from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.throttles import (
+from kgitops.model.resources.throttles import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
 )
-from kgitops.plan.plan import Plan
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
-from kgitops.workflow.leftovers import find_undoing
+from kgitops.workflow.unfinished_throttles import find_undoing
 
 RATE = 1000
 SIGINT = 2

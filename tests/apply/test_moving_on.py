@@ -14,7 +14,7 @@ from plan.worked_scenario import (
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 
 BOTH = [a_virtual_cluster(SALES), a_virtual_cluster(ANALYTICS), a_topic("x")]
 

@@ -8,8 +8,8 @@ from cluster_contract.contract import done
 from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.settings import ApplySettings, SystemClock
 from kgitops.cluster.kafka.adapter import KafkaCluster
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import AlterClientQuotaRequest
+from kgitops.model.resources.quotas import make_entity
 from kgitops.model.verdict import ExitCode
 
 pytestmark = pytest.mark.kafka

@@ -8,7 +8,7 @@ from apply.plans import open_cluster, prepare
 from builders import a_cluster, a_quota_state, a_topic_state, an_entity
 from used import used
 
-from kgitops.apply.outcomes import is_under_way, is_visible
+from kgitops.apply.observe.effects import is_under_way, is_visible
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
 from kgitops.model.requests import (
@@ -21,9 +21,9 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     api_name,
 )
+from kgitops.model.resources.throttles import FOLLOWER_RATE, LEADER_RATE
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.results import OK, RequestResult
-from kgitops.model.throttles import FOLLOWER_RATE, LEADER_RATE
-from kgitops.model.topics import RequestedTopicState, TopicState
 
 
 def test_each_planned_request_is_visible_after_it_was_carried_out_and_not_before() -> None:

@@ -19,14 +19,14 @@ from builders import a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 from used import used
 
 from kgitops.apply.events import ApplyStarted, Event
-from kgitops.apply.patience import Patience
+from kgitops.apply.lock.waiting import Patience
 from kgitops.apply.result import ApplyResult
-from kgitops.cluster.embedded.registry_log import EmbeddedRegistryLog
+from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.document.file import SealedPlan
 
 OTHER = a_desired(
     a_topic("orders", partitions=4, configs={"retention.ms": "7000"}),

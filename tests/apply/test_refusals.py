@@ -9,7 +9,7 @@ from apply.faults import FakeClock, FaultyCluster
 from apply.plans import Apply, open_cluster, prepare, sealed_now
 from builders import a_binding, a_desired, a_topic, an_entity, plan_of
 
-from kgitops.apply.run_reading import latest_values
+from kgitops.apply.journal.reading import latest_values
 from kgitops.model.capabilities import Capabilities
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import (
@@ -22,9 +22,9 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
-from kgitops.model.topics import RequestedTopicState
+from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Change, Plan, Precondition
+from kgitops.plan.document.plan import Change, Plan, Precondition
 
 
 class World:

@@ -12,14 +12,14 @@ from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_o
 from used import used
 
 from kgitops.apply.events import ApplyStarted
-from kgitops.apply.run_reading import latest_values
-from kgitops.apply.run_records import open_run
+from kgitops.apply.journal.reading import latest_values
+from kgitops.apply.journal.records import open_run
 from kgitops.model.capabilities import Capabilities
 from kgitops.model.errors import SafetyError, UnreachableError, UntrustedPlanError
 from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request
-from kgitops.model.topics import RequestedTopicState
+from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 
 
 class Killed(BaseException):

@@ -2,10 +2,10 @@
 
 from builders import a_binding, a_cluster
 
-from kgitops.apply.preconditions import check_expected
-from kgitops.model.addresses import acl_address
+from kgitops.apply.observe.preconditions import check_expected
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
-from kgitops.plan.plan import Precondition
+from kgitops.model.resources.addresses import acl_address
+from kgitops.plan.document.plan import Precondition
 
 BINDING = a_binding(virtual_cluster="emea.sales")
 ABSENT = Precondition(object=acl_address(BINDING), exists=False)

@@ -12,7 +12,7 @@ from builders import UID, a_binding, a_desired, a_topic, a_topic_state, plan_of
 from used import used
 
 from kgitops.apply.events import StepDone, StepFailed, Waiting, WaitReason
-from kgitops.apply.run_reading import latest_values
+from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.settings import ApplySettings
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
@@ -23,10 +23,10 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
-from kgitops.model.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Plan, PlannedRequest
+from kgitops.plan.document.plan import Plan, PlannedRequest
 
 
 class World:

@@ -18,13 +18,13 @@ from builders import (
 )
 
 from kgitops.apply.settings import ApplySettings
-from kgitops.apply.steps import Step, batches, build_steps
+from kgitops.apply.steps.steps import Step, batches, build_steps
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UntrustedPlanError, UsageError
 from kgitops.model.requests import DeleteTopicRequest, Request, api_name
-from kgitops.model.virtual_clusters import LocalName
-from kgitops.plan.plan import Plan, PlannedRequest, Precondition
+from kgitops.model.resources.virtual_clusters import LocalName
+from kgitops.plan.document.plan import Plan, PlannedRequest, Precondition
 
 ALTERED = a_desired(a_topic("orders", partitions=4, configs={"retention.ms": "2"}))
 

@@ -15,7 +15,7 @@ from kgitops.model.errors import KgitopsError
 from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.requests import DeleteAclRequest
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Change, Plan
+from kgitops.plan.document.plan import Change, Plan
 
 MEMBER = "vc/emea.sales/user/User:sales-app"
 

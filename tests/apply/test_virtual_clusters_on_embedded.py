@@ -4,13 +4,11 @@ from dataclasses import replace
 
 from apply.plans import open_cluster
 
-from kgitops.apply.looking import look
-from kgitops.apply.objects import request_address
-from kgitops.apply.outcomes import is_visible
-from kgitops.apply.steps import Step
+from kgitops.apply.observe.effects import is_visible
+from kgitops.apply.observe.objects import request_address
+from kgitops.apply.run.reading import look
+from kgitops.apply.steps.steps import Step
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     NEW_UUID,
     AlterClientQuotaRequest,
@@ -26,17 +24,25 @@ from kgitops.model.requests import (
     Request,
     api_name,
 )
-from kgitops.model.source import Source
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     ChangeType,
     EntityType,
     LocalName,
     LoweringOptions,
 )
-from kgitops.plan.plan import Action, Change, Kind, PlannedRequest, Precondition
-from kgitops.plan.risks import REGISTRY_ONLY
+from kgitops.model.source import Source
+from kgitops.plan.document.plan import Action, Change, Kind, PlannedRequest, Precondition
+from kgitops.plan.document.risks import REGISTRY_ONLY
 
 GLOBAL = RequestedTopicState(name="stream", topic_id=None, assignment=((1, 2), (2, 3)), configs={})
 ORDERS = replace(GLOBAL, name=f"{NEW_UUID}.Orders")

@@ -10,13 +10,13 @@ from builders import ALL_CAPABILITIES
 from kgitops.approval.judging import judge_plan
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
-from kgitops.plan.plan import Change, Plan
+from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.planner import make_plan
-from kgitops.policy.asked import Asked
-from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.judge import Judge
-from kgitops.policy.rules import Bundle, CelPolicy, Level, Waiver
-from kgitops.policy.violation import Violation
+from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.api.violation import Violation
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.policy_input import Asked
+from kgitops.policy.evaluate.rules import Bundle, CelPolicy, Level, Waiver
 
 TODAY = date(2026, 11, 21)
 

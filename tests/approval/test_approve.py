@@ -10,8 +10,8 @@ from kgitops.approval.approve import ApprovedPlan, approve
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import SealedPlan, seal
+from kgitops.plan.document.file import SealedPlan, seal
+from kgitops.plan.document.plan import Plan
 
 NOW = datetime(2026, 11, 21, 9, 12, 7, tzinfo=UTC)
 

@@ -29,11 +29,11 @@ from kgitops.approval.judging import judge_again, missing_policies
 from kgitops.desired.state import DeletionPolicy, Safety
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_from_json import plan_from_json
-from kgitops.plan.plan_json import plan_to_json
-from kgitops.policy.judge import Judge
-from kgitops.policy.rules import Level
+from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import plan_to_json
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import Level
 
 DELETE = DeletionPolicy.DELETE
 

@@ -6,13 +6,18 @@ from plan.worked_scenario import ANALYTICS, SALES, before, commit_1
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterVirtualClusterRequest
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName, name_until_made
+from kgitops.model.resources.virtual_clusters import (
+    ChangeType,
+    EntityType,
+    LocalName,
+    name_until_made,
+)
 from kgitops.policies import LinkConsent
 from kgitops.policy import CreateTopicLinkRequest, CreateTopicRequest
-from kgitops.policy.judge import Judge
-from kgitops.policy.judgement import Outcome
-from kgitops.policy.python_rule import PythonRule
-from kgitops.policy.rules import Level
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.load.python_rule import PythonRule
 
 APIS = {
     "CreateVirtualCluster",

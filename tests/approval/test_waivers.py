@@ -16,10 +16,10 @@ from builders import a_cluster, a_desired, a_topic, applied
 
 from kgitops.approval.rulings import judge_changes
 from kgitops.approval.waivers import ends_soon, why_not
-from kgitops.plan.plan import Plan
-from kgitops.policy.judge import MOST_VIOLATIONS, Judge
-from kgitops.policy.judgement import fingerprint
-from kgitops.policy.rules import Level, Waiver
+from kgitops.plan.document.plan import Plan
+from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, Judge
+from kgitops.policy.evaluate.judgement import fingerprint
+from kgitops.policy.evaluate.rules import Level, Waiver
 
 SOFT = {"no": Level.SOFT}
 

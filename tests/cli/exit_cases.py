@@ -14,8 +14,7 @@ from cli.conftest import Kgitops
 from cli.policed import THREE, TWO, policy, write_policies
 from cli.projects import Document, Project, acl, quota, tombstone, topic
 
-from kgitops.cluster.embedded.store_file import open_store
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.cluster.embedded.store.file import open_store
 from kgitops.model.requests import (
     AlterStep,
     AlterTopicRequest,
@@ -23,8 +22,15 @@ from kgitops.model.requests import (
     CreateTopicRequest,
     DeleteTopicRequest,
 )
-from kgitops.model.topics import RequestedTopicState
-from kgitops.plan.plan_file import SealedPlan, read_plan, seal, to_text
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.plan.document.file import SealedPlan, read_plan, seal, to_text
 
 Words = tuple[object, ...]
 Arrange = Callable[[Project, Kgitops], Words]

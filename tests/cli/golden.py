@@ -7,9 +7,15 @@ from pathlib import Path
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CreateAclRequest, Request
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 
 SOURCE = Path(__file__).with_name("golden_project")
 STREAM = "emea.eu.sales.SalesStream"

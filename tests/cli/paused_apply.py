@@ -18,7 +18,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Broker
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
-from kgitops.policy.rules import Bundle
+from kgitops.policy.evaluate.rules import Bundle
 
 GIVE_UP_S = 60
 
@@ -68,5 +68,5 @@ def paused(
 
 if __name__ == "__main__":
     PausedCluster.gate = Path(sys.argv.pop(1))
-    with patch("kgitops.workflow.clusters.connect", paused):
+    with patch("kgitops.workflow.project.clusters.connect", paused):
         run()

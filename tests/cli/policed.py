@@ -11,10 +11,10 @@ from kgitops.apply.settings import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.policy import opening
-from kgitops.policy.judge import Judge
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import Bundle
-from kgitops.workflow import policies
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import Bundle
+from kgitops.policy.load.load import load_rules
+from kgitops.workflow.policies import policies
 
 REPLICAS = "requested.replicationFactor >= 3"
 TWO, THREE = topic(replicationFactor=2), topic(replicationFactor=3)

@@ -10,8 +10,8 @@ import pytest
 from cli.conftest import Kgitops, Ran
 
 from kgitops.cluster.connect import connect
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import acl_address
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address
 
 Acls = Callable[[str], Ran]
 
@@ -175,7 +175,7 @@ def test_wrong_words_change_nothing(words: str, said: str, acls: Acls, url: str)
 @pytest.mark.usefixtures("here")
 def test_a_java_clients_properties_are_understood(here: Path, acls: Acls) -> None:
     """--command-config, as Kafka's own tools take it; no line of it is ever shown."""
-    from kgitops.workflow.java_properties import read_client_properties
+    from kgitops.workflow.project.java_properties import read_client_properties
 
     file = here / "client.properties"
     file.write_text(

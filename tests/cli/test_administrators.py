@@ -11,9 +11,15 @@ from cli.conftest import Kgitops, Ran
 from cli.projects import Document, Project, as_yaml, document, topic
 
 from kgitops.cluster.connect import connect
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 
 PLATFORM = "User:platform"
 SALES_ADMIN = "User:sales-admin"

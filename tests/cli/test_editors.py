@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from report.plans import make_plan
 
 from kgitops.report.html import render_html
-from kgitops.report.render_markdown import render_markdown
+from kgitops.report.markdown.plan import render_markdown
 
 ROOT = Path(__file__).parents[2]
 SCHEMA_LINE = "# yaml-language-server: $schema="

@@ -11,7 +11,7 @@ from cli.conftest import Kgitops
 from cli.projects import EXAMPLES
 from cli.projects import Project as Folder
 
-from kgitops.manifests.project import load_project
+from kgitops.manifests.project.values import load_project
 
 ROOT = EXAMPLES.parent
 PROJECTS = [

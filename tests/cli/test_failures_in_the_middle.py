@@ -25,7 +25,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     def faulty(url: str, **options: Any) -> Cluster:  # noqa: ANN401 (of connect)
         return FaultyCluster(connect(url, **options), before_send=fail)
 
-    monkeypatch.setattr("kgitops.workflow.clusters.connect", faulty)
+    monkeypatch.setattr("kgitops.workflow.project.clusters.connect", faulty)
     return monkeypatch
 
 
@@ -56,7 +56,7 @@ def test_a_bug_before_the_first_request_is_exit_1(
         raise ZeroDivisionError("by design")
 
     project.write(topic())
-    monkeypatch.setattr("kgitops.workflow.clusters.connect", faulty)
+    monkeypatch.setattr("kgitops.workflow.project.clusters.connect", faulty)
     ran = kgitops("apply", "payments", "--auto-approve")
     assert (ran.code, "ZeroDivisionError" in ran.err) == (1, True)
     assert project.records() == []

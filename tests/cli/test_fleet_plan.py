@@ -16,7 +16,7 @@ from cli.conftest import Kgitops
 from cli.projects import Project, as_yaml, document, topic
 from fleet.spark_sessions import SPARK
 
-from kgitops.cli.many_values import spelt_out
+from kgitops.cli.running.many_values import spelt_out
 from kgitops.fleet import pipeline
 from kgitops.fleet.spark.session import Session
 from kgitops.model.errors import UnreachableError

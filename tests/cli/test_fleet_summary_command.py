@@ -9,7 +9,7 @@ from fleet.output.fleet_results import committed, unit
 from report.fleet.fleets import FLEETS, a_run, a_unit, large
 from report.plans import judged_plan, no_changes, twelve_changes
 
-from kgitops.plan.plan_file import read_plan
+from kgitops.plan.document.file import read_plan
 from kgitops.report.fleet.history import History
 from kgitops.report.fleet.summary_json import run_to_text
 from kgitops.report.fleet.telling import headline

@@ -10,7 +10,7 @@ from cli.golden import G1, G2, G3, OFFSETS, STREAM, Golden
 
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
-from kgitops.model.virtual_clusters import ChangeType, EntityType
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 
 PLANS = {
     1: """

@@ -12,10 +12,7 @@ from cli.golden import G1, G2, G3, STREAM, Golden
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterVirtualClusterRequest,
@@ -23,10 +20,13 @@ from kgitops.model.requests import (
     DeleteAclRequest,
     Request,
 )
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.results import RequestResult
-from kgitops.model.virtual_clusters import ChangeType, EntityType
-from kgitops.plan.plan import Change, Precondition
-from kgitops.plan.plan_file import read_plan, seal, to_text
+from kgitops.plan.document.file import read_plan, seal, to_text
+from kgitops.plan.document.plan import Change, Precondition
 
 EVERYONE = """\
 apiVersion: kgitops/v1

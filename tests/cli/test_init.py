@@ -9,7 +9,7 @@ import pytest
 import yaml
 from cli.conftest import Kgitops
 
-from kgitops.workflow import new_project
+from kgitops.workflow.project import new_project
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

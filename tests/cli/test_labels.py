@@ -11,9 +11,9 @@ from cli.projects import Document, Project, acl, document, quota, tombstone, top
 from kgitops.manifests.load import ManifestSet
 from kgitops.model.registry import Json
 from kgitops.model.requests import CreateTopicRequest, with_labels
-from kgitops.model.topics import RequestedTopicState
-from kgitops.workflow.policies import load_policies
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.workflow.policies.policies import load_policies
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 OWNED = "has(requested.labels.owner) && requested.labels.owner != ''"
 EVERYTHING = [

@@ -13,7 +13,7 @@ from cli.projects import EXAMPLES
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 
 PAGE = EXAMPLES.parent / "docs/migrating-to-virtual-clusters.md"
 STAGES = ("0-before", "1-links", "2-members", "3-no-old-acls", "4-short-names")

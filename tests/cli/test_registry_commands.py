@@ -8,7 +8,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, acl, quota, topic
 
-from kgitops.cluster.embedded.store import checksum
+from kgitops.cluster.embedded.store.store import checksum
 
 DOCUMENTS = (topic("orders"), topic("audit"), acl(), quota())
 

@@ -9,10 +9,10 @@ from cli.conftest import Kgitops
 from cli.exit_cases import creation, with_retention
 from cli.projects import EXAMPLES, Project, acl, quota, topic
 
-from kgitops.cli.options import Format
+from kgitops.cli.running.options import Format
 from kgitops.model.registry import Json
 from kgitops.model.requests import DeleteTopicRequest
-from kgitops.plan.plan_file import read_plan
+from kgitops.plan.document.file import read_plan
 
 APPLIED = (
     topic(configs={"retention.ms": 1000}, deletionPolicy="Delete"),

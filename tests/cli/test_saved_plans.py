@@ -7,8 +7,8 @@ import pytest
 from cli.conftest import Kgitops
 from cli.projects import EXAMPLES, Project, acl, topic
 
-from kgitops.cli.files import is_special
-from kgitops.plan.plan_file import read_plan
+from kgitops.cli.console.files import is_special
+from kgitops.plan.document.file import read_plan
 
 
 @pytest.fixture

@@ -12,11 +12,17 @@ from cli.projects import Project, document, topic
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterVirtualClusterRequest, CreateAclRequest, Request
-from kgitops.model.virtual_clusters import ChangeType, EntityType
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 
 STORE = "embedded:vc.db"
 LOWERED = "embedded:vc.db?virtual.clusters=lowered"

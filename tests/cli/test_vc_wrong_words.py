@@ -20,7 +20,7 @@ from kgitops.model.requests import (
     CreateVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import EntityType
+from kgitops.model.resources.virtual_clusters import EntityType
 
 STORE = "embedded:vc.db?brokers=3"
 TOPICS = ("my-topic", "emea.sales.orders", "apac.sales.orders")

@@ -6,11 +6,12 @@ from itertools import count
 from pathlib import Path
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options, Surroundings
-from kgitops.cluster.embedded.topic_control import NewTopic
-from kgitops.model.acls import (
+from kgitops.model.cluster_state import Broker
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
     Operation,
@@ -18,7 +19,6 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.cluster_state import Broker
 from kgitops.model.results import ErrorCode
 
 ROOT = "User:root"

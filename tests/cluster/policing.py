@@ -8,8 +8,8 @@ from cluster.clusters import ROOT, a_new_topic, admin
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
-from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import Broker
+from kgitops.model.resources.acls import AclBinding
 from kgitops.policy import (
     AclManagementPolicy,
     AlterBrokerRequest,
@@ -23,15 +23,15 @@ from kgitops.policy import (
     PolicyViolation,
     TopicManagementPolicy,
 )
-from kgitops.policy.judge import Judge
-from kgitops.policy.python_rule import PythonRule
-from kgitops.policy.requests import (
+from kgitops.policy.api.requests import (
     AlterClientQuotaRequest,
     CreateAclRequest,
     DeleteAclRequest,
     PolicyRequest,
 )
-from kgitops.policy.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.load.python_rule import PythonRule
 
 Says = Callable[[PolicyRequest, ClusterState], str | None]
 """What a policy has against a request; None accepts."""

@@ -11,11 +11,10 @@ import time
 from itertools import count
 from pathlib import Path
 
-from kgitops.cluster.embedded import store
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Options
-from kgitops.model import topic_configs
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.cluster.embedded.store import store
+from kgitops.model.configs import topic_configs
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import (
     NEW_UUID,
@@ -24,8 +23,15 @@ from kgitops.model.requests import (
     CreateTopicRequest,
     CreateVirtualClusterRequest,
 )
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import EntityType, LocalName
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 
 NOBODY = 65534
 

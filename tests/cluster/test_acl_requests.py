@@ -15,11 +15,11 @@ from cluster.clusters import (
     topic_grant,
 )
 
-from kgitops.cluster.embedded.acl_control import AclAction
-from kgitops.cluster.embedded.acl_filter import AclFilter, PatternFilter, exactly
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exactly
+from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
-from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.results import ErrorCode
 
 SEED, KRAFT = Compat.SEED, Compat.KRAFT

@@ -14,9 +14,9 @@ from cluster.clusters import (
     topic_grant,
 )
 
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigOp, ConfigResource
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigOp, ConfigResource
 from kgitops.cluster.embedded.options import Compat
-from kgitops.model.acls import AclBinding, Operation
+from kgitops.model.resources.acls import AclBinding, Operation
 from kgitops.model.results import ErrorCode
 
 ORDERS = ConfigResource(type="topic", name="orders")

@@ -5,7 +5,13 @@ from cluster.clusters import a_grant
 
 from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 
 ENFORCED = Options(authorizer=AuthorizerKind.ACLS, super_users=frozenset({"User:root"}))
 READ, WRITE, DESCRIBE = Operation.READ, Operation.WRITE, Operation.DESCRIBE

@@ -6,23 +6,23 @@ import pytest
 from cluster.clusters import a_grant, admin
 from cluster.policing import Recorder, denying, logged, policed
 
-from kgitops.cluster.embedded.acl_control import AclAction
-from kgitops.cluster.embedded.acl_filter import AclFilter
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigOp, ConfigResource
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter
+from kgitops.cluster.embedded.controls.acls import AclAction
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigOp, ConfigResource
+from kgitops.cluster.embedded.controls.quotas import QuotaAlteration
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
-from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
-from kgitops.cluster.embedded.quota_control import QuotaAlteration
-from kgitops.model.acls import Operation, ResourceType
+from kgitops.cluster.embedded.policies.keys import POLICY_KEYS
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import DeniedError
 from kgitops.model.requests import AlterBrokerRequest
+from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
 from kgitops.model.verdict import ExitCode
 from kgitops.policy import BaseTopicPolicy, Principal
-from kgitops.policy.judge import Judge
-from kgitops.policy.python_rule import PythonRule
-from kgitops.policy.rules import Bundle, Level, PythonPolicy
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
+from kgitops.policy.load.python_rule import PythonRule
 
 ALL = ConfigResource(type="broker", name="")
 RETENTION = "log.retention.ms"

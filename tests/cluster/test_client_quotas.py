@@ -5,10 +5,10 @@ import math
 import pytest
 from cluster.clusters import a_cluster, a_guarded_cluster, admin, cluster_grant, codes
 
+from kgitops.cluster.embedded.controls.quotas import Match, QuotaAlteration, QuotaFilter
 from kgitops.cluster.embedded.options import Compat
-from kgitops.cluster.embedded.quota_control import Match, QuotaAlteration, QuotaFilter
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.acls import Operation
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 
 RATE = "consumer_byte_rate"

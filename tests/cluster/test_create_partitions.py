@@ -11,11 +11,11 @@ from cluster.clusters import (
     topic_grant,
 )
 
+from kgitops.cluster.embedded.controls.partitions import NewPartitions
+from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Compat
-from kgitops.cluster.embedded.partition_control import NewPartitions
-from kgitops.cluster.embedded.topic_control import NewTopic
-from kgitops.model.acls import Operation
-from kgitops.model.placement import place
+from kgitops.model.placement.replicas import place
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 
 

@@ -11,9 +11,9 @@ from cluster.clusters import (
 )
 from used import used
 
+from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Compat
-from kgitops.cluster.embedded.topic_control import NewTopic
-from kgitops.model.acls import Operation
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 
 ORDERS = ("orders", 0)

@@ -16,7 +16,7 @@ from cluster.clusters import (
 )
 
 from kgitops.cluster.embedded.options import Compat
-from kgitops.model.acls import Operation
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 
 SEED, KRAFT = Compat.SEED, Compat.KRAFT

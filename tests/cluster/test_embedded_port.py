@@ -8,11 +8,9 @@ from cluster.clusters import a_cluster, a_cluster_with, a_grant, a_new_topic, ad
 from used import used
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
-from kgitops.model.acls import Operation
 from kgitops.model.cluster_state import TopicUsage
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterStep,
@@ -23,8 +21,10 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.topics import RequestedTopicState, TopicState
 
 
 def send(cluster: EmbeddedCluster, *requests: Request, validate_only: bool = False):

@@ -9,11 +9,11 @@ from cluster.clusters import (
     topic_grant,
 )
 
-from kgitops.cluster.embedded.metadata import Node
+from kgitops.cluster.embedded.client.metadata import Node
+from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Compat
-from kgitops.cluster.embedded.topic_control import NewTopic
-from kgitops.model.acls import Operation
 from kgitops.model.cluster_state import Broker
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 
 

@@ -14,19 +14,19 @@ from cluster.key_policies import LIVES
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.options import Compat, Options
-from kgitops.cluster.embedded.partition_control import NewPartitions
-from kgitops.cluster.embedded.policy_keys import BROKER_KEY, TOPIC_KEY
-from kgitops.cluster.embedded.policy_keys import key_policies as named
+from kgitops.cluster.embedded.policies.keys import BROKER_KEY, TOPIC_KEY
+from kgitops.cluster.embedded.policies.keys import key_policies as named
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.results import ErrorCode
 from kgitops.policy import TopicManagementPolicy
-from kgitops.policy.judge import Judge
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
 from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY, LegacyPolicyAdapter
 from kgitops.policy.legacy import ConfigResource as Resource
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import Bundle, Level, PythonPolicy
+from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.session import WorkerJudging
 
@@ -409,7 +409,7 @@ def test_a_policy_that_takes_too_long_refuses_that_topic(tmp_path: Path, caplog)
 
 PACKED = """
 from kgitops.policies import MinInsyncReplicasRange, ReplicationFactorRange, RetentionRange
-from kgitops.policy.composing import AllOf
+from kgitops.policy.load.composing import AllOf
 
 
 class OurRules(AllOf):

@@ -14,12 +14,12 @@ from laws.chains import assert_caught
 from strategies import BROKERS, HIGH_WATERMARK, TEAMS, TOPICS, foreign_requests, projects
 from used import used
 
-from kgitops.cluster.embedded import policies as broker_policies
-from kgitops.cluster.embedded import topic_control
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.controls import topics as topic_control
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import Surroundings
+from kgitops.cluster.embedded.policies import hook as broker_policies
 from kgitops.model.requests import Request
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.planner import make_plan
@@ -30,13 +30,13 @@ from kgitops.policy import (
     ClusterState,
     PolicyViolation,
 )
-from kgitops.policy.asked import address_of
-from kgitops.policy.interfaces import Configurable
-from kgitops.policy.judge import Judge
-from kgitops.policy.judgement import Judgement
-from kgitops.policy.python_rule import PythonRule
-from kgitops.policy.requests import PolicyRequest
-from kgitops.policy.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.api.interfaces import Configurable
+from kgitops.policy.api.requests import PolicyRequest
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.judgement import Judgement
+from kgitops.policy.evaluate.policy_input import address_of
+from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.load.python_rule import PythonRule
 from kgitops.workflow.usage import with_offsets
 
 PRINCIPAL = "User:payments"

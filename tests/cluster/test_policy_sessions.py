@@ -9,22 +9,22 @@ from cluster.clusters import a_grant, a_new_topic, admin
 from cluster.policing import Recorder
 from virtual_clusters.vc_requests import A, B, add, create, delete, link, remove
 
-from kgitops.cluster.embedded import virtual_cluster_control
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluster_control
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.controls.partitions import NewPartitions
+from kgitops.cluster.embedded.controls.quotas import QuotaAlteration
+from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Options
-from kgitops.cluster.embedded.partition_control import NewPartitions
-from kgitops.cluster.embedded.quota_control import QuotaAlteration
-from kgitops.cluster.embedded.topic_control import NewTopic
-from kgitops.model.acls import Operation
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import NEW_UUID, CreateTopicRequest, Request
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import EntityType, LocalName
-from kgitops.policy.judge import Judge
-from kgitops.policy.python_rule import PythonRule
-from kgitops.policy.rules import Bundle, Level, PythonPolicy
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
+from kgitops.policy.load.python_rule import PythonRule
 from kgitops.virtual_clusters.records import VirtualClusterRecord
 
 BUNDLE = Bundle(policies=(PythonPolicy(name="p", level=Level.HARD, digest="", class_="a:B"),))

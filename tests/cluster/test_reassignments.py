@@ -12,12 +12,12 @@ from cluster.clusters import (
 )
 from cluster_contract.contract import alteration
 
+from kgitops.cluster.embedded.controls.reassignments import OngoingReassignment
+from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Compat
-from kgitops.cluster.embedded.reassignment_control import OngoingReassignment
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.cluster.embedded.topic_control import NewTopic
-from kgitops.model.acls import Operation
 from kgitops.model.requests import AlterStep
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 
 

@@ -4,7 +4,7 @@ from cluster.clusters import admin
 from cluster.policing import Recorder, denying, policed
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.topic_control import NewTopic
+from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.model.requests import DeleteRecordsRequest
 
 LED_BY_1_2_1 = [(0, [1, 2]), (1, [2, 1]), (2, [1, 3])]

@@ -12,16 +12,14 @@ from virtual_clusters.vc_requests import NAMES as MEMBERS
 from virtual_clusters.vc_requests import any_request as any_virtual_cluster_request
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image import Image
-from kgitops.cluster.embedded.image_json import image_from_json, image_to_json
-from kgitops.cluster.embedded.record_json import Json
-from kgitops.cluster.embedded.records import Record, record_from_json, record_to_json
-from kgitops.cluster.embedded.replay import replay
-from kgitops.cluster.embedded.store import dump_json
-from kgitops.cluster.embedded.topic_control import NewTopic
-from kgitops.model.acls import Operation
-from kgitops.model.quotas import make_entity
+from kgitops.cluster.embedded.image.image import Image
+from kgitops.cluster.embedded.image.record_json import Json
+from kgitops.cluster.embedded.image.records import Record, record_from_json, record_to_json
+from kgitops.cluster.embedded.image.replay import replay
+from kgitops.cluster.embedded.store.image_json import image_from_json, image_to_json
+from kgitops.cluster.embedded.store.store import dump_json
 from kgitops.model.requests import (
     NEW_UUID,
     AlterClientQuotaRequest,
@@ -36,9 +34,11 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import LocalName
 
 NAMES = ("a", "b.c", "b_c", "d")
 LEGAL = ((1, 2), (2, 3), (3, 1), (2, 1))

@@ -14,15 +14,21 @@ from virtual_clusters.vc_requests import A, add, create, link
 
 from kgitops.cluster.registry import build_registry_state, owner_record, project_record
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.capabilities import Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
 from kgitops.model.errors import KgitopsError, SafetyError, UnreachableError
 from kgitops.model.lowered import Lowered, LoweredAcl, LoweredQuota
-from kgitops.model.quotas import ClientQuotaState, make_entity
 from kgitops.model.registry import Json, Owner, RegistryState
-from kgitops.model.topics import TopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import ClientQuotaState, make_entity
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     EntityType,
     LocalName,

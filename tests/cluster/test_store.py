@@ -22,10 +22,10 @@ from cluster.store_driver import __file__ as driver
 import kgitops
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.records import MarkTopicRecord
 from kgitops.cluster.embedded.options import Options
-from kgitops.cluster.embedded.records import MarkTopicRecord
-from kgitops.model.acls import Operation
 from kgitops.model.errors import KgitopsError, LockedError, SafetyError, UnreachableError
+from kgitops.model.resources.acls import Operation
 from kgitops.model.verdict import ExitCode
 
 QUICK = Options(busy_timeout_ms=200)
@@ -96,8 +96,8 @@ def test_two_writers_lose_nothing_of_each_other(store: Path):
 @pytest.fixture
 def eager_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every append makes a snapshot."""
-    monkeypatch.setattr("kgitops.cluster.embedded.store._SNAPSHOT_MIN_CHARS", 1)
-    monkeypatch.setattr("kgitops.cluster.embedded.store._SNAPSHOT_SHARE", 1_000_000)
+    monkeypatch.setattr("kgitops.cluster.embedded.store.store._SNAPSHOT_MIN_CHARS", 1)
+    monkeypatch.setattr("kgitops.cluster.embedded.store.store._SNAPSHOT_SHARE", 1_000_000)
 
 
 @pytest.mark.usefixtures("eager_snapshots")

@@ -11,8 +11,8 @@ from pathlib import Path
 from cluster.store_driver import __file__ as driver
 
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.store import START
-from kgitops.cluster.embedded.store_file import open_store
+from kgitops.cluster.embedded.store.file import open_store
+from kgitops.cluster.embedded.store.store import START
 
 
 def kill_after(seconds: float, mode: str, path: Path) -> list[str]:

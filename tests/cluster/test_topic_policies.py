@@ -17,16 +17,16 @@ from cluster.clusters import (
 from cluster.policing import Recorder, denying, logged, policed
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigOp, ConfigResource
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigOp, ConfigResource
+from kgitops.cluster.embedded.controls.partitions import NewPartitions
+from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
-from kgitops.cluster.embedded.partition_control import NewPartitions
-from kgitops.cluster.embedded.topic_control import NewTopic
-from kgitops.model.acls import Operation
 from kgitops.model.requests import AlterStep, AlterTopicRequest
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.topics import RequestedTopicState
 from kgitops.policy import BaseTopicPolicy, PolicyViolation, Principal
-from kgitops.policy.rules import Level, Waiver
+from kgitops.policy.evaluate.rules import Level, Waiver
 
 ORDERS = ConfigResource(type="topic", name="orders")
 SET, DELETE, APPEND, SUBTRACT = ConfigOp

@@ -6,11 +6,17 @@ import pytest
 from cluster.clusters import a_cluster, a_grant, a_guarded_cluster, admin, cluster_grant
 from virtual_clusters.vc_requests import A, B
 
-from kgitops.cluster.embedded.acl_filter import AclFilter, exactly
 from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter, exactly
 from kgitops.cluster.embedded.options import Compat, Options
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PatternType, ResourceType
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    ResourceType,
+)
 from kgitops.model.results import ErrorCode
 
 OK, INVALID = ErrorCode.NONE, ErrorCode.INVALID_REQUEST

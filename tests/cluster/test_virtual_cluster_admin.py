@@ -17,25 +17,31 @@ from cluster.clusters import (
 )
 from virtual_clusters.vc_requests import A, B, add
 
-from kgitops.cluster.embedded import group_control
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.admin_virtual_clusters import (
+from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.client.virtual_clusters import (
     DescribedTopicLink,
     DescribedVirtualCluster,
     NewVirtualCluster,
     VirtualClusterDescription,
 )
-from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Compat, Options
-from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.cluster.embedded.virtual_clusters_batch import (
+from kgitops.cluster.embedded.client.virtual_clusters_batch import (
     VirtualClusterAlteration,
     VirtualClusterEntityChange,
 )
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.cluster.embedded.controls import groups as group_control
+from kgitops.cluster.embedded.options import Compat, Options
+from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import ChangeType, EntityType
 from kgitops.virtual_clusters.operations import ApiKey
 
 USER, CLIENT, GROUP = EntityType.USER, EntityType.CLIENT_ID, EntityType.GROUP

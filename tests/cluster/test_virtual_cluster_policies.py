@@ -7,8 +7,8 @@ from cluster.policing import Recorder, logged, policed
 from virtual_clusters.vc_requests import A, B, add, create, delete, link, remove
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.virtual_clusters_batch import (
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.client.virtual_clusters_batch import (
     VirtualClusterAlteration,
     VirtualClusterEntityChange,
 )
@@ -21,11 +21,11 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.model.results import ErrorCode
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.policy import PolicyViolation
-from kgitops.policy.interfaces import VirtualClusterManagementPolicy
+from kgitops.policy.api.interfaces import VirtualClusterManagementPolicy
 
 ORDERS = LocalName(A, "Orders")
 USER, TOPIC = EntityType.USER, EntityType.TOPIC

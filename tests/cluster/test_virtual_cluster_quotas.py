@@ -6,12 +6,17 @@ import pytest
 from cluster.clusters import a_cluster, a_grant, a_guarded_cluster, admin, cluster_grant
 from virtual_clusters.vc_requests import A, B
 
-from kgitops.cluster.embedded.admin_virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
+from kgitops.cluster.embedded.controls.quotas import (
+    EntityParts,
+    Match,
+    QuotaAlteration,
+    QuotaFilter,
+)
 from kgitops.cluster.embedded.options import Compat, Options
-from kgitops.cluster.embedded.quota_control import EntityParts, Match, QuotaAlteration, QuotaFilter
-from kgitops.model.acls import Operation, ResourceType
-from kgitops.model.quotas import make_entity
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.quotas import make_entity
 from kgitops.model.results import ErrorCode, RequestResult
 
 RATE = "producer_byte_rate"

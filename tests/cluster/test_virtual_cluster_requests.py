@@ -26,12 +26,10 @@ from virtual_clusters.vc_requests import A, B, add, create, delete, link, remove
 
 from kgitops.cluster.authors import Author
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.admin_virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.boot import boot
+from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.options import Options, Surroundings, kafka_text, random_id
-from kgitops.model.acls import AclBinding, Operation, ResourceType
 from kgitops.model.capabilities import Validation, VirtualClusterSupport
-from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.requests import (
     NEW_UUID,
     AlterVirtualClusterRequest,
@@ -41,15 +39,17 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
-from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.acls import AclBinding, Operation, ResourceType
+from kgitops.model.resources.names import REGISTRY_TOPIC
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     EntityType,
     LocalName,
     LoweringOptions,
     VirtualCluster,
 )
+from kgitops.model.results import ErrorCode, RequestResult
 
 USER, CLIENT, GROUP = EntityType.USER, EntityType.CLIENT_ID, EntityType.GROUP
 TOPIC, TXN = EntityType.TOPIC, EntityType.TRANSACTIONAL_ID

@@ -14,8 +14,7 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Options
-from kgitops.cluster.embedded.store import checksum
-from kgitops.model.acls import Operation, ResourceType
+from kgitops.cluster.embedded.store.store import checksum
 from kgitops.model.errors import SafetyError, UnreachableError, UsageError
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -23,6 +22,7 @@ from kgitops.model.requests import (
     DeleteAclRequest,
     Request,
 )
+from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.verdict import ExitCode
 
 SCOPED = replace(a_grant(Operation.READ), virtual_cluster=A)

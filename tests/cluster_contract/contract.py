@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.capabilities import Validation
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
@@ -18,8 +17,15 @@ from kgitops.model.requests import (
     Request,
     api_name,
 )
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
 
 PRINCIPAL = "User:kgitops"
 _PATIENCE_SECONDS = 30

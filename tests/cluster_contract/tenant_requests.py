@@ -5,16 +5,7 @@ from collections.abc import Mapping
 from cluster_contract.contract import send, wait
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import (
-    CLUSTER_NAME,
-    AclBinding,
-    Operation,
-    PatternType,
-    PermissionType,
-    ResourceType,
-)
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     NEW_UUID,
     AlterClientQuotaRequest,
@@ -25,8 +16,17 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.topics import Assignment, RequestedTopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.topics import Assignment, RequestedTopicState
+from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
     LocalName,

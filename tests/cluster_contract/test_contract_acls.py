@@ -6,7 +6,8 @@ import pytest
 from cluster_contract.contract import PRINCIPAL, binding, done, send, wait
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import (
+from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     OPERATIONS,
     Operation,
@@ -14,7 +15,6 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.results import ErrorCode
 
 NAMES = {ResourceType.CLUSTER: CLUSTER_NAME, ResourceType.USER: "User:billing"}

@@ -4,8 +4,8 @@ import pytest
 from cluster_contract.contract import done, judge, refused
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
 from kgitops.model.requests import AlterClientQuotaRequest
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
 from kgitops.model.results import ErrorCode
 
 USER = make_entity({"user": "billing"})

@@ -4,8 +4,8 @@ from cluster_contract.contract import created
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import owner_record, project_record
-from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.registry import META_KEY, Owner
+from kgitops.model.resources.names import REGISTRY_TOPIC
 
 OWNER = Owner(project="uid", topic_id="t", last_applied={"partitions": 3})
 

@@ -18,8 +18,8 @@ from cluster_contract.contract import (
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.requests import AlterStep, DeleteRecordsRequest, DeleteTopicRequest
+from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
-from kgitops.model.topics import TopicState
 
 CONFIGS, PARTITIONS, REPLICAS = AlterStep.CONFIGS, AlterStep.PARTITIONS, AlterStep.REPLICAS
 

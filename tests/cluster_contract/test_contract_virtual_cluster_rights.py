@@ -15,10 +15,10 @@ from cluster_contract.tenant_requests import (
 )
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.quotas import make_entity
 from kgitops.model.results import ErrorCode
 
 ANA, APP = "User:ana-reader", "User:sales-app"

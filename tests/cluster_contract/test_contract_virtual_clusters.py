@@ -31,14 +31,14 @@ from cluster_contract.tenant_requests import (
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.requests import AlterVirtualClusterRequest, Request
-from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     LocalName,
     LoweringOptions,
     VirtualCluster,
     generated_parts,
 )
+from kgitops.model.results import ErrorCode
 
 
 def test_none_is_there_and_none_is_written(cluster: Cluster) -> None:

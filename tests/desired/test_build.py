@@ -15,7 +15,7 @@ from kgitops.desired.state import (
     Project,
     Safety,
 )
-from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 
 
 def desired(tmp_path: Path, *texts: str, **options: tuple[str, ...]) -> DesiredState:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from manifests.loading import acl, declaration, findings, load, quota, tombstone, topic, write
 
-from kgitops.model.names import INTERNAL_TOPICS, REGISTRY_TOPIC
+from kgitops.model.resources.names import INTERNAL_TOPICS, REGISTRY_TOPIC
 
 SIZE = "partitions: 1, replicationFactor: 1"
 ACCESS = (

@@ -13,9 +13,14 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     MembersMode,
 )
-from kgitops.model.acls import Operation, PatternType
 from kgitops.model.errors import FindingsError
-from kgitops.model.virtual_clusters import CapLowering, EntityType, LocalName, LoweringOptions
+from kgitops.model.resources.acls import Operation, PatternType
+from kgitops.model.resources.virtual_clusters import (
+    CapLowering,
+    EntityType,
+    LocalName,
+    LoweringOptions,
+)
 
 IN_EMEA = "{name: x, virtualCluster: emea}"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "virtual-clusters"

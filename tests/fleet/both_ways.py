@@ -18,16 +18,16 @@ from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, StateAt, Unit
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_json import plan_to_json
-from kgitops.policy.judge import Judge
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import Bundle, PythonPolicy
-from kgitops.workflow.git import read_git
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import plan_to_json
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import Bundle, PythonPolicy
+from kgitops.policy.load.load import load_rules
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.pipeline import plan_against
-from kgitops.workflow.policies import Policies, opened
-from kgitops.workflow.selection import Selection, Workspace, open_workspace
+from kgitops.workflow.policies.policies import Policies, opened
+from kgitops.workflow.project.git import read_git
+from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 COUNTED = ("foreign", "unmanaged")
 """What a fleet may leave uncounted by name: it says only how many there are."""

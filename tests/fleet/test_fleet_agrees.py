@@ -29,13 +29,13 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster
 from kgitops.fleet import planning
 from kgitops.fleet.diff import reduced
-from kgitops.manifests.project import load_project
+from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, DeleteTopicRequest
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.pipeline import plan_against
-from kgitops.workflow.selection import Selection, Workspace, open_workspace
+from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 Choices = Sequence[tuple[Path, ...]]
 

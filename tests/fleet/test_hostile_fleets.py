@@ -47,9 +47,9 @@ from kgitops.fleet.units.unit import Form, RowsAt, StateAt, Unit
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import Owner
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.ownership import BURIED
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_json import plan_to_json
 
 OTHER = "0c6a5ab0-1111-4a52-9d2b-0d7f3f1b9a22"
 FILLER = tuple(a_topic(f"calm-{number}") for number in range(20))

@@ -13,9 +13,9 @@ from fleet.spark_sessions import SPARK
 from kgitops.cli.main import main
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
-from kgitops.cluster.embedded.quota_control import QuotaAlteration
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.controls.quotas import QuotaAlteration
 from kgitops.fleet.output.runs import read_history
 
 MONDAY, TUESDAY = "2026-11-16", "2026-11-17"

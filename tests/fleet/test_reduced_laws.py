@@ -27,8 +27,8 @@ from kgitops.fleet.tables.settled import Settled
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Source
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_json import plan_to_json
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.planner import make_plan
 
 

@@ -13,8 +13,8 @@ from kafka.protocol import admin, consumer, metadata, producer, sasl
 from kafka.protocol.api_message import ApiMessage, ApiMessageData
 from kafka.protocol.schemas.load_json import _resolve_common_structs
 
-from kgitops.cluster.kafka.wire import Message
-from kgitops.sandbox.jars import KAFKA, libs_folder
+from kgitops.cluster.kafka.transport.wire import Message
+from kgitops.sandbox.jvm.jars import KAFKA, libs_folder
 
 _COMMENT = re.compile(r"(?m)^\s*//.*$")
 _LENT = "ApiVersions"  # kafka-python reads a schema of its own before it takes another

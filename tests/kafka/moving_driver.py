@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from kgitops.apply.applier import apply_plan
+from kgitops.apply.context import Surroundings
 from kgitops.apply.settings import ApplySettings
-from kgitops.apply.surroundings import Surroundings
 from kgitops.approval.approve import approve
 from kgitops.cluster.connect import connect
 from kgitops.desired.state import Project
-from kgitops.workflow.saved_plan import load_plan
+from kgitops.workflow.project.saved_plan import load_plan
 
 SHORT = ApplySettings(timeout_ms=10_000, lease_ms=15_000)
 

@@ -7,7 +7,7 @@ from broker_messages import request
 from kafka.record.memory_records import MemoryRecordsBuilder
 from tenant_operations import Names
 
-from kgitops.cluster.kafka.wire import Message
+from kgitops.cluster.kafka.transport.wire import Message
 
 _TOPIC, _GROUP_CONFIG = 2, 32
 _MEMBER = "AAAAAAAAAAAAAAAAAAAAAA"

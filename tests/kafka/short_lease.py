@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from unittest.mock import patch
 
-from kgitops.apply.patience import Patience
+from kgitops.apply.lock.waiting import Patience
 from kgitops.apply.settings import ApplySettings
 from kgitops.cli.main import run
 
@@ -20,7 +20,7 @@ LEASE_MS, TIMEOUT_MS = 2_000, 900
 def with_short_lease() -> AbstractContextManager[object]:
     """Let every apply in this process have one."""
     short: Callable[..., ApplySettings] = partial(_short, ApplySettings)
-    return patch("kgitops.cli.executing.ApplySettings", short)
+    return patch("kgitops.cli.running.execute.ApplySettings", short)
 
 
 def _short(real: type[ApplySettings], **settings: int) -> ApplySettings:

@@ -36,7 +36,7 @@ from kafka.protocol.producer import (
 )
 from kafka.record.memory_records import MemoryRecordsBuilder
 
-from kgitops.cluster.kafka.wire import Message, Wire
+from kgitops.cluster.kafka.transport.wire import Message, Wire
 
 _TOPIC, _GROUP, _TRANSACTION = 2, 0, 1
 _NO_EPOCH = -1

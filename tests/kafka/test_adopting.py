@@ -12,9 +12,9 @@ from cli.conftest import Kgitops
 from kafka_java_tools import ACLS, CONFIGS, TOPICS
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import AclBinding
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.topics import TopicState
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:

@@ -20,7 +20,16 @@ from manifests.loading import build, load
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
-from kgitops.model.acls import (
+from kgitops.model.capabilities import VirtualClusterSupport
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import FindingsError, UnreachableError
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterStep,
+    CreateAclRequest,
+    Request,
+)
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     VIRTUAL_CLUSTER_OPERATIONS,
     AclBinding,
@@ -29,16 +38,7 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.capabilities import VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState
-from kgitops.model.errors import FindingsError, UnreachableError
-from kgitops.model.quotas import CLIENT_ID, IP, USER, ClientQuotaEntity, make_entity
-from kgitops.model.requests import (
-    AlterClientQuotaRequest,
-    AlterStep,
-    CreateAclRequest,
-    Request,
-)
+from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, ClientQuotaEntity, make_entity
 from kgitops.model.results import ErrorCode
 from kgitops.model.source import Severity
 from kgitops.plan.planner import make_plan

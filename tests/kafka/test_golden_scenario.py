@@ -14,10 +14,16 @@ from kafka_java_tools import Acl, acls, quotas, topics
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.boot import boot
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest
-from kgitops.model.virtual_clusters import generated_parts
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.virtual_clusters import generated_parts
 from kgitops.sandbox.sandbox import Sandbox
 
 APP, ANA = "User:sales-app", "User:ana-reader"

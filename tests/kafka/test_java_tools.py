@@ -9,9 +9,9 @@ from cli.conftest import Kgitops
 from cli.projects import Document, acl, document, topic
 from kafka_java_tools import Acl, Entity, Topic, acls, quotas, topics
 
-from kgitops.model.acls import Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.registry import Json
-from kgitops.model.topics import Assignment
+from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.topics import Assignment
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kafka_java_tools import acls
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.boot import boot
 from kgitops.model.requests import DeleteTopicRequest
-from kgitops.model.virtual_clusters import physical_id
+from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.sandbox.sandbox import Sandbox
 
 VIRTUAL_CLUSTER, TOPIC, OTHER = "tenants.a", "shop.orders", "shop.other"

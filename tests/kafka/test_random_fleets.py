@@ -26,7 +26,7 @@ from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.requests import AlterClientQuotaRequest
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.sandbox.sandbox import Sandbox
 
 SEEDS = (0, 5, 7)

@@ -16,13 +16,13 @@ import yaml
 from cli.conftest import Kgitops
 from cli.projects import UID, topic
 
-from kgitops.apply.resume import resume
+from kgitops.apply.context import Surroundings
+from kgitops.apply.run.resume import resume
 from kgitops.apply.settings import ApplySettings
-from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.throttles import FOLLOWER_RATE, LEADER_RATE, LEADER_REPLICAS
+from kgitops.model.resources.throttles import FOLLOWER_RATE, LEADER_RATE, LEADER_REPLICAS
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:

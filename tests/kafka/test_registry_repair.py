@@ -7,7 +7,7 @@ from cli.conftest import Kgitops
 from cli.projects import acl, topic
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.names import REGISTRY_TOPIC
+from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:

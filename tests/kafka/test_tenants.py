@@ -30,12 +30,12 @@ from tenant_operations import Operation as Ask
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.boot import boot
-from kgitops.cluster.kafka.wire import Message, Wire
+from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.port import Cluster
-from kgitops.lowering.report import report
-from kgitops.model.acls import Operation, ResourceType
+from kgitops.lowering.report.report import report
 from kgitops.model.requests import CreateAclRequest
-from kgitops.model.virtual_clusters import physical_id
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.sandbox.sandbox import Sandbox
 
 # "a" is a prefix of the other's name: only a separator keeps their groups apart (VC-112).

@@ -12,7 +12,7 @@ from strategies import BROKERS, HIGH_WATERMARK, Team, foreign_requests, projects
 
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from kgitops.apply.preconditions import check_preconditions
-from kgitops.model.acls import IMPLIED, AclBinding, Operation, PatternType, PermissionType
+from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.model.cluster_state import ClusterState, TopicUsage
-from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.requests import (
     NEW_UUID,
@@ -31,14 +29,16 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.topics import TopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.acls import IMPLIED, AclBinding, Operation, PatternType, PermissionType
+from kgitops.model.resources.quotas import ClientQuotaState
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     generated_topic_name,
     physical_id,
 )
-from kgitops.plan.plan import Change, Plan
+from kgitops.plan.document.plan import Change, Plan
 from kgitops.virtual_clusters.deciding import alter, create, delete
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.links import refuse_linked

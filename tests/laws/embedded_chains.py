@@ -16,8 +16,8 @@ from kgitops.cluster.embedded.options import Surroundings, random_id
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.document.file import SealedPlan
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.pipeline import validate_on_brokers
 from kgitops.workflow.usage import with_offsets

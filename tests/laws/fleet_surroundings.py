@@ -16,9 +16,9 @@ from laws.fleet_documents import (
 )
 from laws.twin_clusters import Twin, workspace_of
 
-from kgitops.model.acls import AclBinding
-from kgitops.model.quotas import VIRTUAL_CLUSTER
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 
 FOREIGN_UID = uid_of("foreign")
 OLD_RIGHTS = (

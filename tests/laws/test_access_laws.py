@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from laws.cluster_model import may
 from strategies import HOSTS, TOPICS, bindings
 
-from kgitops.model.acls import AclBinding, Operation
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
-from kgitops.plan import access, edges
-from kgitops.plan.plan import AccessLoss, Plan, PlannedRequest
+from kgitops.model.resources.acls import AclBinding, Operation
+from kgitops.plan.acls import access
+from kgitops.plan.document.plan import AccessLoss, Plan, PlannedRequest
+from kgitops.plan.order import edges
 
 Acls = frozenset[AclBinding]
 Question = tuple[str, str, Operation, str]

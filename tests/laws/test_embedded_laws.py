@@ -15,17 +15,17 @@ from laws.embedded_chains import Ready, embedded_turns, planned, ready_plans
 from laws.test_plan_laws import everything
 from strategies import TEAMS
 
-from kgitops.apply import settled
+from kgitops.apply.journal.reading import is_spent, latest_values
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.run_reading import is_spent, latest_values
+from kgitops.apply.steps import outcome as settled
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UntrustedPlanError
-from kgitops.model.request_json import request_to_json
+from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.requests import request_to_json
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
-from kgitops.plan import topic_steps
+from kgitops.plan.topics import steps as topic_steps
 
 # Planning after applying is empty
 

@@ -25,8 +25,6 @@ from laws.fleet_surroundings import of_the_other_project, settle
 from laws.twin_clusters import Twin, twins, workspace_of
 
 from kgitops.lowering import lifting
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import kind_of
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, SafetyError
 from kgitops.model.lowered import Lowered
@@ -38,11 +36,13 @@ from kgitops.model.requests import (
     DeleteAclRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import ChangeType, EntityType
-from kgitops.plan import copied_acls
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.plan import Plan
-from kgitops.workflow.selection import Workspace
+from kgitops.plan.virtual_clusters import copied_acls
+from kgitops.workflow.project.selection import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,21 +14,25 @@ from strategies import TEAMS, Team
 
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import ConfigsPolicy, DesiredQuota, DesiredState, DesiredTopic
-from kgitops.model.addresses import (
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.configs.topic_configs import is_throttle, normal_value
+from kgitops.model.json.canonical import canonical_json
+from kgitops.model.registry import Owner
+from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
     kind_of,
     quota_address,
     topic_address,
 )
-from kgitops.model.canonical_json import canonical_json
-from kgitops.model.cluster_state import ClusterState
-from kgitops.model.registry import Owner
-from kgitops.model.topic_configs import is_throttle, normal_value
-from kgitops.plan import order, planner, planning, quotas, removal, topic_alter, topic_steps
+from kgitops.plan import context as planning
+from kgitops.plan import planner, quotas, removal
+from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest
+from kgitops.plan.document.to_json import plan_to_json
+from kgitops.plan.order import rules as order
 from kgitops.plan.ownership import Ownership, Standing
-from kgitops.plan.plan import Action, Kind, Plan, PlannedRequest
-from kgitops.plan.plan_json import plan_to_json
+from kgitops.plan.topics import alter as topic_alter
+from kgitops.plan.topics import steps as topic_steps
 
 
 def planning_after_applying_is_empty(turn: Turn, _: Sequence[Turn]) -> None:

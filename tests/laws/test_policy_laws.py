@@ -23,14 +23,14 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Surroundings, random_id
 from kgitops.desired.state import Safety
 from kgitops.model.requests import CreateTopicRequest
-from kgitops.plan.plan import Plan
-from kgitops.policy.interfaces import Configurable
-from kgitops.policy.judge import Judge
-from kgitops.policy.python_rule import PythonRule
-from kgitops.policy.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.plan.document.plan import Plan
+from kgitops.policy.api.interfaces import Configurable
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.load.python_rule import PythonRule
 from kgitops.workflow.execution import objections
-from kgitops.workflow.policies import Policies
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.policies.policies import Policies
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 TODAY = date(2026, 11, 21)
 

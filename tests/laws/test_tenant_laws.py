@@ -23,15 +23,15 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState
-from kgitops.model.addresses import kind_of
-from kgitops.model.canonical_json import canonical_json
 from kgitops.model.cluster_state import ClusterState
+from kgitops.model.json.canonical import canonical_json
 from kgitops.model.requests import AlterVirtualClusterRequest
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.plan.plan import Action, Change, Plan
-from kgitops.plan.plan_from_json import plan_from_json
-from kgitops.plan.plan_json import plan_to_json
-from kgitops.plan.virtual_cluster_requests import virtual_cluster_of
+from kgitops.model.resources.addresses import kind_of
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
+from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.plan import Action, Change, Plan
+from kgitops.plan.document.to_json import plan_to_json
+from kgitops.plan.virtual_clusters.requests import virtual_cluster_of
 
 NAMES = ("a", "a.b")
 TOPICS = ("orders", "Orders")

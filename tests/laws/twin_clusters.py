@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kgitops.apply.context import Surroundings
 from kgitops.apply.settings import ApplySettings
-from kgitops.apply.surroundings import Surroundings
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
@@ -20,14 +20,14 @@ from kgitops.model.capabilities import Validation
 from kgitops.model.cluster_state import ClusterState, GroupOffsets
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Base, Plan, Target
-from kgitops.plan.plan_file import SealedPlan
-from kgitops.plan.plan_json import plan_to_json
-from kgitops.report.render_text import render_text
+from kgitops.plan.document.file import SealedPlan
+from kgitops.plan.document.plan import Base, Plan, Target
+from kgitops.plan.document.to_json import plan_to_json
+from kgitops.report.text.plan import render_text
 from kgitops.workflow.execution import execute_plan
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.pipeline import plan_against
-from kgitops.workflow.selection import Selection, Workspace, open_workspace
+from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\.)")
 NOT_FOR_BOTH = ("clients of ", "GROUP_NAME_COLLISION: ")

@@ -3,8 +3,6 @@
 from hypothesis import strategies as st
 from lowering.scenario import acl, add, create_topic, remove
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterVirtualClusterRequest,
@@ -14,7 +12,15 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import CapLowering, EntityType, LoweringOptions
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.virtual_clusters import CapLowering, EntityType, LoweringOptions
 
 VIRTUAL_CLUSTERS = ("a", "a.b", "b")
 TOPICS = ("t", "tt")

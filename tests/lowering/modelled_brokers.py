@@ -6,12 +6,10 @@ from itertools import count
 
 from kgitops.lowering.effects import PhysicalRequest, Step
 from kgitops.lowering.lifting import lift
-from kgitops.lowering.record_writing import PREFIX, Record
+from kgitops.lowering.records.writing import PREFIX, Record
 from kgitops.lowering.step import Lowering
-from kgitops.model.acls import AclBinding
-from kgitops.model.canonical_json import canonical_json, plain_json
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.quotas import ClientQuotaState
+from kgitops.model.json.canonical import canonical_json, plain_json
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -21,8 +19,10 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaState
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.results import OK, ErrorCode, RequestResult
-from kgitops.model.topics import RequestedTopicState, TopicState
 
 
 class CrashError(Exception):

@@ -2,8 +2,6 @@
 
 from lowering.modelled_brokers import Brokers, a_requested_topic
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.quotas import ClientQuotaState, make_entity
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterVirtualClusterRequest,
@@ -15,7 +13,15 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import ClientQuotaState, make_entity
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 
 T, G, X, C = (
     ResourceType.TOPIC,

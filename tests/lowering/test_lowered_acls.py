@@ -6,16 +6,22 @@ import pytest
 from lowering.modelled_brokers import Brokers
 from lowering.scenario import LITERAL, PREFIXED, READ, WRITE, G, T, X, acl, add, remove
 
-from kgitops.lowering.acls import lower
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.lowering.acls.compile import lower
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
     CreateAclRequest,
     CreateVirtualClusterRequest,
     DeleteAclRequest,
 )
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.virtual_clusters import EntityType, LoweringOptions, TopicLink
 from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import EntityType, LoweringOptions, TopicLink
 
 LINKS = {
     name: TopicLink(name=name, topic=topic)

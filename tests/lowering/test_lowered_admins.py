@@ -22,7 +22,6 @@ from lowering.scenario import (
 )
 
 from kgitops.lowering.admins import Administrator
-from kgitops.model.acls import AclBinding, Operation, PermissionType
 from kgitops.model.requests import (
     CreateAclRequest,
     CreateVirtualClusterRequest,
@@ -31,7 +30,8 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import EntityType, LocalName
+from kgitops.model.resources.acls import AclBinding, Operation, PermissionType
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 
 KEY = "producer_byte_rate"
 

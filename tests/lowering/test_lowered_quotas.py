@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgitops.lowering.quota_table import QuotaTable
-from kgitops.lowering.quotas import ceiling, lower_user
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
-from kgitops.model.virtual_clusters import CapLowering, LoweringOptions, VirtualCluster
+from kgitops.lowering.quotas.compile import ceiling, lower_user
+from kgitops.lowering.quotas.table import QuotaTable
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
+from kgitops.model.resources.virtual_clusters import CapLowering, LoweringOptions, VirtualCluster
 from kgitops.virtual_clusters.quota_resolution import resolve
 
 KEY = "producer_byte_rate"

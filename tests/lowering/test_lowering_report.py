@@ -7,16 +7,22 @@ import pytest
 from lowering import scenario
 from lowering.scenario import ANALYTICS, COMMIT_1, LITERAL, PREFIXED, READ, SALES, T, acl, quota
 
-from kgitops.lowering.acls import lower
-from kgitops.lowering.report import fails, native_report, report
-from kgitops.lowering.report_lines import _CODES
-from kgitops.model.acls import OPERATIONS, AclBinding, Operation, PermissionType, ResourceType
+from kgitops.lowering.acls.compile import lower
+from kgitops.lowering.report.lines import _CODES
+from kgitops.lowering.report.report import fails, native_report, report
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Grade, Lowered, LoweredAcl, LoweredQuota, LoweringLine
-from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.requests import AlterClientQuotaRequest
-from kgitops.model.topics import TopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.acls import (
+    OPERATIONS,
+    AclBinding,
+    Operation,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import ClientQuotaState
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     LocalName,
     LoweringOptions,

@@ -23,7 +23,6 @@ from lowering.scenario import (
 
 from kgitops.lowering.orphans import orphans
 from kgitops.lowering.step import Lowering, step
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     NEW_UUID,
     AlterBrokerRequest,
@@ -38,13 +37,14 @@ from kgitops.model.requests import (
     DeleteGroupRequest,
     DeleteTopicRequest,
 )
-from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     EntityType,
     LocalName,
     LoweringOptions,
 )
+from kgitops.model.results import ErrorCode
 
 KEY = "producer_byte_rate"
 CLIENT = make_entity({"user": "sales-app"})

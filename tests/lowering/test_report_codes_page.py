@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kgitops.lowering.report_lines import _CODES
+from kgitops.lowering.report.lines import _CODES
 
 PAGE = Path(__file__).parents[2] / "docs" / "virtual-clusters.md"
 HEADING = "## What today's Kafka does not keep"

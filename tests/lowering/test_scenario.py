@@ -27,8 +27,8 @@ from lowering.scenario import (
     acl,
 )
 
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest, DeleteAclRequest
+from kgitops.model.resources.quotas import make_entity
 
 U1 = "00000000-0000-4000-8000-000000000001.Reports"
 U2 = "00000000-0000-4000-8000-000000000002.Orders"

@@ -13,8 +13,8 @@ from kgitops.desired.state import DesiredState
 from kgitops.manifests import library as library_module
 from kgitops.manifests.library import Library
 from kgitops.manifests.load import ManifestSet, load_manifests
-from kgitops.manifests.parse import parse
-from kgitops.manifests.project import ProjectFile, load_project
+from kgitops.manifests.project.values import ProjectFile, load_project
+from kgitops.manifests.yaml.parse import parse
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
 

@@ -9,10 +9,10 @@ import pytest
 from manifests.loading import load, topic, write
 
 from kgitops.manifests.load import ManifestSet
-from kgitops.manifests.policy import Policy, Waiver
-from kgitops.manifests.policy_values import cel_policy, waiver
+from kgitops.manifests.policies.policy import Policy, Waiver
+from kgitops.manifests.policies.values import cel_policy, waiver
 from kgitops.model.source import Source
-from kgitops.policy.rules import CelPolicy, Level, Match
+from kgitops.policy.evaluate.rules import CelPolicy, Level, Match
 
 Load = Callable[..., ManifestSet]
 POLICY = """\

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from manifests.loading import write
 
-from kgitops.manifests.project import BrokerConfig, load_project
+from kgitops.manifests.project.values import BrokerConfig, load_project
 from kgitops.manifests.reference import example
 from kgitops.model.errors import FindingsError, UsageError
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from manifests.loading import write
 
-from kgitops.manifests.project import load_project
-from kgitops.manifests.python_policies import module_file
-from kgitops.policy.naming import kebab_case
-from kgitops.policy.rules import PythonPolicy
+from kgitops.manifests.project.python_policies import module_file
+from kgitops.manifests.project.values import load_project
+from kgitops.policy.api.naming import kebab_case
+from kgitops.policy.evaluate.rules import PythonPolicy
 
 HEAD = "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: p}\nspec:\n"
 

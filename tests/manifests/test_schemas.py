@@ -7,7 +7,7 @@ import pytest
 import yaml
 from manifests.loading import acl, quota, tombstone, topic
 
-from kgitops.manifests.kinds import KINDS, adapter
+from kgitops.manifests.kind_models import KINDS, adapter
 from kgitops.manifests.reference import example, render_reference
 from kgitops.manifests.schema import build_schema, field_names, schema_files
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from manifests.loading import acl, declaration, findings, load, write
 
-from kgitops.manifests.kinds import KINDS
+from kgitops.manifests.kind_models import KINDS
 
 MEMBERS = "{virtualCluster: emea, name: x}"
 

@@ -2,8 +2,6 @@
 
 from hypothesis import strategies as st
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.quotas import CLIENT_ID, CLIENT_KEYS, IP, IP_KEYS, USER, make_entity
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -15,8 +13,16 @@ from kgitops.model.requests import (
     DeleteRecordsRequest,
     DeleteTopicRequest,
 )
-from kgitops.model.throttles import RATES
-from kgitops.model.topics import RequestedTopicState
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import CLIENT_ID, CLIENT_KEYS, IP, IP_KEYS, USER, make_entity
+from kgitops.model.resources.throttles import RATES
+from kgitops.model.resources.topics import RequestedTopicState
 
 # Any text that UTF-8 can carry, the characters beyond the first plane included.
 any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model.request_strategies import any_text, quota_values, requests
 
-from kgitops.model.canonical_json import canonical_json, canonical_text, plain_json
-from kgitops.model.quotas import quota_text
-from kgitops.model.request_json import request_from_json, request_to_json
+from kgitops.model.json.canonical import canonical_json, canonical_text, plain_json
+from kgitops.model.json.requests import request_from_json, request_to_json
 from kgitops.model.requests import AlterClientQuotaRequest, Request, api_name
+from kgitops.model.resources.quotas import quota_text
 
 
 @given(requests)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kgitops.plan.risks import LEVELS, Level, Risk, all_risks
+from kgitops.plan.document.risks import LEVELS, Level, Risk, all_risks
 
 PAGE = Path(__file__).parents[2] / "docs" / "risk-codes.md"
 _MEANING = {
@@ -20,7 +20,7 @@ def render_page() -> str:
         "",
         "Every change in a plan carries a code; with several, the worst leads. They are stable:",
         "policies, waivers and scripts may rely on them. This page is made from",
-        "`kgitops/plan/risks.py` by `uv run python tests/plan/risk_codes_page.py`.",
+        "`kgitops/plan/document/risks.py` by `uv run python tests/plan/risk_codes_page.py`.",
     ]
     for level in LEVELS:
         lines += ["", f"## {level}", "", _MEANING[level], ""]

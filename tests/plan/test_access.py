@@ -3,8 +3,8 @@
 import pytest
 from builders import a_binding, a_desired, a_quota, an_acl, applied, plan_of
 
-from kgitops.model.acls import AclBinding
-from kgitops.plan.plan import Plan
+from kgitops.model.resources.acls import AclBinding
+from kgitops.plan.document.plan import Plan
 
 OTHER = a_quota()
 

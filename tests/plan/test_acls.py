@@ -18,12 +18,12 @@ from builders import (
 )
 from plan.worked_scenario import a_virtual_cluster
 
-from kgitops.model.acls import AclBinding
 from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
-from kgitops.plan import risks
-from kgitops.plan.plan import Change
-from kgitops.plan.risks import Level, Risk
+from kgitops.model.resources.acls import AclBinding
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Change
+from kgitops.plan.document.risks import Level, Risk
 
 OTHER = a_quota()
 

@@ -4,8 +4,8 @@ from builders import a_binding
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgitops.model.acls import AclBinding, PatternType
-from kgitops.plan.patterns import Patterns, covers
+from kgitops.model.resources.acls import AclBinding, PatternType
+from kgitops.plan.acls.patterns import Patterns, covers
 
 bindings = st.builds(
     lambda name, pattern: a_binding(name=name, pattern=pattern),

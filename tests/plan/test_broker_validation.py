@@ -8,10 +8,10 @@ from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequ
 from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Severity
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.broker_validation import checkable, record_validation
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_from_json import plan_from_json
-from kgitops.plan.plan_json import plan_to_json
+from kgitops.plan.document.broker_validation import checkable, record_validation
+from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import plan_to_json
 
 
 def two_topics() -> Plan:

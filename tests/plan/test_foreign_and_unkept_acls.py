@@ -15,7 +15,7 @@ from plan.worked_scenario import APP, NO_LIMITS, SALES, a_member, a_virtual_clus
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Action
+from kgitops.plan.document.plan import Action
 
 HOME = a_virtual_cluster(SALES)
 OLD = a_binding(APP, "Read", "g", resource="group")

@@ -30,8 +30,8 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import DeleteAclRequest
 from kgitops.model.verdict import ExitCode
-from kgitops.plan import risks
-from kgitops.plan.plan import Action, Plan
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Plan
 
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN
 OLD = "old-uid"

@@ -10,8 +10,8 @@ from plan.worked_scenario import ANALYTICS, NO_LIMITS, SALES, a_group, a_virtual
 from kgitops.desired.state import DeletionPolicy
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterVirtualClusterRequest
-from kgitops.model.virtual_clusters import ChangeType
-from kgitops.plan.plan import Action, Plan
+from kgitops.model.resources.virtual_clusters import ChangeType
+from kgitops.plan.document.plan import Action, Plan
 
 ADDRESS = f"vc/{SALES}/group/g"
 HOME = a_virtual_cluster(SALES, deletion_policy=DeletionPolicy.DELETE)

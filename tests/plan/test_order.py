@@ -17,10 +17,10 @@ from builders import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject
-from kgitops.model.acls import AclBinding
 from kgitops.model.capabilities import Validation
-from kgitops.plan.order import order_changes
-from kgitops.plan.plan import Plan
+from kgitops.model.resources.acls import AclBinding
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.order.rules import order_changes
 
 OTHER = a_quota()
 DELETE = DeletionPolicy.DELETE

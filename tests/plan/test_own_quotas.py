@@ -16,8 +16,8 @@ from builders import (
 
 from kgitops.desired.state import DesiredQuota, DesiredState
 from kgitops.model.capabilities import Capabilities, Client
-from kgitops.plan.plan import Plan
-from kgitops.plan.waves import in_waves
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.order.waves import in_waves
 
 TOPIC = a_topic()
 OTHER = a_quota(an_entity(user="billing"))

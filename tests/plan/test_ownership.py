@@ -24,10 +24,10 @@ from builders import (
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.names import ALL_INTERNAL
+from kgitops.model.resources.names import ALL_INTERNAL
 from kgitops.model.verdict import ExitCode
-from kgitops.plan import risks
-from kgitops.plan.plan import Action, Kept, Plan
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Kept, Plan
 
 EVERY_KIND = [a_topic(), an_acl(), a_quota()]
 every_kind = pytest.mark.parametrize("item", EVERY_KIND, ids=["topic", "acl", "quota"])

@@ -26,12 +26,12 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject
-from kgitops.model.acls import CLUSTER_NAME, AclBinding
-from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding
+from kgitops.model.resources.addresses import acl_address
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Action, Change, Plan
+from kgitops.plan.document.plan import Action, Change, Plan
 
 X, XY, Z = (a_topic(name, deletion_policy=DeletionPolicy.ORPHAN) for name in ("x", "x.y", "z"))
 HOME = a_virtual_cluster(SALES)

@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report.plans import ALL_PLANS, any_plan, one_change, sealed, twelve_changes
 
-from kgitops.model.canonical_json import canonical_json, sha256
 from kgitops.model.errors import UntrustedPlanError
-from kgitops.model.json_layout import json_text
+from kgitops.model.json.canonical import canonical_json, sha256
+from kgitops.model.json.layout import json_text
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import (
+from kgitops.plan.document.file import (
     check_usable,
     plan_digest,
     read_plan,
     sealed_to_json,
     to_text,
 )
-from kgitops.plan.plan_json import bodies_of, change_bytes, change_to_json, plan_to_json
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import bodies_of, change_bytes, change_to_json, plan_to_json
 
 
 def resealed(document: dict[str, object]) -> str:

@@ -32,11 +32,11 @@ from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import AlterVirtualClusterRequest, DeleteTopicRequest
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
-from kgitops.plan.plan import Action, Drift, Plan
-from kgitops.plan.waves import in_waves
+from kgitops.plan.document.plan import Action, Drift, Plan
+from kgitops.plan.order.waves import in_waves
 
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN
 X, Y = a_topic("x", deletion_policy=DELETE), a_topic("y", deletion_policy=DELETE)

@@ -22,9 +22,9 @@ from kgitops.model.requests import (
     CreateTopicRequest,
     DeleteTopicRequest,
 )
+from kgitops.model.resources.virtual_clusters import ChangeType, LocalName, TopicLink
 from kgitops.model.verdict import ExitCode
-from kgitops.model.virtual_clusters import ChangeType, LocalName, TopicLink
-from kgitops.plan.plan import Action, Plan
+from kgitops.plan.document.plan import Action, Plan
 
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN
 HOME, AWAY = a_virtual_cluster(SALES), a_virtual_cluster(ANALYTICS)

@@ -19,10 +19,10 @@ from plan.worked_scenario import (
 )
 
 from kgitops.model.capabilities import VirtualClusterSupport
+from kgitops.plan.document.from_json import plan_from_json
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.lowering import with_lowering
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_from_json import plan_from_json
-from kgitops.plan.plan_json import plan_to_json
 
 LOWERED = VirtualClusterSupport.LOWERED
 

@@ -27,8 +27,6 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredMember, DesiredObject, MembersMode
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import acl_address
 from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
@@ -36,9 +34,11 @@ from kgitops.model.requests import (
     CopyGroupOffsetsRequest,
     DeleteGroupRequest,
 )
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.verdict import ExitCode
-from kgitops.model.virtual_clusters import ChangeType, EntityType
-from kgitops.plan.plan import Action, Plan
+from kgitops.plan.document.plan import Action, Plan
 
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN
 HOME, AWAY = a_virtual_cluster(SALES), a_virtual_cluster(ANALYTICS)

@@ -33,11 +33,11 @@ from plan.worked_scenario import (
 from kgitops.desired.state import DeletionPolicy, DesiredObject, Safety
 from kgitops.model.capabilities import VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import USER, VIRTUAL_CLUSTER, ClientQuotaState, make_entity
 from kgitops.model.requests import AlterVirtualClusterRequest, CreateVirtualClusterRequest
+from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, ClientQuotaState, make_entity
+from kgitops.model.resources.virtual_clusters import CapLowering, LoweringOptions, VirtualCluster
 from kgitops.model.verdict import ExitCode
-from kgitops.model.virtual_clusters import CapLowering, LoweringOptions, VirtualCluster
-from kgitops.plan.plan import Action, Plan
+from kgitops.plan.document.plan import Action, Plan
 
 DELETE = DeletionPolicy.DELETE
 HOME = a_virtual_cluster(SALES, deletion_policy=DELETE)

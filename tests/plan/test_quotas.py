@@ -14,12 +14,12 @@ from builders import (
     with_changes,
 )
 
-from kgitops.apply.preconditions import check_preconditions
-from kgitops.model.quotas import ClientQuotaEntity
+from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.model.requests import AlterClientQuotaRequest
-from kgitops.plan import risks
-from kgitops.plan.plan import Action, Change, Drift
-from kgitops.plan.risks import Risk
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Drift
+from kgitops.plan.document.risks import Risk
 
 OTHER = a_topic("else")
 

@@ -5,9 +5,15 @@ from dataclasses import replace
 import pytest
 from builders import a_binding, a_cluster, a_desired, plan_of
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
 from kgitops.model.source import Severity
-from kgitops.plan.registry_writers import registry_writers
+from kgitops.plan.acls.registry_writers import registry_writers
 
 ME = "User:ANONYMOUS"
 MALLORY = replace(

@@ -24,14 +24,14 @@ from builders import (
     with_changes,
 )
 
-from kgitops.apply.preconditions import check_preconditions
+from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.desired.state import DeletionPolicy, DesiredObject, Tombstone
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
 from kgitops.model.requests import AlterClientQuotaRequest, DeleteAclRequest, DeleteTopicRequest
 from kgitops.model.verdict import ExitCode
-from kgitops.plan import risks
-from kgitops.plan.plan import Action, Change, Kept, Plan
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Kept, Plan
 
 OTHER = a_topic("keeps-the-project-from-being-empty")
 EVERY_KIND = [a_topic(), an_acl(), a_quota()]

@@ -35,14 +35,14 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
-from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.topic_configs import ConfigType, TopicConfig, topic_configs
-from kgitops.model.virtual_clusters import EntityType, LocalName, LoweringOptions
-from kgitops.plan import risks
-from kgitops.plan.config_risks import config_risk
-from kgitops.plan.plan import Plan
-from kgitops.plan.risks import LEVELS, Risk, all_risks
+from kgitops.model.configs.topic_configs import ConfigType, TopicConfig, topic_configs
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.risks import LEVELS, Risk, all_risks
+from kgitops.plan.topics.config_risks import config_risk
 
 OTHER = a_quota(an_entity(user="other"))
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN

@@ -18,7 +18,7 @@ from builders import (
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredTopic, Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Action, Kind, Plan
+from kgitops.plan.document.plan import Action, Kind, Plan
 
 KEPT = a_topic("kept")
 

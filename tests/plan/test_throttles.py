@@ -8,14 +8,14 @@ from builders import a_desired, a_topic, a_topic_state, applied, plan_of, with_c
 from kgitops.desired.state import DesiredTopic, Safety
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
-from kgitops.model.throttles import (
+from kgitops.model.resources.throttles import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
 )
-from kgitops.model.topics import Assignment
-from kgitops.plan.plan import Action, Kind, Plan
+from kgitops.model.resources.topics import Assignment
+from kgitops.plan.document.plan import Action, Kind, Plan
 
 BEFORE: Assignment = ((1, 2), (2, 3))
 MOVED = a_topic(assignment=((1, 3), (2, 3)))

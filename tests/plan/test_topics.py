@@ -19,7 +19,7 @@ from builders import (
     with_changes,
 )
 
-from kgitops.apply.preconditions import check_preconditions
+from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.desired.state import ConfigsPolicy, DesiredTopic
 from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
 from kgitops.model.requests import (
@@ -28,10 +28,10 @@ from kgitops.model.requests import (
     CreateTopicRequest,
     DeleteRecordsRequest,
 )
-from kgitops.model.topics import RequestedTopicState
+from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode
-from kgitops.plan import risks
-from kgitops.plan.plan import Action, Change, Drift, FieldChange, Plan
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Plan
 
 RETENTION = "retention.ms"
 MIN_ISR = "min.insync.replicas"

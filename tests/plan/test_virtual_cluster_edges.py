@@ -18,8 +18,8 @@ from plan.worked_scenario import (
 from kgitops.desired.state import DeletionPolicy, DesiredObject
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import DeleteTopicRequest
-from kgitops.model.virtual_clusters import EntityType, LocalName
-from kgitops.plan.plan import Plan
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName
+from kgitops.plan.document.plan import Plan
 
 DELETE = DeletionPolicy.DELETE
 X = a_topic("x")

@@ -19,10 +19,10 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredState
-from kgitops.model.addresses import acl_address
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CopyGroupOffsetsRequest
-from kgitops.plan.plan import Plan
+from kgitops.model.resources.addresses import acl_address
+from kgitops.plan.document.plan import Plan
 
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN
 

@@ -29,16 +29,22 @@ from kgitops.desired.state import (
     Safety,
     Tombstone,
 )
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import (
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import (
     acl_address,
     local_topic_address,
     member_address,
     virtual_cluster_address,
 )
-from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import CLIENT_ID, USER, VIRTUAL_CLUSTER, ClientQuotaState, make_entity
-from kgitops.model.virtual_clusters import EntityType, LocalName, LoweringOptions
+from kgitops.model.resources.quotas import (
+    CLIENT_ID,
+    USER,
+    VIRTUAL_CLUSTER,
+    ClientQuotaState,
+    make_entity,
+)
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
 
 STREAM = "emea.eu.sales.SalesStream"
 SALES, ANALYTICS = "emea.sales", "analytics"

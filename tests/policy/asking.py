@@ -12,19 +12,19 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
-from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.policy import BrokerManagementPolicy, Configurable, TopicManagementPolicy
 from kgitops.policy import ClusterState as Seen
-from kgitops.policy.judge import Judge
-from kgitops.policy.judgement import Judgement
-from kgitops.policy.python_rule import PythonRule
-from kgitops.policy.requests import AlterBrokerRequest as AlterBroker
-from kgitops.policy.requests import AlterTopicRequest as AlterTopic
-from kgitops.policy.requests import CreateTopicRequest as CreateTopic
-from kgitops.policy.requests import DeleteRecordsRequest as DeleteRecords
-from kgitops.policy.requests import DeleteTopicRequest as DeleteTopic
-from kgitops.policy.requests import PolicyRequest
-from kgitops.policy.rules import Level
+from kgitops.policy.api.requests import AlterBrokerRequest as AlterBroker
+from kgitops.policy.api.requests import AlterTopicRequest as AlterTopic
+from kgitops.policy.api.requests import CreateTopicRequest as CreateTopic
+from kgitops.policy.api.requests import DeleteRecordsRequest as DeleteRecords
+from kgitops.policy.api.requests import DeleteTopicRequest as DeleteTopic
+from kgitops.policy.api.requests import PolicyRequest
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.judgement import Judgement
+from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.load.python_rule import PythonRule
 
 TOPIC_ID = "A" * 22
 T = TypeVar("T")

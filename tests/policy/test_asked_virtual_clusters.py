@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 from policy.asking import TOPIC_ID, a_state, a_topic_state, alteration, creation, judge, stopped
 
-from kgitops.model.addresses import member_address
 from kgitops.model.cluster_state import ClusterState as Snapshot
-from kgitops.model.quotas import USER, VIRTUAL_CLUSTER, make_entity
 from kgitops.model.requests import (
     NEW_UUID,
     AlterClientQuotaRequest,
@@ -22,7 +20,9 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.addresses import member_address
+from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity
+from kgitops.model.resources.virtual_clusters import (
     CapLowering,
     ChangeType,
     EntityType,
@@ -37,22 +37,22 @@ from kgitops.policy import (
     VirtualClusterChange,
     VirtualClusterManagementPolicy,
 )
-from kgitops.policy.asked import Asked, address_of, ask
-from kgitops.policy.principal import Principal
-from kgitops.policy.requests import (
+from kgitops.policy.api.principal import Principal
+from kgitops.policy.api.requests import (
     AlterVirtualClusterRequest as AlterVirtualCluster,
 )
-from kgitops.policy.requests import (
+from kgitops.policy.api.requests import (
     CreateTopicLinkRequest,
     DeleteTopicLinkRequest,
     PolicyRequest,
 )
-from kgitops.policy.requests import (
+from kgitops.policy.api.requests import (
     CreateVirtualClusterRequest as CreateVirtualCluster,
 )
-from kgitops.policy.requests import DeleteVirtualClusterRequest as DeleteVirtualCluster
+from kgitops.policy.api.requests import DeleteVirtualClusterRequest as DeleteVirtualCluster
+from kgitops.policy.evaluate.policy_input import Asked, address_of, ask
+from kgitops.policy.state.simulated import World
 from kgitops.policy.testing import acl, virtual_cluster
-from kgitops.policy.world import World
 
 UUID = "11111111-2222-3333-4444-555555555555"
 ORDERS = f"{UUID}.Orders"

@@ -28,9 +28,9 @@ from kgitops.policy import (
     VirtualClusterManagementPolicy,
     VirtualClusterState,
 )
-from kgitops.policy.interfaces import Configurable as Base
-from kgitops.policy.python_rule import METHODS
-from kgitops.policy.requests import PolicyRequest
+from kgitops.policy.api.interfaces import Configurable as Base
+from kgitops.policy.api.requests import PolicyRequest
+from kgitops.policy.load.python_rule import METHODS
 from kgitops.policy.testing import (
     acl,
     alter_broker,

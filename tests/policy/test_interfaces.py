@@ -24,7 +24,7 @@ import kgitops.policy
 from kgitops.model.cluster_state import Broker
 from kgitops.model.requests import AlterBrokerRequest as WireAlterBroker
 from kgitops.model.requests import Request
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.topics import TopicState
 from kgitops.policy import (
     AlterBrokerRequest,
     AlterTopicRequest,

@@ -13,14 +13,14 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
-from kgitops.model.topics import RequestedTopicState
+from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.policy import BaseTopicPolicy, Configurable, PolicyViolation
-from kgitops.policy.judge import MOST_VIOLATIONS, Judge
-from kgitops.policy.judgement import Judgement, Outcome
-from kgitops.policy.python_rule import PythonRule
-from kgitops.policy.rule import PolicyFailed
-from kgitops.policy.rules import Level
-from kgitops.policy.violation import Violation
+from kgitops.policy.api.violation import Violation
+from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, Judge
+from kgitops.policy.evaluate.judgement import Judgement, Outcome
+from kgitops.policy.evaluate.rule import PolicyFailed
+from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.load.python_rule import PythonRule
 
 
 class Picky(BaseTopicPolicy):

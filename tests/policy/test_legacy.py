@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgitops.policy import BrokerManagementPolicy, PolicyViolation, TopicManagementPolicy
-from kgitops.policy.interfaces import Configurable
+from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.legacy import (
     ALTER_CONFIG_KEY,
     CREATE_TOPIC_KEY,

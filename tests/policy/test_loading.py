@@ -10,12 +10,12 @@ from policy.asking import a_state, creation
 
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Source
-from kgitops.policy.judge import Judge
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import CelPolicy, Level, PythonPolicy, Validation
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import CelPolicy, Level, PythonPolicy, Validation
+from kgitops.policy.load.load import load_rules
 
 MODULE = """\
-from kgitops.model.acls import AclBinding, OPERATIONS
+from kgitops.model.resources.acls import AclBinding, OPERATIONS
 from kgitops.policy import BaseTopicPolicy, PolicyViolation, TopicManagementPolicy
 
 LIFE = []

@@ -17,9 +17,9 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
-from kgitops.model.topics import TopicState
-from kgitops.policy.overlay import Overlay
-from kgitops.policy.world import World, as_current, overlaid
+from kgitops.model.resources.topics import TopicState
+from kgitops.policy.state.overlay import Overlay
+from kgitops.policy.state.simulated import World, as_current, overlaid
 
 PREFIXES = ("", "o", "orders", "__")
 FLAGS = [(internal, going) for internal in (False, True) for going in (False, True)]

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from kgitops.policy import AllOf, ClusterState, testing
-from kgitops.policy.python_rule import METHODS
-from kgitops.policy.rules import Level
+from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.load.python_rule import METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "policies.md").read_text(encoding="utf-8")

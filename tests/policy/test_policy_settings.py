@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgitops.policy import BaseTopicPolicy
-from kgitops.policy.patterns import Patterns
+from kgitops.policy.api.patterns import Patterns
 from kgitops.policy.readers import (
     counts,
     flag,

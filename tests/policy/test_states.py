@@ -19,8 +19,8 @@ from policy.asking import (
 )
 
 from kgitops.model.cluster_state import Broker
-from kgitops.model.names import REGISTRY_TOPIC
-from kgitops.model.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.names import REGISTRY_TOPIC
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.policy import (
     AlterTopicRequest,
     BaseTopicPolicy,

@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 from model.request_strategies import any_text, requests, topic_ids
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.addresses import acl_address, topic_address
 from kgitops.model.capabilities import Validation
 from kgitops.model.registry import Owner
 from kgitops.model.requests import (
@@ -21,11 +19,20 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.addresses import acl_address, topic_address
+from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.source import Finding, Severity, Source
-from kgitops.model.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan import risks
-from kgitops.plan.plan import (
+from kgitops.plan.document import risks
+from kgitops.plan.document.file import SealedPlan, seal
+from kgitops.plan.document.plan import (
     AccessLoss,
     Action,
     Base,
@@ -40,11 +47,10 @@ from kgitops.plan.plan import (
     Precondition,
     Target,
 )
-from kgitops.plan.plan_file import SealedPlan, seal
-from kgitops.plan.policies import LoadedPolicy, PolicyResult, WaiverUse
-from kgitops.plan.risks import Risk, all_risks
-from kgitops.policy.judgement import Outcome, fingerprint
-from kgitops.policy.rules import Level
+from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
+from kgitops.plan.document.risks import Risk, all_risks
+from kgitops.policy.evaluate.judgement import Outcome, fingerprint
+from kgitops.policy.evaluate.rules import Level
 
 TOPIC_ID = "pLbTz2s1R5eK0cQyA1b2Cg"
 

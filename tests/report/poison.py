@@ -8,13 +8,6 @@ from report.tenant_plans import created, grant, made_topic, member, removed
 
 from kgitops.apply.events import ApplyStarted, Event, StepDone, StepFailed, Waiting, WaitReason
 from kgitops.apply.result import ApplyResult, Failure
-from kgitops.model.acls import Operation, ResourceType
-from kgitops.model.addresses import (
-    acl_address,
-    quota_address,
-    topic_address,
-    virtual_cluster_address,
-)
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -24,12 +17,19 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.addresses import (
+    acl_address,
+    quota_address,
+    topic_address,
+    virtual_cluster_address,
+)
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import EntityType, VirtualCluster
 from kgitops.model.source import Finding, Severity, Source
-from kgitops.model.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode, Reason, decide
-from kgitops.model.virtual_clusters import EntityType, VirtualCluster
-from kgitops.plan import risks
-from kgitops.plan.plan import (
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import (
     AccessLoss,
     Action,
     Change,
@@ -43,9 +43,9 @@ from kgitops.plan.plan import (
     Precondition,
     Target,
 )
-from kgitops.plan.policies import LoadedPolicy, PolicyResult
-from kgitops.policy.judgement import Outcome
-from kgitops.policy.rules import (
+from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.rules import (
     CelPolicy,
     Level,
     Match,
@@ -55,8 +55,8 @@ from kgitops.policy.rules import (
     Waiver,
 )
 from kgitops.policy.testing import virtual_cluster
-from kgitops.report.policy_description import PolicyDescription, SettingOf
-from kgitops.report.policy_test_report import (
+from kgitops.report.policies.description import PolicyDescription, SettingOf
+from kgitops.report.policies.test_report import (
     CaseOutcome,
     Covered,
     MutationOutcome,
@@ -64,7 +64,7 @@ from kgitops.report.policy_test_report import (
     SuiteOutcome,
     Survivor,
 )
-from kgitops.report.policy_test_report import Failure as FailedExpectation
+from kgitops.report.policies.test_report import Failure as FailedExpectation
 
 
 def poisoned(text: str, *, many: int = 2) -> Plan:

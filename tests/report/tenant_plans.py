@@ -5,16 +5,7 @@ from dataclasses import replace
 
 from report.plans import make_plan
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.addresses import (
-    acl_address,
-    local_topic_address,
-    member_address,
-    quota_address,
-    virtual_cluster_address,
-)
 from kgitops.model.lowered import Grade, LoweringLine
-from kgitops.model.quotas import USER, VIRTUAL_CLUSTER, make_entity
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     NEW_UUID,
@@ -29,12 +20,27 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.addresses import (
+    acl_address,
+    local_topic_address,
+    member_address,
+    quota_address,
+    virtual_cluster_address,
+)
+from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.model.source import Source
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.plan import risks
-from kgitops.plan.plan import Action, Change, Kind, Plan, PlannedRequest, Precondition
-from kgitops.plan.risks import Risk
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Kind, Plan, PlannedRequest, Precondition
+from kgitops.plan.document.risks import Risk
 
 SALES, ANALYTICS = "emea.sales", "analytics"
 STREAM = "emea.eu.sales.SalesStream"

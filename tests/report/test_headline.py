@@ -14,14 +14,14 @@ from report.plans import (
     shrink_topic,
 )
 
-from kgitops.plan.plan import AccessLoss, Action, Change, Plan
-from kgitops.plan.risks import Level
-from kgitops.report.headline import first_words, lost_words
+from kgitops.plan.document.plan import AccessLoss, Action, Change, Plan
+from kgitops.plan.document.risks import Level
+from kgitops.report.ci.github import render_github
+from kgitops.report.ci.junit import render_junit
+from kgitops.report.content.headline import first_words, lost_words
 from kgitops.report.html import render_html
-from kgitops.report.render_github import render_github
-from kgitops.report.render_junit import render_junit
-from kgitops.report.render_markdown import render_markdown
-from kgitops.report.render_text import render_text
+from kgitops.report.markdown.plan import render_markdown
+from kgitops.report.text.plan import render_text
 
 
 def loss(principal: str, operation: str = "Read") -> AccessLoss:

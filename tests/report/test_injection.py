@@ -37,29 +37,29 @@ from report.safety import (
 )
 from report.workflow_commands import commands
 
-from kgitops.cli.refusing import refuse
+from kgitops.cli.console.errors import refuse
 from kgitops.model.errors import FindingsError, SafetyError
-from kgitops.model.json_layout import json_line
-from kgitops.plan.plan_file import read_plan, to_text
-from kgitops.plan.plan_json import plan_to_json
-from kgitops.report.apply_view import event_to_json, render_event_text, render_summary
+from kgitops.model.json.layout import json_line
+from kgitops.plan.document.file import read_plan, to_text
+from kgitops.plan.document.to_json import plan_to_json
+from kgitops.report.ci.github import render_github, render_github_refusal
+from kgitops.report.ci.junit import render_junit
+from kgitops.report.ci.policy_tests_junit import render_policy_tests_junit
+from kgitops.report.ci.sarif import render_sarif
 from kgitops.report.html import render_html
-from kgitops.report.policy_tests_json import policy_tests_to_json
-from kgitops.report.render_drift import render_drift
-from kgitops.report.render_findings import render_findings
-from kgitops.report.render_github import render_github, render_github_refusal
-from kgitops.report.render_json import render_json
-from kgitops.report.render_junit import render_junit
-from kgitops.report.render_markdown import GITHUB_BUDGET, render_markdown_comments
-from kgitops.report.render_policies import policies_to_json, policy_to_json, render_policies
-from kgitops.report.render_policy import render_policy
-from kgitops.report.render_policy_tests import render_policy_tests
-from kgitops.report.render_policy_tests_junit import render_policy_tests_junit
-from kgitops.report.render_sarif import render_sarif
-from kgitops.report.render_text import render_text
-from kgitops.report.virtual_cluster_graph import graph_of_clusters, graph_of_plan
-from kgitops.report.virtual_cluster_mermaid import render_mermaid
-from kgitops.report.virtual_cluster_svg import render_svg
+from kgitops.report.json.plan import render_json
+from kgitops.report.json.policy_tests import policy_tests_to_json
+from kgitops.report.markdown.plan import GITHUB_BUDGET, render_markdown_comments
+from kgitops.report.policies.explain_text import render_policy
+from kgitops.report.policies.list_text import policies_to_json, policy_to_json, render_policies
+from kgitops.report.policies.tests_text import render_policy_tests
+from kgitops.report.text.apply import event_to_json, render_event_text, render_summary
+from kgitops.report.text.drift import render_drift
+from kgitops.report.text.findings import render_findings
+from kgitops.report.text.plan import render_text
+from kgitops.report.virtual_clusters.graph import graph_of_clusters, graph_of_plan
+from kgitops.report.virtual_clusters.mermaid import render_mermaid
+from kgitops.report.virtual_clusters.svg import render_svg
 
 HARMLESS = "harmless"
 _MANY = 24

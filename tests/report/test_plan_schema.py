@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from report.plans import ALL_PLANS, any_plan, sealed, twelve_changes
 
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import sealed_to_json, to_text
-from kgitops.report.plan_schema import plan_schema, schema_text
-from kgitops.report.render_json import render_json
+from kgitops.plan.document.file import sealed_to_json, to_text
+from kgitops.plan.document.plan import Plan
+from kgitops.report.json.plan import render_json
+from kgitops.report.json.plan_schema import plan_schema, schema_text
 
 VALIDATOR = Draft202012Validator(plan_schema())
 
@@ -22,7 +22,7 @@ def test_the_schema_is_one() -> None:
 
 
 def test_the_published_schema_is_up_to_date() -> None:
-    """Else: python -m kgitops.report.plan_schema"""
+    """Else: python -m kgitops.report.json.plan_schema"""
     published = Path(__file__).parents[2] / "schemas" / "plan.schema.json"
     assert published.read_text(encoding="utf-8") == schema_text()
 

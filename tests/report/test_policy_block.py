@@ -29,17 +29,17 @@ from report.plans import (
 )
 
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.broker_validation import BROKER_POLICY
-from kgitops.plan.plan import Plan
-from kgitops.plan.policies import WaiverUse
-from kgitops.policy.judgement import Outcome
-from kgitops.report.policy_rows import Standing, counts, groups, tally, waiver_sentence
-from kgitops.report.render_markdown import (
+from kgitops.plan.document.broker_validation import BROKER_POLICY
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.policies import WaiverUse
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.report.content.policy_rows import Standing, counts, groups, tally, waiver_sentence
+from kgitops.report.markdown.plan import (
     GITHUB_BUDGET,
     render_markdown,
     render_markdown_comments,
 )
-from kgitops.report.render_text import render_text
+from kgitops.report.text.plan import render_text
 
 TODAY = date(2026, 11, 21)
 WORDS = "replication factor 2 is below 3"

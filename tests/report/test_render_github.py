@@ -22,10 +22,10 @@ from report.workflow_commands import Command, commands
 from kgitops.model.errors import FindingsError, SafetyError
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Plan
-from kgitops.plan.risks import Level
-from kgitops.policy.judgement import Outcome
-from kgitops.report.render_github import (
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.risks import Level
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.report.ci.github import (
     MOST_OF_A_LEVEL,
     render_github,
     render_github_refusal,

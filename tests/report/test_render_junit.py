@@ -25,9 +25,9 @@ from report.plans import (
     violation,
 )
 
-from kgitops.plan.plan import Plan
-from kgitops.report.policy_rows import Standing, counts
-from kgitops.report.render_junit import render_junit
+from kgitops.plan.document.plan import Plan
+from kgitops.report.ci.junit import render_junit
+from kgitops.report.content.policy_rows import Standing, counts
 
 
 def root_of(plan: Plan) -> ElementTree.Element:

@@ -28,16 +28,16 @@ from syrupy.assertion import SnapshotAssertion
 
 from kgitops.model.source import Source
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan import risks
-from kgitops.plan.plan import AccessLoss, Action, Change, Drift, Kept, Plan
-from kgitops.plan.plan_json import summary
-from kgitops.report.object_names import object_name
-from kgitops.report.render_markdown import (
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import AccessLoss, Action, Change, Drift, Kept, Plan
+from kgitops.plan.document.to_json import summary
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.sections import never_folded
+from kgitops.report.markdown.plan import (
     GITHUB_BUDGET,
     render_markdown,
     render_markdown_comments,
 )
-from kgitops.report.sections import never_folded
 
 
 @pytest.mark.parametrize("name", ALL_PLANS)

@@ -30,10 +30,10 @@ from report.sarif_schema import LOG
 
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan import risks
-from kgitops.plan.plan import Change, Plan, Target
-from kgitops.report import render_sarif as module
-from kgitops.report.render_sarif import MOST_RESULTS, render_sarif
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Change, Plan, Target
+from kgitops.report.ci import sarif as module
+from kgitops.report.ci.sarif import MOST_RESULTS, render_sarif
 
 
 def run(plan: Plan) -> dict[str, Any]:

@@ -25,10 +25,10 @@ from report.plans import (
 from syrupy.assertion import SnapshotAssertion
 
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan import risks
-from kgitops.plan.plan import Action, Base, Drift, FieldChange, Kind, Plan
-from kgitops.plan.plan_json import plan_to_json
-from kgitops.report.render_text import render_text
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Base, Drift, FieldChange, Kind, Plan
+from kgitops.plan.document.to_json import plan_to_json
+from kgitops.report.text.plan import render_text
 
 
 def shown(plan: Plan, **options: object) -> str:

@@ -5,13 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report.plans import create_topic
 
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.addresses import acl_address, quota_address, topic_address
-from kgitops.report.folding import name_patterns
-from kgitops.report.object_names import object_name
-from kgitops.report.safe_text import code_span, fenced, guarded_line, terminal_text
-from kgitops.report.units import counted, with_unit
-from kgitops.report.values import shortened, shortened_pair
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.addresses import acl_address, quota_address, topic_address
+from kgitops.report.content.folding import name_patterns
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.safe_text import code_span, fenced, guarded_line, terminal_text
+from kgitops.report.content.units import counted, with_unit
+from kgitops.report.content.values import shortened, shortened_pair
 
 
 @pytest.mark.parametrize(

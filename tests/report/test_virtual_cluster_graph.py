@@ -7,10 +7,10 @@ from report.plans import make_plan, twelve_changes
 from report.safety import assert_mermaid, assert_svg
 from report.tenant_plans import ANALYTICS, SALES, farewell_plan, golden_plan, member
 
-from kgitops.model.virtual_clusters import EntityType, VirtualCluster
-from kgitops.plan import risks
+from kgitops.model.resources.virtual_clusters import EntityType, VirtualCluster
+from kgitops.plan.document import risks
 from kgitops.policy.testing import virtual_cluster
-from kgitops.report.virtual_cluster_graph import (
+from kgitops.report.virtual_clusters.graph import (
     MOST_LINKS,
     MOST_MEMBERS,
     MOST_TENANTS,
@@ -19,8 +19,8 @@ from kgitops.report.virtual_cluster_graph import (
     graph_of_clusters,
     graph_of_plan,
 )
-from kgitops.report.virtual_cluster_mermaid import render_mermaid
-from kgitops.report.virtual_cluster_svg import render_svg, svg_element
+from kgitops.report.virtual_clusters.mermaid import render_mermaid
+from kgitops.report.virtual_clusters.svg import render_svg, svg_element
 
 SVG = "{http://www.w3.org/2000/svg}"
 KNOWN = {

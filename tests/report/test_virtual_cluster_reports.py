@@ -14,13 +14,13 @@ from report.tenant_plans import (
 )
 
 from kgitops.model.lowered import Grade, LoweringLine
-from kgitops.model.virtual_clusters import EntityType
-from kgitops.plan import risks
-from kgitops.report.lowering import lowering_counts, lowering_rows
-from kgitops.report.render_github import render_github
-from kgitops.report.render_markdown import render_markdown
-from kgitops.report.render_text import render_text
-from kgitops.report.virtual_clusters import virtual_cluster_summaries
+from kgitops.model.resources.virtual_clusters import EntityType
+from kgitops.plan.document import risks
+from kgitops.report.ci.github import render_github
+from kgitops.report.content.lowering import lowering_counts, lowering_rows
+from kgitops.report.content.virtual_clusters import virtual_cluster_summaries
+from kgitops.report.markdown.plan import render_markdown
+from kgitops.report.text.plan import render_text
 
 NEW = "<uuid:new>.Orders (known after apply)"
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from kgitops.sandbox.jars import KAFKA
-from kgitops.sandbox.pinned import pinned_jars
+from kgitops.sandbox.jvm.jars import KAFKA
+from kgitops.sandbox.jvm.pinned import pinned_jars
 
 pytestmark = pytest.mark.xdist_group("bare-machine")
 
 FETCH = """
-from kgitops.sandbox.jars import fetch_libs
+from kgitops.sandbox.jvm.jars import fetch_libs
 fetch_libs(lambda stage: print(stage, flush=True))
 """
 START = """

@@ -11,12 +11,12 @@ import pytest
 from kafka_clusters import StartKafka
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox import jars, java
-from kgitops.sandbox.jars import check_jars, libs_folder
-from kgitops.sandbox.java import find_java, java_version
-from kgitops.sandbox.pinned import Jar, pinned_jars
+from kgitops.sandbox.broker.processes import find_process
+from kgitops.sandbox.jvm import jars, java
+from kgitops.sandbox.jvm.jars import check_jars, libs_folder
+from kgitops.sandbox.jvm.java import find_java, java_version
+from kgitops.sandbox.jvm.pinned import Jar, pinned_jars
 from kgitops.sandbox.ports import free_ports, is_free
-from kgitops.sandbox.processes import find_process
 
 KILLED = """
 import sys, time

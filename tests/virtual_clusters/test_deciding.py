@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 from virtual_clusters.vc_requests import A, B, add, create, delete, link, remove
 
-from kgitops.model.names import INTERNAL_TOPICS, REGISTRY_TOPIC
 from kgitops.model.requests import AlterVirtualClusterRequest
-from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.names import INTERNAL_TOPICS, REGISTRY_TOPIC
+from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     LoweringOptions,
     TopicLink,
     VirtualCluster,
 )
+from kgitops.model.results import ErrorCode
 from kgitops.virtual_clusters import deciding, links
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal

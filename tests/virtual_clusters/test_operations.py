@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from kgitops.model.acls import Operation
+from kgitops.model.resources.acls import Operation
 from kgitops.virtual_clusters.operations import (
     ALLOWED,
     ApiKey,

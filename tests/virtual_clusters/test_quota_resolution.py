@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
 from kgitops.virtual_clusters.quota_resolution import explain, resolve
 
 KEY = "producer_byte_rate"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgitops.model.acls import CLUSTER_NAME, PatternType
+from kgitops.model.resources.acls import CLUSTER_NAME, PatternType
 from kgitops.virtual_clusters.scopes import Scope
 
 A, AB = Scope("a"), Scope("a.b")

@@ -12,7 +12,12 @@ from kgitops.model.requests import (
     CreateVirtualClusterRequest,
     DeleteVirtualClusterRequest,
 )
-from kgitops.model.virtual_clusters import EntityType, LocalName, TopicLink, VirtualCluster
+from kgitops.model.resources.virtual_clusters import (
+    EntityType,
+    LocalName,
+    TopicLink,
+    VirtualCluster,
+)
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.image import (
     VirtualClustersDelta,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgitops.model.quotas import make_entity
+from kgitops.model.resources.quotas import make_entity
 from kgitops.virtual_clusters.well_formed import entity_problem, quota_problem
 
 OWN = make_entity({"virtual-cluster": "a", "user": "u"})

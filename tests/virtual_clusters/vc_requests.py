@@ -7,7 +7,12 @@ from kgitops.model.requests import (
     CreateVirtualClusterRequest,
     DeleteVirtualClusterRequest,
 )
-from kgitops.model.virtual_clusters import CapLowering, ChangeType, EntityType, LoweringOptions
+from kgitops.model.resources.virtual_clusters import (
+    CapLowering,
+    ChangeType,
+    EntityType,
+    LoweringOptions,
+)
 
 A, B = "emea.sales", "analytics"
 VirtualClusterRequest = (

@@ -33,12 +33,12 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
-from kgitops.model.topics import RequestedTopicState
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.verdict import ExitCode
-from kgitops.model.virtual_clusters import LocalName
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import SealedPlan
-from kgitops.report.render_drift import render_drift
+from kgitops.plan.document.file import SealedPlan
+from kgitops.plan.document.plan import Plan
+from kgitops.report.text.drift import render_drift
 from kgitops.workflow.drift import plan_drift
 
 

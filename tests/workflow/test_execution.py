@@ -10,11 +10,11 @@ from cli.projects import Project, topic
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.verdict import Reason
-from kgitops.plan.plan import Plan
-from kgitops.policy.rules import Bundle
+from kgitops.plan.document.plan import Plan
+from kgitops.policy.evaluate.rules import Bundle
 from kgitops.workflow.execution import objections
-from kgitops.workflow.policies import Policies
-from kgitops.workflow.selection import Selection, Workspace, open_workspace
+from kgitops.workflow.policies.policies import Policies
+from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
 READERS = [an_acl(a_binding(f"User:reader-{number}")) for number in range(25)]
 FULL = applied(a_topic(), *READERS)

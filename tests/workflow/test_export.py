@@ -37,20 +37,27 @@ from kgitops.desired.state import (
     Safety,
     Scope,
 )
-from kgitops.model.acls import CLUSTER_NAME, OPERATIONS, AclBinding, Operation, ResourceType
-from kgitops.model.addresses import acl_address, quota_address, topic_address
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.names import collision_key, is_principal
-from kgitops.model.quotas import ClientQuotaState, quota_keys
+from kgitops.model.configs.topic_configs import is_throttle
 from kgitops.model.registry import Owner
-from kgitops.model.topic_configs import is_throttle
-from kgitops.model.topics import Assignment, TopicState
-from kgitops.plan.plan import Action, Plan
-from kgitops.workflow import export_notes, loading
-from kgitops.workflow.clusters import ChosenCluster
-from kgitops.workflow.export import Export, export_manifests
-from kgitops.workflow.export_check import write_checked
-from kgitops.workflow.selection import Selection, Workspace
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    OPERATIONS,
+    AclBinding,
+    Operation,
+    ResourceType,
+)
+from kgitops.model.resources.addresses import acl_address, quota_address, topic_address
+from kgitops.model.resources.names import collision_key, is_principal
+from kgitops.model.resources.quotas import ClientQuotaState, quota_keys
+from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.plan.document.plan import Action, Plan
+from kgitops.workflow import loading
+from kgitops.workflow.export import notes as export_notes
+from kgitops.workflow.export.check import write_checked
+from kgitops.workflow.export.export import Export, export_manifests
+from kgitops.workflow.project.clusters import ChosenCluster
+from kgitops.workflow.project.selection import Selection, Workspace
 
 PAYMENTS = Project(name=PROJECT, uid=UID)
 SPLIT_BRAIN = "Ünïcode\u202e \"quotes\" 'too' #: {x} ${var:NAME} $${env:X} %2F \u00a0"

@@ -9,10 +9,10 @@ from cli.policed import policy, waiver, write_policies
 from cli.projects import Document, Project, as_yaml, document, topic
 
 from kgitops.model.errors import FindingsError
-from kgitops.policy.rules import Bundle, Level
+from kgitops.policy.evaluate.rules import Bundle, Level
 from kgitops.workflow.loading import loaded
-from kgitops.workflow.policies import load_policies, load_policies_from, opened
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.policies.policies import load_policies, load_policies_from, opened
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 ONE = [{"createTopic": {"name": "orders", "partitions": 1, "replicationFactor": 3}}]
 

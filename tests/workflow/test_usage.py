@@ -12,7 +12,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DeletionPolicy, DesiredState
 from kgitops.model.cluster_state import NotChecked, Usage
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
 from kgitops.plan.usage import add_usage, topics_at_stake
 from kgitops.workflow.usage import with_impact, with_offsets

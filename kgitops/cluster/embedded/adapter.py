@@ -3,28 +3,26 @@
 from collections.abc import Mapping, Sequence
 
 from kgitops.cluster.authors import Authors
-from kgitops.cluster.embedded import (
-    group_control,
-    reassignment_control,
-    records_control,
-    topic_deletion_control,
-)
-from kgitops.cluster.embedded.broker_control import fence_brokers
-from kgitops.cluster.embedded.controller import BROKER_PRINCIPAL, Controller
+from kgitops.cluster.embedded.client.waiting import TIMED_OUT
+from kgitops.cluster.embedded.controller import Controller
+from kgitops.cluster.embedded.controls import delete_records as records_control
+from kgitops.cluster.embedded.controls import groups as group_control
+from kgitops.cluster.embedded.controls import reassignments as reassignment_control
+from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_control
+from kgitops.cluster.embedded.controls.brokers import fence_brokers
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
-from kgitops.cluster.embedded.options import Faults
+from kgitops.cluster.embedded.image.state import BACKEND, build_cluster_state, build_usage
+from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Faults
 from kgitops.cluster.embedded.refusal import attempt
-from kgitops.cluster.embedded.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.requests import decide_request, is_held
-from kgitops.cluster.embedded.state import BACKEND, build_cluster_state, build_usage
-from kgitops.cluster.embedded.waiting import TIMED_OUT
+from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.clock import to_text
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import LocalName
 
 _VALIDATION = {
     "CreateTopic": Validation.BROKER,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
-from kgitops.model.acls import (
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     EVERYONE,
     IMPLIED,

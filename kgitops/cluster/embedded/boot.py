@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.broker_control import broker_list, register_brokers
 from kgitops.cluster.embedded.controller import Controller
+from kgitops.cluster.embedded.controls.brokers import broker_list, register_brokers
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.records import RegisterBrokerRecord
 from kgitops.cluster.embedded.options import REAL, Options, Surroundings
-from kgitops.cluster.embedded.policy_keys import check_policy_keys
-from kgitops.cluster.embedded.records import RegisterBrokerRecord
-from kgitops.cluster.embedded.startup import (
+from kgitops.cluster.embedded.policies.keys import check_policy_keys
+from kgitops.cluster.embedded.policy_startup import (
     Opening,
     check_feature_level,
     check_static_configs,
     start_policies,
 )
-from kgitops.cluster.embedded.store_file import create_store, is_there, memory_store, open_store
+from kgitops.cluster.embedded.store.file import create_store, is_there, memory_store, open_store
 from kgitops.model.cluster_state import Broker
-from kgitops.policy.rules import Bundle
+from kgitops.policy.evaluate.rules import Bundle
 
 
 def boot(

@@ -8,22 +8,21 @@ from typing import TypeVar
 
 from kgitops.cluster.authors import Author, Authors
 from kgitops.cluster.embedded.authorizer import Authorizer
-from kgitops.cluster.embedded.authorship import authors_of
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image import BrokersImage, Image
-from kgitops.cluster.embedded.options import Faults, Options, Surroundings
-from kgitops.cluster.embedded.policies import Policies
-from kgitops.cluster.embedded.registry_log import EmbeddedRegistryLog
-from kgitops.cluster.embedded.replay import Delta
-from kgitops.cluster.embedded.state import build_cluster_state
-from kgitops.cluster.embedded.store import Store
-from kgitops.cluster.embedded.store_errors import damaged
+from kgitops.cluster.embedded.image.image import BrokersImage, Image
+from kgitops.cluster.embedded.image.replay import Delta
+from kgitops.cluster.embedded.image.state import build_cluster_state
+from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Faults, Options, Surroundings
+from kgitops.cluster.embedded.policies.hook import Policies
+from kgitops.cluster.embedded.store.authorship import authors_of
+from kgitops.cluster.embedded.store.errors import damaged
+from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
+from kgitops.cluster.embedded.store.store import Store
 from kgitops.model.cluster_state import ClusterState
 from kgitops.virtual_clusters.resolving import bind
 
 T = TypeVar("T")
 
-BROKER_PRINCIPAL = "User:kafka"
 LOCALHOST = "127.0.0.1"
 
 

@@ -7,10 +7,10 @@ from typing import Protocol
 from uuid import UUID
 
 from kgitops.cluster.embedded.authorizer import Authorizer
-from kgitops.cluster.embedded.image import Image
+from kgitops.cluster.embedded.image.image import Image
+from kgitops.cluster.embedded.image.records import Record, wire_records
+from kgitops.cluster.embedded.image.replay import Delta
 from kgitops.cluster.embedded.options import Faults, Options
-from kgitops.cluster.embedded.records import Record, wire_records
-from kgitops.cluster.embedded.replay import Delta
 from kgitops.model.requests import (
     AlterTopicRequest,
     DeleteRecordsRequest,
@@ -18,8 +18,8 @@ from kgitops.model.requests import (
     Request,
     with_labels,
 )
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import LocalName
 
 MAX_WIRE_RECORDS = 10_000
 
@@ -35,7 +35,7 @@ class ExcessivelyLargeBatchError(Exception):
 
 
 class Policing(Protocol):
-    """Asks policies; ``kgitops.cluster.embedded.policies`` does."""
+    """Asks policies; ``kgitops.cluster.embedded.policies.hook`` does."""
 
     def judge(self, draft: "Draft", request: Request, *, node: int | None) -> None:
         """Whether policies let the request through."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.model.acls import Operation, ResourceType
 from kgitops.model.requests import AlterStep, AlterTopicRequest, DeleteRecordsRequest
-from kgitops.model.virtual_clusters import LocalName
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.virtual_clusters.operations import ApiKey
 from kgitops.virtual_clusters.scopes import Scope
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.acls import Operation, ResourceType
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.virtual_clusters import SEPARATOR, LocalName, TopicLink
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import SEPARATOR, LocalName, TopicLink
 from kgitops.virtual_clusters.operations import ApiKey
 from kgitops.virtual_clusters.resolving import Binding
 from kgitops.virtual_clusters.scopes import Scope

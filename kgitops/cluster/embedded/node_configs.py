@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.state import controller_id
 from kgitops.cluster.embedded.options import Options
-from kgitops.cluster.embedded.state import controller_id
 from kgitops.model.cluster_state import Broker
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
+BROKER_PRINCIPAL = "User:kafka"
 DEFAULT_BUSY_TIMEOUT_MS = 5_000
 
 

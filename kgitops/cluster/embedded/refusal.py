@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ParamSpec
 
-from kgitops.model.acls import Operation
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
 P = ParamSpec("P")

@@ -3,25 +3,22 @@
 from collections.abc import Iterable, Mapping
 from typing import assert_never
 
-from kgitops.cluster.embedded import (
-    acl_control,
-    config_control,
-    group_control,
-    partition_control,
-    quota_control,
-    reassignment_control,
-    records_control,
-    topic_control,
-    topic_deletion_control,
-    virtual_cluster_control,
-)
-from kgitops.cluster.embedded.acl_filter import exactly
+from kgitops.cluster.embedded.controls import acls as acl_control
+from kgitops.cluster.embedded.controls import configs as config_control
+from kgitops.cluster.embedded.controls import delete_records as records_control
+from kgitops.cluster.embedded.controls import groups as group_control
+from kgitops.cluster.embedded.controls import partitions as partition_control
+from kgitops.cluster.embedded.controls import quotas as quota_control
+from kgitops.cluster.embedded.controls import reassignments as reassignment_control
+from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_control
+from kgitops.cluster.embedded.controls import topics as topic_control
+from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluster_control
+from kgitops.cluster.embedded.controls.acl_filter import exactly
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image import TopicImage
+from kgitops.cluster.embedded.image.image import TopicImage
+from kgitops.cluster.embedded.image.records import BROKER, TOPIC
 from kgitops.cluster.embedded.local_rights import by_local_name
-from kgitops.cluster.embedded.records import BROKER, TOPIC
 from kgitops.cluster.embedded.refusal import Refusal, attempt
-from kgitops.model.acls import Operation
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -39,6 +36,7 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
 

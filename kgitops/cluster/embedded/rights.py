@@ -2,7 +2,7 @@
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.acls import Operation
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 
 

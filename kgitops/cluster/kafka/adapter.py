@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kgitops.cluster.kafka.client_configs import user_of
-from kgitops.cluster.kafka.read_group_offsets import read_group_offsets
-from kgitops.cluster.kafka.read_usage import read_usage
-from kgitops.cluster.kafka.reading import read_state
-from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
-from kgitops.cluster.kafka.wire import Wire
-from kgitops.cluster.kafka.write_reassignments import cancel
-from kgitops.cluster.kafka.writing import execute
+from kgitops.cluster.kafka.read.group_offsets import read_group_offsets
+from kgitops.cluster.kafka.read.state import read_state
+from kgitops.cluster.kafka.read.usage import read_usage
+from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
+from kgitops.cluster.kafka.transport.client_configs import user_of
+from kgitops.cluster.kafka.transport.wire import Wire
+from kgitops.cluster.kafka.write.reassignments import cancel
+from kgitops.cluster.kafka.write.requests import execute
 from kgitops.model.capabilities import Capabilities, Client, Validation
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
-from kgitops.model.virtual_clusters import LocalName
 
 BACKEND = "kafka"
 CAPABILITIES = Capabilities(

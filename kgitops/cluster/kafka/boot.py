@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
-from kgitops.cluster.kafka.client_configs import (
+from kgitops.cluster.kafka.transport.client_configs import (
     librdkafka_configs,
     understood,
     wire_options,
     without_secrets,
 )
-from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from kafka.protocol.admin import IncrementalAlterConfigsRequest
 
-from kgitops.cluster.kafka.wire import Message
+from kgitops.cluster.kafka.transport.wire import Message
 
 TOPIC, BROKER = 2, 4  # org.apache.kafka.common.config.ConfigResource.Type
 _SET, _DELETE = 0, 1  # org.apache.kafka.clients.admin.AlterConfigOp.OpType

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from kafka.protocol.metadata import FindCoordinatorRequest
 
-from kgitops.cluster.kafka.wire import Wire
-from kgitops.cluster.kafka.write_answers import LOOK_MS, result_of
+from kgitops.cluster.kafka.answers import LOOK_MS, result_of
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.results import ErrorCode, RequestResult
 
 T = TypeVar("T")

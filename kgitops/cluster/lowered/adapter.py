@@ -11,14 +11,14 @@ from kgitops.cluster.lowered.concerns import concerns, links_of, topics_of
 from kgitops.cluster.lowered.lifted import Lifted
 from kgitops.cluster.port import Cluster, RegistryLog
 from kgitops.lowering.effects import Step
-from kgitops.lowering.report import super_users
+from kgitops.lowering.report.report import super_users
 from kgitops.lowering.step import Lowering, step
 from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import CreateTopicRequest, Request, api_name
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import OK, RequestResult
-from kgitops.model.virtual_clusters import LocalName
 
 _VIRTUAL_CLUSTERS = dict.fromkeys(
     ("CreateVirtualCluster", "AlterVirtualCluster", "DeleteVirtualCluster"), Validation.CLIENT

@@ -6,8 +6,8 @@ from itertools import groupby
 from kgitops.cluster.port import Cluster
 from kgitops.lowering.effects import PhysicalRequest
 from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest, Request
+from kgitops.model.resources.virtual_clusters import generated_parts
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import generated_parts
 
 # One logical request may take any number of physical ones, and controllers refuse more than 10,000
 # records in one go; none of these takes more than a few.

@@ -1,8 +1,8 @@
 """What no broker sees and is refused all the same: ACLs and quotas that no virtual cluster has."""
 
-from kgitops.lowering.acls import is_logical
-from kgitops.model.quotas import VIRTUAL_CLUSTER
+from kgitops.lowering.acls.compile import is_logical
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest, Request
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.well_formed import binding_problem, entity_problem, quota_problem
 

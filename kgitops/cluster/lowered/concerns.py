@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import assert_never
 
-from kgitops.lowering.acls import is_logical
-from kgitops.model.quotas import VIRTUAL_CLUSTER
+from kgitops.lowering.acls.compile import is_logical
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -21,7 +20,8 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import LocalName
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
+from kgitops.model.resources.virtual_clusters import LocalName
 
 
 def concerns(request: Request, *, lowered: bool) -> bool:

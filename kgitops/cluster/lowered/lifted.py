@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kgitops.lowering.lifting import lift
-from kgitops.lowering.record_writing import PREFIX, Record
+from kgitops.lowering.records.writing import PREFIX, Record
 from kgitops.lowering.step import Lowering
-from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -16,6 +14,8 @@ from kgitops.model.requests import (
     DeleteAclRequest,
     Request,
 )
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 
 
 @dataclass(frozen=True, slots=True)

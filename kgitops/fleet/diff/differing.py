@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgitops.fleet.tables.reading import HEADER_BUCKET, LAST_BUCKET, Rows
-from kgitops.model.addresses import topic_address
-from kgitops.model.names import ALL_INTERNAL
+from kgitops.model.resources.addresses import topic_address
+from kgitops.model.resources.names import ALL_INTERNAL
 
 DESIRED_KEYS = ("bucket", "fingerprint", "address", "kind", "name", "context")
 STATE_KEYS = (

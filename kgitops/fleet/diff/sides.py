@@ -17,7 +17,7 @@ from kgitops.fleet.tables.desired_rows import (
 )
 from kgitops.fleet.tables.reading import Rows
 from kgitops.fleet.tables.schemas import DESIRED
-from kgitops.plan.plan import Kind
+from kgitops.plan.document.plan import Kind
 from kgitops.plan.safety import counted_as
 
 

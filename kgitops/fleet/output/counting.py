@@ -8,11 +8,11 @@ from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import Reason, decide
-from kgitops.plan.plan import Change, Plan
-from kgitops.plan.policies import PolicyResult
-from kgitops.policy.judgement import Outcome
+from kgitops.plan.document.plan import Change, Plan
+from kgitops.plan.document.policies import PolicyResult
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.report.content.headline import losses
 from kgitops.report.fleet.summary import Counts, UnitSummary
-from kgitops.report.headline import losses
 
 _SHOWN = 100
 

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from kgitops.model.canonical_json import canonical_json
+from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import Json
 from kgitops.model.verdict import verdict_to_json
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_json import plan_to_json, summary
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import plan_to_json, summary
 
 _CHANGES = "changes"
 

@@ -14,8 +14,8 @@ from kgitops.fleet.output.tables import (
 )
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Source
-from kgitops.plan.plan import Change, PlannedRequest
-from kgitops.plan.policies import PolicyResult
+from kgitops.plan.document.plan import Change, PlannedRequest
+from kgitops.plan.document.policies import PolicyResult
 
 Columns = Mapping[str, object]
 

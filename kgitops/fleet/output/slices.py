@@ -16,8 +16,8 @@ from kgitops.fleet.output.tables import SCHEMAS, Status, Table
 from kgitops.model import clock
 from kgitops.model.errors import KgitopsError, UntrustedPlanError, UsageError
 from kgitops.model.verdict import Reason
-from kgitops.plan.plan_file import SealedPlan, seal
-from kgitops.plan.plan_from_json import plan_from_json
+from kgitops.plan.document.file import SealedPlan, seal
+from kgitops.plan.document.from_json import plan_from_json
 from kgitops.report.fleet.summary import RunSummary, UnitSummary
 
 _ENVELOPE = ("captured_at", "created", "expires", "nonce", "plan_digest", "digest")

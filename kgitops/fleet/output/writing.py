@@ -20,11 +20,11 @@ from kgitops.fleet.output.rows import (
 from kgitops.fleet.output.tables import PLANS, Status, Table
 from kgitops.fleet.units.unit import Unit
 from kgitops.model import clock
-from kgitops.model.canonical_json import canonical_json
 from kgitops.model.errors import FindingsError, KgitopsError
+from kgitops.model.json.canonical import canonical_json
 from kgitops.model.verdict import Reason, decide, reason_to_json
-from kgitops.plan.plan import Change, Plan
-from kgitops.plan.plan_json import bodies_of, change_bytes
+from kgitops.plan.document.plan import Change, Plan
+from kgitops.plan.document.to_json import bodies_of, change_bytes
 from kgitops.report.fleet.summary import Counts, UnitSummary
 from kgitops.workflow.pipeline import PLAN_HOLDS
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from kgitops.fleet.policies.stored import Late
-from kgitops.model.acls import AclBinding
+from kgitops.model.resources.acls import AclBinding
 
 T = TypeVar("T")
 

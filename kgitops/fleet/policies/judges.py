@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
-from kgitops.policy.judging import Judging
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import Bundle
 from kgitops.policy.opening import open_judging
-from kgitops.policy.rules import Bundle
-from kgitops.workflow.policies import Policies, load_policies_from
+from kgitops.workflow.policies.policies import Policies, load_policies_from
 
 MOST_OPEN = 4
 """Every project and cluster may have policies and levels of its own; each is a process."""

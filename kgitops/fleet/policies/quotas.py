@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from kgitops.fleet.policies.stored import Late, Stored
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 
 Quotas = Mapping[ClientQuotaEntity, ClientQuotaState]
 

@@ -16,11 +16,11 @@ from kgitops.fleet.tables.hydrating import (
     quotas_in,
     topics_in,
 )
-from kgitops.model.acls import AclBinding
-from kgitops.model.names import ALL_INTERNAL
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.registry import Owner
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.names import ALL_INTERNAL
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.topics import TopicState
 
 _STAYS = '"marked_for_deletion":false'
 

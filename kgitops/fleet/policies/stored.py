@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from kgitops.model.errors import KgitopsError
-from kgitops.policy.large import Around
+from kgitops.policy.state.lazy import Around
 
 if TYPE_CHECKING:  # pyarrow is only imported in a process that does read
     from kgitops.fleet.policies.reader import Reader

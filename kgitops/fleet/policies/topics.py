@@ -7,8 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kgitops.fleet.policies.stored import Late, Stored
-from kgitops.model.names import topic_name_problem
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.names import topic_name_problem
+from kgitops.model.resources.topics import TopicState
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
 from kgitops.model.origin import install_command
-from kgitops.sandbox.java import NEEDED, find_java, packaged_java
+from kgitops.sandbox.jvm.java import NEEDED, find_java, packaged_java
 
 _PACKAGES = ("pyspark", "pyarrow", "pandas")
 _SHIM = """#!/bin/sh

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 from kgitops.desired.state import DesiredState, Project, Safety, Scope, Tombstone
 from kgitops.fleet.tables.schemas import FORMAT_VERSION
-from kgitops.model.object_json import read_labels, read_source, source_to_json
-from kgitops.model.registry import Json
-from kgitops.model.source import Located, Source
-from kgitops.model.strict_json import (
+from kgitops.model.json.objects import read_labels, read_source, source_to_json
+from kgitops.model.json.strict import (
     ShapeError,
     array,
     boolean,
@@ -18,8 +16,10 @@ from kgitops.model.strict_json import (
     text,
     text_or_none,
 )
-from kgitops.plan.plan_from_json import finding_from_json
-from kgitops.plan.plan_json import finding_to_json
+from kgitops.model.registry import Json
+from kgitops.model.source import Located, Source
+from kgitops.plan.document.from_json import finding_from_json
+from kgitops.plan.document.to_json import finding_to_json
 
 DESIRED_KIND = "kgitops.desired"
 _KEYS = (

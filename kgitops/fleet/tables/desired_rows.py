@@ -31,11 +31,11 @@ from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.fleet.tables.schemas import DESIRED, PROJECT_ROW
 from kgitops.fleet.tables.settled import moves_on, reaches_others
 from kgitops.fleet.tables.writing import Row, in_order, write_rows
-from kgitops.model.addresses import acl_address, kind_of, quota_address, topic_address
-from kgitops.model.canonical_json import canonical_json
-from kgitops.model.object_json import read_labels
+from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.objects import read_labels
+from kgitops.model.json.strict import ShapeError
+from kgitops.model.resources.addresses import acl_address, kind_of, quota_address, topic_address
 from kgitops.model.source import Source
-from kgitops.model.strict_json import ShapeError
 from kgitops.plan.normal_form import last_applied
 
 DECLARED = ("kind", "address", "declared", "file", "line", "column", "labels")

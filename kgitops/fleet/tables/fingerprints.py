@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 
 from kgitops.fleet.tables.schemas import FINGERPRINT_BYTES
-from kgitops.model.canonical_json import canonical_json
+from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import Json
 
 _SCHEME = b"kgitops-1"

@@ -13,15 +13,15 @@ from kgitops.cluster.snapshot import state_in
 from kgitops.cluster.snapshot_json import read_client_quota, read_topic, read_usage
 from kgitops.fleet.tables.reading import Rows, open_rows
 from kgitops.fleet.tables.schemas import CLUSTER_ROW, STATE
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import acl_address, kind_of, quota_address, topic_address
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.errors import UnreachableError
-from kgitops.model.object_json import read_binding, read_owner
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.json.objects import read_binding, read_owner
+from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json, Owner
-from kgitops.model.strict_json import ShapeError
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address, kind_of, quota_address, topic_address
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.topics import TopicState
 
 T = TypeVar("T")
 

@@ -14,10 +14,10 @@ from kgitops.desired.state import (
     Scope,
 )
 from kgitops.fleet.tables.desired_header import Place
-from kgitops.model.acls import AclBinding, PatternType
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.registry import Owner
+from kgitops.model.resources.acls import AclBinding, PatternType
+from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.model.source import Source
 from kgitops.plan.planner import base_of, make_plan
 

@@ -19,14 +19,14 @@ from kgitops.fleet.tables.fingerprints import bucket_of, fingerprint_of_text
 from kgitops.fleet.tables.schemas import CLUSTER_ROW, FORMAT_VERSION, STATE
 from kgitops.fleet.tables.settled import reaches_others, settled_objects
 from kgitops.fleet.tables.writing import ROWS_AT_ONCE, Row, write_rows, write_tables
-from kgitops.model.acls import AclBinding
-from kgitops.model.addresses import acl_address, kind_of, quota_address, topic_address
-from kgitops.model.canonical_json import canonical_text
 from kgitops.model.cluster_state import ClusterState, TopicUsage
-from kgitops.model.object_json import binding_to_json
-from kgitops.model.quotas import ClientQuotaState
+from kgitops.model.json.canonical import canonical_text
+from kgitops.model.json.objects import binding_to_json
 from kgitops.model.registry import Owner
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address, kind_of, quota_address, topic_address
+from kgitops.model.resources.quotas import ClientQuotaState
+from kgitops.model.resources.topics import TopicState
 from kgitops.model.verdict import Reason, reason_to_json
 from kgitops.plan.normal_form import last_applied
 

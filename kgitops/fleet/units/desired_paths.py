@@ -8,7 +8,7 @@ from pathlib import Path
 from kgitops.fleet.tables.partitions import is_passed_over
 from kgitops.manifests.files import display_name
 from kgitops.model.source import Finding
-from kgitops.workflow.homes import holds_project
+from kgitops.workflow.project.project_root import holds_project
 
 
 @dataclass(slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kgitops.model.errors import UsageError
-from kgitops.workflow.homes import holds_project
+from kgitops.workflow.project.project_root import holds_project
 
 
 def check_paths(

@@ -7,7 +7,7 @@ from kgitops.fleet.policies.judges import JUDGES
 from kgitops.fleet.units.unit import ManifestsAt, Unit
 from kgitops.manifests.library import Library
 from kgitops.workflow.loading import Loaded, loaded
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 _MOST_CHARACTERS = 64 * 1024 * 1024
 _LIBRARY = Library(_MOST_CHARACTERS)

@@ -7,14 +7,14 @@ from pathlib import Path
 from kgitops.fleet.units.desired_paths import DesiredPaths, bytes_below
 from kgitops.fleet.units.unit import ManifestsAt
 from kgitops.manifests.files import display_name
-from kgitops.manifests.project import ProjectFile, load_project
+from kgitops.manifests.project.values import ProjectFile, load_project
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.model.source import Finding, Source
-from kgitops.workflow.clusters import DEFAULT_CLUSTER
-from kgitops.workflow.git import read_git
-from kgitops.workflow.homes import PROJECT_FILE, home_of_paths
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.project.clusters import DEFAULT_CLUSTER
+from kgitops.workflow.project.git import read_git
+from kgitops.workflow.project.project_root import PROJECT_FILE, home_of_paths
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

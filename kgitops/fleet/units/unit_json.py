@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, StateAt, Unit
-from kgitops.model.canonical_json import canonical_text
+from kgitops.model.json.canonical import canonical_text
+from kgitops.model.json.strict import array, boolean, choice, mapping, members, text, text_or_none
 from kgitops.model.registry import Json
-from kgitops.model.strict_json import array, boolean, choice, mapping, members, text, text_or_none
 
 _KEYS = ("cluster", "project", "state", "desired", "policies", "nonce")
 _MANIFESTS = ("paths", "here", "git_sha", "dirty")

@@ -23,7 +23,7 @@ from kgitops.policy.cel.nodes import Literal, Node, walk
 from kgitops.policy.cel.tokens import SyntaxProblem
 from kgitops.policy.cel.types import BOOL, STRING, Type
 from kgitops.policy.cel.variables import SHAPES, types_of
-from kgitops.policy.rules import CelPolicy, NamedExpression, Validation
+from kgitops.policy.evaluate.rules import CelPolicy, NamedExpression, Validation
 
 MAX_EXPRESSIONS = 100
 

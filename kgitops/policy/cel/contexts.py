@@ -1,11 +1,11 @@
 """What expressions are evaluated on: one context a request, shared by its policies."""
 
-from kgitops.policy.asked import Asked
+from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.engine import new_context
 from kgitops.policy.cel.functions import bound_to
 from kgitops.policy.cel.needs import Needs
 from kgitops.policy.cel.variables import read
-from kgitops.policy.cluster_state import ClusterState
+from kgitops.policy.evaluate.policy_input import Asked
 
 
 class Contexts:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.types import (
     ANY,
     BOOL,
@@ -14,7 +15,6 @@ from kgitops.policy.cel.types import (
     list_of,
     map_of,
 )
-from kgitops.policy.cluster_state import ClusterState
 from kgitops.policy.units import byte_size, duration_ms
 
 

@@ -5,16 +5,16 @@ import re
 from collections.abc import Sequence
 
 from kgitops.model.errors import FindingsError
-from kgitops.policy.asked import Asked
+from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.api.violation import Violation
 from kgitops.policy.cel.compiled import Compiled, CompiledPolicy, CompiledValidation
 from kgitops.policy.cel.compiler import compile_policy
 from kgitops.policy.cel.contexts import Contexts
 from kgitops.policy.cel.engine import EvaluationError, evaluate
 from kgitops.policy.cel.trying import try_out
-from kgitops.policy.cluster_state import ClusterState
-from kgitops.policy.rule import PolicyFailed
-from kgitops.policy.rules import CelPolicy
-from kgitops.policy.violation import Violation
+from kgitops.policy.evaluate.policy_input import Asked
+from kgitops.policy.evaluate.rule import PolicyFailed
+from kgitops.policy.evaluate.rules import CelPolicy
 
 MAX_MESSAGE = 2_000
 _MAX_SHOWN = 120

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kgitops.model import requests as wire
-from kgitops.model.acls import (
+from kgitops.model.cluster_state import Broker
+from kgitops.model.cluster_state import ClusterState as Snapshot
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
     Operation,
@@ -12,9 +14,7 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.cluster_state import Broker
-from kgitops.model.cluster_state import ClusterState as Snapshot
-from kgitops.model.quotas import (
+from kgitops.model.resources.quotas import (
     CLIENT_ID,
     IP,
     USER,
@@ -23,8 +23,8 @@ from kgitops.model.quotas import (
     ClientQuotaState,
     make_entity,
 )
-from kgitops.model.topics import RequestedTopicState, TopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
     LocalName,
@@ -32,10 +32,10 @@ from kgitops.model.virtual_clusters import (
     TopicLink,
     VirtualCluster,
 )
-from kgitops.policy.asked import Asked, ask
-from kgitops.policy.cluster_state import ClusterState
-from kgitops.policy.principal import Principal
-from kgitops.policy.world import World
+from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.api.principal import Principal
+from kgitops.policy.evaluate.policy_input import Asked, ask
+from kgitops.policy.state.simulated import World
 
 _NAME, _ID = "sample", "AAAAAAAAAAAAAAAAAAAAAA"
 _KEYS = ("retention.ms", "cleanup.policy")

@@ -13,7 +13,7 @@ from kgitops.policy.cel.nodes import Name, walk
 from kgitops.policy.cel.samples import samples
 from kgitops.policy.cel.types import BOOL, STRING
 from kgitops.policy.cel.variables import ROOTS
-from kgitops.policy.rules import CelPolicy
+from kgitops.policy.evaluate.rules import CelPolicy
 
 
 def try_out(policy: CelPolicy, compiled: CompiledPolicy) -> Iterator[Finding]:

@@ -6,8 +6,24 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, assert_never
 
-from kgitops.model.topics import TopicState
-from kgitops.policy.asked import Asked
+from kgitops.model.resources.topics import TopicState
+from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.api.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CreateAclRequest,
+    CreateTopicLinkRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteRecordsRequest,
+    DeleteTopicLinkRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    TopicRequest,
+)
 from kgitops.policy.cel.records.acls import ACL
 from kgitops.policy.cel.records.brokers import (
     BROKER_CHANGE,
@@ -28,23 +44,7 @@ from kgitops.policy.cel.records.virtual_clusters import (
     VIRTUAL_CLUSTER_CHANGE,
 )
 from kgitops.policy.cel.types import NULL, Type
-from kgitops.policy.cluster_state import ClusterState
-from kgitops.policy.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    AlterTopicRequest,
-    AlterVirtualClusterRequest,
-    CreateAclRequest,
-    CreateTopicLinkRequest,
-    CreateTopicRequest,
-    CreateVirtualClusterRequest,
-    DeleteAclRequest,
-    DeleteRecordsRequest,
-    DeleteTopicLinkRequest,
-    DeleteTopicRequest,
-    DeleteVirtualClusterRequest,
-    TopicRequest,
-)
+from kgitops.policy.evaluate.policy_input import Asked
 
 ROOTS: Mapping[str, str] = MappingProxyType(
     {

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from kgitops.model.source import Source
 from kgitops.policy.cel.tokens import Token, tokenize
+from kgitops.policy.evaluate.rules import CelPolicy
 from kgitops.policy.mutation.change import (
     OPERATORS,
     Change,
     other_numbers,
     other_quantities,
 )
-from kgitops.policy.rules import CelPolicy
 
 T = TypeVar("T")
 

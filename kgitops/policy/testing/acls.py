@@ -1,6 +1,6 @@
 """ACLs and the requests for them."""
 
-from kgitops.model.acls import (
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
     Operation,
@@ -8,8 +8,8 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.policy.principal import ANONYMOUS, Principal
-from kgitops.policy.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.policy.api.principal import ANONYMOUS, Principal
+from kgitops.policy.api.requests import CreateAclRequest, DeleteAclRequest
 
 
 def acl(

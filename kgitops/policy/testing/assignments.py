@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from kgitops.model.cluster_state import Broker
-from kgitops.model.placement import place
-from kgitops.model.topics import Assignment
+from kgitops.model.placement.replicas import place
+from kgitops.model.resources.topics import Assignment
 
 Assignments = Mapping[int, Sequence[int]]
 """Partition id, from 0 on, to the ids of the brokers that hold it."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from kgitops.policy.principal import ANONYMOUS, Principal
-from kgitops.policy.requests import AlterBrokerRequest
-from kgitops.policy.states import RequestedBrokerState
-from kgitops.policy.world import overlaid
+from kgitops.policy.api.principal import ANONYMOUS, Principal
+from kgitops.policy.api.requests import AlterBrokerRequest
+from kgitops.policy.api.states import RequestedBrokerState
+from kgitops.policy.state.simulated import overlaid
 
 
 def alter_broker(

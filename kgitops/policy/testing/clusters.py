@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 
-from kgitops.model.acls import AclBinding
 from kgitops.model.cluster_state import Broker
 from kgitops.model.cluster_state import ClusterState as WholeState
-from kgitops.model.quotas import ClientQuotaEntity, ClientQuotaState
-from kgitops.model.topics import TopicState
-from kgitops.model.virtual_clusters import VirtualCluster
-from kgitops.policy.cluster_state import ClusterState
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import VirtualCluster
+from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.state.simulated import World
 from kgitops.policy.testing.assignments import numbered
-from kgitops.policy.world import World
 
 
 def cluster(

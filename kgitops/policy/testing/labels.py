@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from kgitops.policy.requests import PolicyRequest
+from kgitops.policy.api.requests import PolicyRequest
 
 R = TypeVar("R", bound=PolicyRequest)
 

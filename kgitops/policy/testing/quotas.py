@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from kgitops.model.quotas import ClientQuotaEntity, make_entity
-from kgitops.policy.principal import ANONYMOUS, Principal
-from kgitops.policy.requests import AlterClientQuotaRequest
-from kgitops.policy.states import RequestedQuotaState
-from kgitops.policy.world import overlaid
+from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity
+from kgitops.policy.api.principal import ANONYMOUS, Principal
+from kgitops.policy.api.requests import AlterClientQuotaRequest
+from kgitops.policy.api.states import RequestedQuotaState
+from kgitops.policy.state.simulated import overlaid
 
 
 def entity(**names: str | None) -> ClientQuotaEntity:

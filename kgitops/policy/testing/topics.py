@@ -2,19 +2,23 @@
 
 from collections.abc import Mapping
 
-from kgitops.model.placement import place, reassign
+from kgitops.model.placement.replicas import place, reassign
 from kgitops.model.requests import NEW_UUID
-from kgitops.model.topics import RequestedTopicState, TopicState
-from kgitops.model.virtual_clusters import LocalName, default_link_name, generated_topic_name
-from kgitops.policy.principal import ANONYMOUS, Principal
-from kgitops.policy.requests import (
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.virtual_clusters import (
+    LocalName,
+    default_link_name,
+    generated_topic_name,
+)
+from kgitops.policy.api.principal import ANONYMOUS, Principal
+from kgitops.policy.api.requests import (
     AlterTopicRequest,
     CreateTopicRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
 )
+from kgitops.policy.state.simulated import overlaid, read_only
 from kgitops.policy.testing.assignments import Assignments, assignment_of, brokers_for
-from kgitops.policy.world import overlaid, read_only
 
 
 def topic(

@@ -1,12 +1,12 @@
 """What a policy says of a request."""
 
-from kgitops.policy.cluster_state import ClusterState
-from kgitops.policy.interfaces import Configurable
-from kgitops.policy.python_rule import METHODS, PythonRule
-from kgitops.policy.requests import PolicyRequest, api_of
-from kgitops.policy.rules import Level
+from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.api.interfaces import Configurable
+from kgitops.policy.api.requests import PolicyRequest, api_of
+from kgitops.policy.api.violation import PolicyViolation
+from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.load.python_rule import METHODS, PythonRule
 from kgitops.policy.testing.clusters import cluster
-from kgitops.policy.violation import PolicyViolation
 
 
 def violation(

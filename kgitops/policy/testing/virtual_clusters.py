@@ -3,16 +3,15 @@
 from collections.abc import Iterable, Mapping
 
 from kgitops.model import requests as wire
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
     TopicLink,
     VirtualCluster,
     as_principal,
 )
-from kgitops.policy.asked_virtual_clusters import about_virtual_cluster
-from kgitops.policy.principal import ANONYMOUS, Principal
-from kgitops.policy.requests import (
+from kgitops.policy.api.principal import ANONYMOUS, Principal
+from kgitops.policy.api.requests import (
     AlterVirtualClusterRequest,
     CreateTopicLinkRequest,
     CreateVirtualClusterRequest,
@@ -20,8 +19,9 @@ from kgitops.policy.requests import (
     DeleteVirtualClusterRequest,
     VirtualClusterRequest,
 )
-from kgitops.policy.states import VirtualClusterState
-from kgitops.policy.virtual_clusters import VirtualClusters
+from kgitops.policy.api.states import VirtualClusterState
+from kgitops.policy.evaluate.virtual_cluster_input import about_virtual_cluster
+from kgitops.policy.state.virtual_clusters import VirtualClusters
 
 _NOBODY = str(ANONYMOUS)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kgitops.model.source import Finding, Source
-from kgitops.policy.judgement import Judgement, Outcome, Ruling
-from kgitops.policy.rules import Policy, Waiver
+from kgitops.policy.evaluate.judgement import Judgement, Outcome, Ruling
+from kgitops.policy.evaluate.rules import Policy, Waiver
 
 
 class Answers:

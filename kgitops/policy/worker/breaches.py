@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from kgitops.policy.rules import Policy
+from kgitops.policy.evaluate.rules import Policy
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.messages import Ban
 from kgitops.policy.worker.process import Breach

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
-from kgitops.policy.rules import Policy, Waiver
+from kgitops.policy.evaluate.rules import Policy, Waiver
 
 HEADER = struct.Struct("!Q")
 OUT_OF_MEMORY = 86

@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.requests import Request
-from kgitops.policy.asked import Asked
-from kgitops.policy.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.judge import Judge
-from kgitops.policy.judgement import Ruling
-from kgitops.policy.large import late_parts
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rule import PolicyFailed, Rule
-from kgitops.policy.rules import Policy
-from kgitops.policy.violation import Violation
+from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.api.violation import Violation
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.judgement import Ruling
+from kgitops.policy.evaluate.policy_input import Asked
+from kgitops.policy.evaluate.rule import PolicyFailed, Rule
+from kgitops.policy.evaluate.rules import Policy
+from kgitops.policy.load.load import load_rules
+from kgitops.policy.state.lazy import late_parts
 from kgitops.policy.worker.answers import Answers, written_findings
 from kgitops.policy.worker.becoming import (
     live_no_longer_than_the_supervisor,

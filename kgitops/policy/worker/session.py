@@ -8,10 +8,10 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, KgitopsError, UnreachableError
 from kgitops.model.requests import Request
 from kgitops.model.source import Finding
-from kgitops.policy.asked import address_of
-from kgitops.policy.judgement import Judgement
-from kgitops.policy.principal import Principal
-from kgitops.policy.rules import Policy, Waiver
+from kgitops.policy.api.principal import Principal
+from kgitops.policy.evaluate.judgement import Judgement
+from kgitops.policy.evaluate.policy_input import address_of
+from kgitops.policy.evaluate.rules import Policy, Waiver
 from kgitops.policy.worker.answers import Answers, read_findings
 from kgitops.policy.worker.breaches import Breaches
 from kgitops.policy.worker.limits import Limits

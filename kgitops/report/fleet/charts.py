@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kgitops.model import clock
-from kgitops.plan.plan import Kind
+from kgitops.plan.document.plan import Kind
+from kgitops.report.content.units import counted
 from kgitops.report.fleet.history import Night
 from kgitops.report.fleet.summary import RunSummary
 from kgitops.report.fleet.telling import Rule
 from kgitops.report.html.pieces import Segment
-from kgitops.report.units import counted
 
 MOST_CLUSTERS = 20
 MOST_RULES = 12

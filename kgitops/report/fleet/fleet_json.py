@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields
 
-from kgitops.model.json_layout import json_text
+from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.verdict import verdict_to_json
 from kgitops.report.fleet.history import History, Night, Since, nights, since

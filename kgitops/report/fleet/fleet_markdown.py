@@ -3,6 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.safe_text import comment_token, fenced, guarded_line, terminal_text
+from kgitops.report.content.units import counted
+from kgitops.report.content.values import shortened
 from kgitops.report.fleet.history import History, nights, since
 from kgitops.report.fleet.outliers import outliers
 from kgitops.report.fleet.summary import RunSummary, verdict
@@ -19,11 +23,7 @@ from kgitops.report.fleet.telling import (
     rules,
     since_words,
 )
-from kgitops.report.policy_rows import Standing
-from kgitops.report.render_markdown import GITHUB_BUDGET
-from kgitops.report.safe_text import comment_token, fenced, guarded_line, terminal_text
-from kgitops.report.units import counted
-from kgitops.report.values import shortened
+from kgitops.report.markdown.plan import GITHUB_BUDGET
 
 _LADDER = ((50, 20), (50, 5), (20, 5), (10, 3), (5, 1), (3, 0), (1, 0), (0, 0))
 """How many lines an open part and a folded one may have; the next where the comment is too long."""

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgitops import __version__
-from kgitops.plan.plan import Kind
-from kgitops.plan.risks import Level
+from kgitops.plan.document.plan import Kind
+from kgitops.plan.document.risks import Level
+from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.units import counted
 from kgitops.report.fleet.charts import (
     ClusterChart,
     LineChart,
@@ -34,8 +36,6 @@ from kgitops.report.fleet.telling import (
 )
 from kgitops.report.html.limits import Limited, limited
 from kgitops.report.html.pieces import Fact, Segment, Share, segments
-from kgitops.report.policy_rows import Standing
-from kgitops.report.units import counted
 
 _MOST_NIGHTS = 90
 _MOST_UNITS = 1_000

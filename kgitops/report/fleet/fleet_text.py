@@ -5,6 +5,11 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TypeVar
 
+from kgitops.report.content.ink import Line, Style, ink
+from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.safe_text import terminal_text
+from kgitops.report.content.units import counted
+from kgitops.report.content.values import shortened
 from kgitops.report.fleet.history import History, Since, nights, since
 from kgitops.report.fleet.outliers import outliers
 from kgitops.report.fleet.summary import RunSummary, verdict
@@ -24,11 +29,6 @@ from kgitops.report.fleet.telling import (
     rules,
     since_words,
 )
-from kgitops.report.ink import Line, Style, ink
-from kgitops.report.policy_rows import Standing
-from kgitops.report.safe_text import terminal_text
-from kgitops.report.units import counted
-from kgitops.report.values import shortened
 
 _NARROWEST, _WIDEST = 80, 160
 _MOST = 10

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kgitops.model.verdict import ExitCode
-from kgitops.policy.judgement import Outcome
-from kgitops.policy.rules import Level
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.rules import Level
 from kgitops.report.fleet.summary import RunSummary, UnitSummary, verdict
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 
-from kgitops.plan.risks import LEVELS, Level
+from kgitops.plan.document.risks import LEVELS, Level
 from kgitops.report.fleet.history import denied_count, drift_count
 from kgitops.report.fleet.summary import UnitSummary
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from kgitops.model import clock
-from kgitops.model.canonical_json import canonical_json
 from kgitops.model.errors import UntrustedPlanError
+from kgitops.model.json.canonical import canonical_json
+from kgitops.model.json.strict import ShapeError, array, boolean, integer, mapping, members, text
 from kgitops.model.registry import Json
-from kgitops.model.strict_json import ShapeError, array, boolean, integer, mapping, members, text
 from kgitops.model.verdict import ExitCode, reason_to_json
-from kgitops.plan.plan_from_json import finding_from_json, reason_from_json
-from kgitops.plan.plan_json import finding_to_json
+from kgitops.plan.document.from_json import finding_from_json, reason_from_json
+from kgitops.plan.document.to_json import finding_to_json
 from kgitops.report.fleet.summary import RunSummary, UnitSummary
 
 FLEET_KIND = "kgitops.fleet"

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Action
-from kgitops.plan.risks import LEVELS, Level
-from kgitops.policy.judgement import Outcome
-from kgitops.policy.rules import Level as PolicyLevel
+from kgitops.plan.document.plan import Action
+from kgitops.plan.document.risks import LEVELS, Level
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.rules import Level as PolicyLevel
+from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.units import counted
 from kgitops.report.fleet.history import Since, denied_count, drift_count
 from kgitops.report.fleet.outliers import Outlier
 from kgitops.report.fleet.summary import RunSummary, UnitSummary, stopping_reasons, verdict
-from kgitops.report.policy_rows import Standing
-from kgitops.report.units import counted
 
 _STOPPING = (Standing.DENIED, Standing.WAIVED, Standing.ADVISED, Standing.NOTED)
 _WEAK = {str(PolicyLevel.ADVISORY): Standing.ADVISED}

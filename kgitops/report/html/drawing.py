@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import log2
 
+from kgitops.report.content.safe_text import terminal_text
 from kgitops.report.html.graph import Box, Graph
-from kgitops.report.safe_text import terminal_text
 
 _WIDTH, _HEIGHT = 208, 44
 _GAP_X, _GAP_Y = 64, 14

@@ -9,10 +9,27 @@ from markupsafe import Markup
 from kgitops import __version__
 from kgitops.model import clock
 from kgitops.model.source import Finding
-from kgitops.plan.plan import Action, Change, Kind, Plan
-from kgitops.plan.plan_file import SealedPlan, plan_digest
-from kgitops.plan.risks import LEVELS, Level
-from kgitops.report.headline import lost_words
+from kgitops.plan.document.file import SealedPlan, plan_digest
+from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.plan.document.risks import LEVELS, Level
+from kgitops.report.content.headline import lost_words
+from kgitops.report.content.lowering import LoweringRow, lowering_counts, lowering_rows
+from kgitops.report.content.policy_rows import Standing, tally, today_of
+from kgitops.report.content.sections import never_folded, sections, worst_level
+from kgitops.report.content.statements import (
+    checked_sentence,
+    drift_sentence,
+    kept_counts,
+    loss_sentence,
+    notes,
+    other_losses,
+    reason_lines,
+    stops_beside_policies,
+    summary_sentence,
+    trying_note,
+    verdict_sentence,
+)
+from kgitops.report.content.virtual_clusters import VirtualClusterSummary, virtual_cluster_summaries
 from kgitops.report.html.brokers import BrokerChart, byte_chart, replica_chart
 from kgitops.report.html.drawing import Drawing, drawing_of
 from kgitops.report.html.graph import dependency_graph
@@ -36,25 +53,8 @@ from kgitops.report.html.rulings import (
     tallies,
     violations,
 )
-from kgitops.report.lowering import LoweringRow, lowering_counts, lowering_rows
-from kgitops.report.policy_rows import Standing, tally, today_of
-from kgitops.report.sections import never_folded, sections, worst_level
-from kgitops.report.statements import (
-    checked_sentence,
-    drift_sentence,
-    kept_counts,
-    loss_sentence,
-    notes,
-    other_losses,
-    reason_lines,
-    stops_beside_policies,
-    summary_sentence,
-    trying_note,
-    verdict_sentence,
-)
-from kgitops.report.virtual_cluster_graph import graph_of_plan
-from kgitops.report.virtual_cluster_svg import svg_element
-from kgitops.report.virtual_clusters import VirtualClusterSummary, virtual_cluster_summaries
+from kgitops.report.virtual_clusters.graph import graph_of_plan
+from kgitops.report.virtual_clusters.svg import svg_element
 
 _BRIEF_ABOVE = 2_000
 _OPEN_ROWS = 12

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgitops.plan.risks import Level
+from kgitops.plan.document.risks import Level
 from kgitops.report.html.rows import Row
 from kgitops.report.html.rulings import Tally
 

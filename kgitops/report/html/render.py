@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import SealedPlan
+from kgitops.plan.document.file import SealedPlan
+from kgitops.plan.document.plan import Plan
 from kgitops.report.html.page import page_of
 from kgitops.report.html.template import content_security_policy, environment, inline
-from kgitops.report.virtual_cluster_svg import STYLE
+from kgitops.report.virtual_clusters.svg import STYLE
 
 _HERE = Path(__file__).parent
 

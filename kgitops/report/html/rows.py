@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
-from kgitops.model.request_json import request_to_json
 from kgitops.model.requests import api_name
-from kgitops.plan.plan import Action, Change, FieldChange, PlannedRequest
-from kgitops.plan.policies import PolicyResult
-from kgitops.plan.risks import Level, Risk
-from kgitops.policy.judgement import Outcome
-from kgitops.report.details import (
+from kgitops.plan.document.plan import Action, Change, FieldChange, PlannedRequest
+from kgitops.plan.document.policies import PolicyResult
+from kgitops.plan.document.risks import Level, Risk
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.report.content.details import (
     CHECKED,
     field_label,
     field_mark,
@@ -22,13 +22,13 @@ from kgitops.report.details import (
     stake,
     warning,
 )
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.policy_rows import Standing, standing, waiver_sentence
+from kgitops.report.content.sections import never_folded, symbol
+from kgitops.report.content.units import counted, with_unit
+from kgitops.report.content.values import shortened
+from kgitops.report.content.virtual_clusters import derived, facts
 from kgitops.report.html.rulings import standings_of
-from kgitops.report.object_names import object_name
-from kgitops.report.policy_rows import Standing, standing, waiver_sentence
-from kgitops.report.sections import never_folded, symbol
-from kgitops.report.units import counted, with_unit
-from kgitops.report.values import shortened
-from kgitops.report.virtual_clusters import derived, facts
 
 _BODY = 2_000
 _WAITS = 20

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from kgitops.plan.plan import Change, Plan
-from kgitops.plan.policies import LoadedPolicy
-from kgitops.report.html.limits import Limited, limited
-from kgitops.report.object_names import object_name
-from kgitops.report.policy_rows import (
+from kgitops.plan.document.plan import Change, Plan
+from kgitops.plan.document.policies import LoadedPolicy
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.policy_rows import (
     Standing,
     groups,
     headline,
@@ -17,6 +16,7 @@ from kgitops.report.policy_rows import (
     standing,
     waiver_sentence,
 )
+from kgitops.report.html.limits import Limited, limited
 
 NOT_JUDGED = "not judged"
 

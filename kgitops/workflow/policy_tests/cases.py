@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from kgitops.manifests.policy_test_requests import RequestStep
+from kgitops.manifests.policies.policy_test_requests import RequestStep
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Source
-from kgitops.policy.judgement import Outcome
+from kgitops.policy.evaluate.judgement import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

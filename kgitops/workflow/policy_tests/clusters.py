@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from kgitops.manifests.policy_test_cluster import GivenCluster, GivenVirtualCluster
+from kgitops.manifests.policies.policy_test_cluster import GivenCluster, GivenVirtualCluster
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.quotas import ClientQuotaState
-from kgitops.model.topics import TopicState
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.quotas import ClientQuotaState
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import (
     TopicLink,
     VirtualCluster,
     as_principal,

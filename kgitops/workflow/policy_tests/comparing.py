@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgitops.model.source import Source
-from kgitops.policy.judgement import Outcome, Ruling
-from kgitops.report.policy_test_report import Failure
+from kgitops.policy.evaluate.judgement import Outcome, Ruling
+from kgitops.report.policies.test_report import Failure
 from kgitops.workflow.policy_tests.cases import Case, Expected
 
 

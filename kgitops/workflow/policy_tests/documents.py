@@ -7,14 +7,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from kgitops.manifests.check import kind_of
-from kgitops.manifests.construct import Content
-from kgitops.manifests.document import Document
 from kgitops.manifests.files import find_files
-from kgitops.manifests.kinds import adapter
-from kgitops.manifests.parse import ParsedDocument, parse
-from kgitops.manifests.policy_test import PolicyTest
+from kgitops.manifests.kind_models import adapter
+from kgitops.manifests.policies.policy_test import PolicyTest
 from kgitops.manifests.problems import dotted, model_findings
-from kgitops.manifests.text import read_text
+from kgitops.manifests.yaml.construct import Content
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.parse import ParsedDocument, parse
+from kgitops.manifests.yaml.text import read_text
 from kgitops.model.source import Finding
 
 KIND = "PolicyTest"

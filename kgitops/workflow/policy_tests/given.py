@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from kgitops.manifests.policy_test_cluster import GivenAcl, GivenEntity, GivenTopic
+from kgitops.manifests.policies.policy_test_cluster import GivenAcl, GivenEntity, GivenTopic
 from kgitops.manifests.problems import suggestion
-from kgitops.manifests.scalars import scalar_text
-from kgitops.model.acls import CLUSTER_NAME, AclBinding
+from kgitops.manifests.yaml.scalars import scalar_text
 from kgitops.model.cluster_state import Broker
-from kgitops.model.names import is_principal
-from kgitops.model.placement import PlacementError, place
-from kgitops.model.quotas import (
+from kgitops.model.placement.replicas import PlacementError, place
+from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding
+from kgitops.model.resources.names import is_principal
+from kgitops.model.resources.quotas import (
     CLIENT_ID,
     IP,
     USER,
@@ -19,7 +19,7 @@ from kgitops.model.quotas import (
     make_entity,
     quota_keys,
 )
-from kgitops.model.topics import Assignment
+from kgitops.model.resources.topics import Assignment
 
 TOPIC_ID = "A" * 22
 """The id of every topic of a case: there is no cluster that could have minted another."""

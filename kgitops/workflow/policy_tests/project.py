@@ -7,16 +7,16 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from kgitops.manifests.load import ManifestSet, load_manifests
-from kgitops.manifests.project_document import PythonPolicy as PythonPolicyWritten
-from kgitops.manifests.python_policies import python_policy
+from kgitops.manifests.project.document import PythonPolicy as PythonPolicyWritten
+from kgitops.manifests.project.python_policies import python_policy
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding
-from kgitops.policy.rules import Level, Policy
-from kgitops.workflow.policies import load_policies
+from kgitops.policy.evaluate.rules import Level, Policy
+from kgitops.workflow.policies.policies import load_policies
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.documents import ParsedTest, find_documents
 from kgitops.workflow.policy_tests.reading import read_suite, unknown_policy
-from kgitops.workflow.selection import Workspace
+from kgitops.workflow.project.selection import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

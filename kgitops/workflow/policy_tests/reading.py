@@ -3,13 +3,13 @@
 import re
 from collections.abc import Collection, Iterator
 
-from kgitops.manifests.policy_test import ExpectedOutcome, PolicyTestCase
-from kgitops.manifests.policy_test_cluster import GivenCluster
+from kgitops.manifests.policies.policy_test import ExpectedOutcome, PolicyTestCase
+from kgitops.manifests.policies.policy_test_cluster import GivenCluster
 from kgitops.manifests.problems import suggestion
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.names import is_principal
+from kgitops.model.resources.names import is_principal
 from kgitops.model.source import Finding
-from kgitops.policy.judgement import Outcome
+from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.workflow.policy_tests.cases import Case, Expected, Step, Suite
 from kgitops.workflow.policy_tests.clusters import cluster_of
 from kgitops.workflow.policy_tests.documents import ParsedTest

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kgitops.manifests.policy_test_requests import RequestStep
+from kgitops.manifests.policies.policy_test_requests import RequestStep
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
@@ -12,10 +12,10 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import ChangeType
-from kgitops.policy.asked import ask
-from kgitops.policy.principal import ANONYMOUS
-from kgitops.policy.world import World
+from kgitops.model.resources.virtual_clusters import ChangeType
+from kgitops.policy.api.principal import ANONYMOUS
+from kgitops.policy.evaluate.policy_input import ask
+from kgitops.policy.state.simulated import World
 from kgitops.workflow.policy_tests.given import Path, StepError
 from kgitops.workflow.policy_tests.steps import request_of
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from kgitops.policy.asked import ask
-from kgitops.policy.judgement import Outcome, Ruling
-from kgitops.policy.judging import Judging
-from kgitops.policy.principal import Principal
-from kgitops.policy.world import World
-from kgitops.report.policy_test_report import CaseOutcome, Failure
+from kgitops.policy.api.principal import Principal
+from kgitops.policy.evaluate.judgement import Outcome, Ruling
+from kgitops.policy.evaluate.policy_input import ask
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.state.simulated import World
+from kgitops.report.policies.test_report import CaseOutcome, Failure
 from kgitops.workflow.policy_tests.cases import Case, Suite
 from kgitops.workflow.policy_tests.comparing import Said, compare
 from kgitops.workflow.policy_tests.given import StepError

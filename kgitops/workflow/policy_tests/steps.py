@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.manifests.policy_test_cluster import GivenAcl
-from kgitops.manifests.policy_test_requests import (
+from kgitops.manifests.policies.policy_test_cluster import GivenAcl
+from kgitops.manifests.policies.policy_test_requests import (
     AlterBrokerStep,
     AlterClientQuotaStep,
     AlterTopicStep,
@@ -13,8 +13,7 @@ from kgitops.manifests.policy_test_requests import (
     RequestStep,
 )
 from kgitops.manifests.problems import suggestion
-from kgitops.model.names import topic_name_problem
-from kgitops.model.placement import PlacementError, place
+from kgitops.model.placement.replicas import PlacementError, place
 from kgitops.model.requests import (
     NEW_UUID,
     AlterBrokerRequest,
@@ -29,9 +28,10 @@ from kgitops.model.requests import (
     Request,
     with_labels,
 )
-from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
-from kgitops.model.virtual_clusters import LocalName, generated_topic_name
-from kgitops.policy.world import World, overlaid
+from kgitops.model.resources.names import topic_name_problem
+from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.resources.virtual_clusters import LocalName, generated_topic_name
+from kgitops.policy.state.simulated import World, overlaid
 from kgitops.workflow.policy_tests.given import (
     TOPIC_ID,
     StepError,

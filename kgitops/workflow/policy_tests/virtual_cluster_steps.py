@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from kgitops.manifests.policy_test_requests import (
+from kgitops.manifests.policies.policy_test_requests import (
     AddedMember,
     AlterVirtualClusterStep,
     CreateTopicLinkStep,
@@ -18,7 +18,7 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import (
+from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
     LocalName,
@@ -26,7 +26,7 @@ from kgitops.model.virtual_clusters import (
     as_principal,
     virtual_cluster_name_problem,
 )
-from kgitops.policy.virtual_clusters import VirtualClusters
+from kgitops.policy.state.virtual_clusters import VirtualClusters
 from kgitops.workflow.policy_tests.given import Path, StepError
 
 

@@ -14,22 +14,22 @@ from cluster.bound.tenancies import (
 )
 from cluster.clusters import a_new_topic, topic_grant
 
-from kgitops.cluster.embedded.acl_control import AclAction
-from kgitops.cluster.embedded.acl_filter import AclFilter, PatternFilter, exactly
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.admin_virtual_clusters import NewVirtualCluster
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
-from kgitops.cluster.embedded.group_requests import CoordinatorType
-from kgitops.cluster.embedded.partition_control import NewPartitions
-from kgitops.cluster.embedded.quota_control import Match, QuotaAlteration, QuotaFilter
-from kgitops.cluster.embedded.transaction_control import ProducerId
-from kgitops.cluster.embedded.virtual_clusters_batch import (
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.client.group_requests import CoordinatorType
+from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
+from kgitops.cluster.embedded.client.virtual_clusters_batch import (
     VirtualClusterAlteration,
     VirtualClusterEntityChange,
 )
-from kgitops.model.acls import CLUSTER_NAME, Operation, ResourceType
-from kgitops.model.quotas import VIRTUAL_CLUSTER
-from kgitops.model.virtual_clusters import ChangeType, EntityType
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exactly
+from kgitops.cluster.embedded.controls.acls import AclAction
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.controls.partitions import NewPartitions
+from kgitops.cluster.embedded.controls.quotas import Match, QuotaAlteration, QuotaFilter
+from kgitops.cluster.embedded.controls.transactions import ProducerId
+from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 
 PEOPLE, PHYSICAL = "people", "emea.hr.people"
 NAMES = [PEOPLE, PHYSICAL, "hr/people", "hr:people", "hr.people"]

@@ -9,15 +9,21 @@ from dataclasses import replace
 from cluster.clusters import ROOT, a_cluster, a_grant, a_new_topic, admin
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
     CreateVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import ChangeType, EntityType, VirtualCluster
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, VirtualCluster
 
 SALES, HR = "sales", "hr"
 PHYSICAL = {SALES: "emea.sales.orders", HR: "emea.hr.orders"}

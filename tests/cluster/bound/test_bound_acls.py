@@ -6,10 +6,10 @@ import pytest
 from cluster.bound.tenancies import HR, PHYSICAL, SALES, connect, on_cluster, scoped, two_tenants
 from cluster.clusters import BOTH, a_grant, cluster_grant, topic_grant
 
-from kgitops.cluster.embedded.acl_control import AclAction
-from kgitops.cluster.embedded.acl_filter import AclFilter, PatternFilter, exactly
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exactly
+from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.options import Compat
-from kgitops.model.acls import (
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
     Operation,

@@ -7,7 +7,7 @@ from cluster.clusters import a_grant
 
 from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
-from kgitops.model.acls import (
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
     Operation,
@@ -15,7 +15,7 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.virtual_clusters import TopicLink, VirtualCluster
+from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
 from kgitops.virtual_clusters.image import build_image
 from kgitops.virtual_clusters.operations import ApiKey
 from kgitops.virtual_clusters.resolving import bind

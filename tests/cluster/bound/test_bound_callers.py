@@ -16,15 +16,15 @@ from cluster.bound.tenancies import (
 )
 from cluster.clusters import ROOT, a_cluster, a_grant, a_new_topic, admin, codes, topic_grant
 
-from kgitops.cluster.embedded.acl_filter import AclFilter
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter
+from kgitops.cluster.embedded.controls.partitions import NewPartitions
+from kgitops.cluster.embedded.controls.quotas import QuotaAlteration
 from kgitops.cluster.embedded.options import AuthorizerKind
-from kgitops.cluster.embedded.partition_control import NewPartitions
-from kgitops.cluster.embedded.quota_control import QuotaAlteration
-from kgitops.model.acls import CLUSTER_NAME, Operation
 from kgitops.model.requests import AlterVirtualClusterRequest, CreateVirtualClusterRequest
+from kgitops.model.resources.acls import CLUSTER_NAME, Operation
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import ChangeType, EntityType
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

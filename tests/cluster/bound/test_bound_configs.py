@@ -14,9 +14,9 @@ from cluster.bound.tenancies import (
 )
 from cluster.clusters import BOTH, a_grant, codes, topic_grant
 
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.options import Compat
-from kgitops.model.acls import CLUSTER_NAME, Operation
+from kgitops.model.resources.acls import CLUSTER_NAME, Operation
 from kgitops.model.results import ErrorCode
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -17,12 +17,12 @@ from cluster.bound.tenancies import (
 )
 from cluster.clusters import ROOT, a_grant, codes, topic_grant
 
-from kgitops.cluster.embedded.admin_virtual_clusters import NewVirtualCluster
-from kgitops.cluster.embedded.group_requests import CoordinatorType, GroupState
-from kgitops.model.acls import Operation, ResourceType
+from kgitops.cluster.embedded.client.group_requests import CoordinatorType, GroupState
+from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.model.requests import DeleteVirtualClusterRequest
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import ChangeType, EntityType
 
 DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 TOPIC_DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED

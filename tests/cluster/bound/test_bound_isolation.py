@@ -32,15 +32,15 @@ from cluster.bound.tenancies import (
 from cluster.clusters import BOTH, a_new_topic
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.image import Image
+from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.controls.partitions import NewPartitions
+from kgitops.cluster.embedded.controls.quotas import QuotaAlteration
+from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.options import Compat
-from kgitops.cluster.embedded.partition_control import NewPartitions
-from kgitops.cluster.embedded.quota_control import QuotaAlteration
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.acls import Operation
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.results import OK
-from kgitops.model.virtual_clusters import EntityType
 
 
 def with_people(compat: Compat) -> tuple[EmbeddedCluster, Theirs]:

@@ -14,7 +14,7 @@ from cluster.bound.tenancies import (
 from cluster.clusters import codes, topic_grant
 
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.acls import CLUSTER_NAME, Operation
+from kgitops.model.resources.acls import CLUSTER_NAME, Operation
 from kgitops.model.results import ErrorCode
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -7,13 +7,13 @@ from cluster.clusters import a_new_topic, codes
 from cluster.policing import Recorder, policed
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.embedded.config_control import AlterConfig, ConfigResource
-from kgitops.cluster.embedded.partition_control import NewPartitions
+from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
+from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.model.requests import CreateVirtualClusterRequest
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import EntityType, LocalName
 from kgitops.policy import PolicyViolation
-from kgitops.policy.interfaces import VirtualClusterManagementPolicy
+from kgitops.policy.api.interfaces import VirtualClusterManagementPolicy
 
 ORDERS = LocalName(SALES, "orders")
 CHANGE = [

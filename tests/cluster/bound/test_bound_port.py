@@ -13,16 +13,16 @@ from cluster.clusters import BOTH, topic_grant
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.options import Compat
-from kgitops.model.acls import Operation
 from kgitops.model.requests import (
     AlterStep,
     AlterTopicRequest,
     DeleteRecordsRequest,
     Request,
 )
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode
-from kgitops.model.topics import RequestedTopicState
-from kgitops.model.virtual_clusters import LocalName
 
 DENIED = {ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
 ORDERS = LocalName(SALES, "orders")

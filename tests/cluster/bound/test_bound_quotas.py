@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from cluster.bound.tenancies import HR, SALES, connect, on_cluster, root, two_tenants
 
-from kgitops.cluster.embedded.quota_control import Match, QuotaAlteration, QuotaFilter
+from kgitops.cluster.embedded.controls.quotas import Match, QuotaAlteration, QuotaFilter
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.acls import CLUSTER_NAME, Operation
-from kgitops.model.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.model.resources.acls import CLUSTER_NAME, Operation
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.results import ErrorCode
 
 DENIED, DONE = ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.NONE

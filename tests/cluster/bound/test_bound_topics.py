@@ -19,9 +19,9 @@ from cluster.bound.tenancies import (
 from cluster.clusters import BOTH, a_cluster, a_grant, a_new_topic, admin, codes, topic_grant
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.options import Compat
-from kgitops.cluster.embedded.partition_control import NewPartitions
-from kgitops.model.acls import Operation
+from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -16,12 +16,12 @@ from cluster.bound.tenancies import (
 )
 from cluster.clusters import ROOT, a_cluster, a_grant, admin, topic_grant
 
-from kgitops.cluster.embedded.image_json import image_from_json, image_to_json
-from kgitops.cluster.embedded.store import dump_json
-from kgitops.model.acls import CLUSTER_NAME, Operation, PermissionType, ResourceType
+from kgitops.cluster.embedded.store.image_json import image_from_json, image_to_json
+from kgitops.cluster.embedded.store.store import dump_json
 from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.acls import CLUSTER_NAME, Operation, PermissionType, ResourceType
+from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.results import ErrorCode
-from kgitops.model.virtual_clusters import EntityType
 
 DENIED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 FENCED = ErrorCode.PRODUCER_FENCED

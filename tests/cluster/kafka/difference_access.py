@@ -6,15 +6,21 @@ from dataclasses import replace
 from cluster.kafka.difference_world import Case
 from cluster_contract.contract import binding
 
-from kgitops.model.acls import CLUSTER_NAME, AclBinding, Operation, PatternType, ResourceType
-from kgitops.model.quotas import ClientQuotaEntity
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     CreateAclRequest,
     DeleteAclRequest,
 )
-from kgitops.model.throttles import FOLLOWER_RATE, LEADER_RATE
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.throttles import FOLLOWER_RATE, LEADER_RATE
 
 _BINDINGS: Mapping[str, AclBinding] = {
     "as asked": binding(),

@@ -11,7 +11,7 @@ from kafka.protocol.metadata import MetadataRequest
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.kafka.boot import boot
-from kgitops.model.acls import AclBinding
+from kgitops.model.resources.acls import AclBinding
 from kgitops.sandbox.sandbox import Sandbox
 
 _ANY = 1  # of ACLs' types

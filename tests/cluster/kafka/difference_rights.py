@@ -16,7 +16,13 @@ from cluster.kafka.difference_world import (
 )
 from cluster_contract.contract import alteration, binding, creation
 
-from kgitops.model.acls import (
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    CreateAclRequest,
+    DeleteAclRequest,
+)
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
     Operation,
@@ -24,14 +30,8 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.quotas import make_entity
-from kgitops.model.requests import (
-    AlterBrokerRequest,
-    AlterClientQuotaRequest,
-    CreateAclRequest,
-    DeleteAclRequest,
-)
-from kgitops.model.throttles import LEADER_RATE
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.throttles import LEADER_RATE
 
 _Prepare = Callable[[World, str], Sequence[Ask]]
 

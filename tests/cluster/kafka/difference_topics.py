@@ -20,14 +20,14 @@ from cluster.kafka.difference_world import (
 )
 from cluster_contract.contract import alteration, creation
 
-from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.requests import (
     AlterStep,
     DeleteRecordsRequest,
     DeleteTopicRequest,
     Request,
 )
-from kgitops.model.topics import Assignment, TopicState
+from kgitops.model.resources.names import REGISTRY_TOPIC
+from kgitops.model.resources.topics import Assignment, TopicState
 
 _TOO_MANY: Assignment = ((1,),) * 10_001
 _OFFSETS = "__consumer_offsets"

@@ -9,7 +9,6 @@ from typing import Protocol
 from cluster_contract.contract import alteration, creation
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import AclBinding
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import (
     AlterStep,
@@ -20,8 +19,9 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.results import RequestResult
-from kgitops.model.topics import Assignment, TopicState
 
 ADMIN, ALICE = "User:admin", "User:alice"
 TWO: Assignment = ((1, 2), (2, 3))

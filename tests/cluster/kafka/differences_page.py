@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cluster.kafka.explained_differences import Reason
 
-from kgitops.sandbox.jars import KAFKA
+from kgitops.sandbox.jvm.jars import KAFKA
 
 PAGE = Path(__file__).parents[3] / "docs" / "differences.md"
 WRITE = "KGITOPS_WRITE_DIFFERENCES"

@@ -8,11 +8,11 @@ from pathlib import Path
 from cluster.kafka.certificates import Authority
 from cluster.kafka.token_endpoint import AUDIENCE, Provider
 
-from kgitops.sandbox.guard import Guard
-from kgitops.sandbox.jars import fetch_libs
-from kgitops.sandbox.java import find_java
-from kgitops.sandbox.jvm import Jvm
-from kgitops.sandbox.layout import CONTROLLER, HOST, Layout
+from kgitops.sandbox.broker.guard import Guard
+from kgitops.sandbox.broker.layout import CONTROLLER, HOST, Layout
+from kgitops.sandbox.jvm.jars import fetch_libs
+from kgitops.sandbox.jvm.java import find_java
+from kgitops.sandbox.jvm.jvm import Jvm
 from kgitops.sandbox.ports import free_ports
 from kgitops.sandbox.running import Sandbox
 

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from unittest import mock
 
-from kgitops.cluster.kafka import wire
-from kgitops.cluster.kafka.connections import Connections
+from kgitops.cluster.kafka.transport import wire
+from kgitops.cluster.kafka.transport.connections import Connections
 
 PROMISED_S = 10.0  # what users are promised, with the two seconds that a process takes to start
 _STARTING_S = 2.0

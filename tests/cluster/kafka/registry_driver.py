@@ -18,11 +18,11 @@ import time
 
 from cluster.kafka.registry_logs import JustTheRegistry, open_log
 
-from kgitops.apply.lock import Lock, acquire
+from kgitops.apply.context import Surroundings
+from kgitops.apply.lock.lock import Lock, acquire
 from kgitops.apply.settings import ApplySettings, SystemClock
-from kgitops.apply.surroundings import Surroundings
 from kgitops.model.errors import KgitopsError
-from kgitops.model.names import REGISTRY_TOPIC
+from kgitops.model.resources.names import REGISTRY_TOPIC
 
 
 class Contender:

@@ -16,10 +16,10 @@ from kafka.protocol.admin import (
     IncrementalAlterConfigsRequest,
 )
 
-from kgitops.cluster.kafka.client_configs import librdkafka_configs, wire_options
-from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
-from kgitops.cluster.kafka.wire import Wire
-from kgitops.model.names import REGISTRY_TOPIC
+from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
+from kgitops.cluster.kafka.transport.client_configs import librdkafka_configs, wire_options
+from kgitops.cluster.kafka.transport.wire import Wire
+from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.sandbox.sandbox import Sandbox
 
 TESTS = Path(__file__).parents[2]

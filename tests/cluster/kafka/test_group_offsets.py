@@ -13,9 +13,7 @@ from cluster_contract.contract import binding, created, creation, done, send, wa
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.boot import boot
-from kgitops.model.acls import AclBinding, Operation, ResourceType
 from kgitops.model.errors import UnreachableError
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterVirtualClusterRequest,
@@ -27,6 +25,8 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
+from kgitops.model.resources.acls import AclBinding, Operation, ResourceType
+from kgitops.model.resources.quotas import make_entity
 from kgitops.model.results import ErrorCode
 from kgitops.sandbox.sandbox import Sandbox
 
@@ -92,7 +92,7 @@ def test_offsets_of_a_topic_that_is_gone_are_left_out(
     """VC-114. The reading is a fake: real brokers forget such offsets when they please."""
     created(kafka_cluster, "orders")
     read = {"gone-source": {("orders", 0): 0, ("gone", 0): 7}, "emea:gone": {}}
-    monkeypatch.setattr("kgitops.cluster.kafka.write_groups.fetch_offsets", lambda *_: read)
+    monkeypatch.setattr("kgitops.cluster.kafka.write.groups.fetch_offsets", lambda *_: read)
     assert send(kafka_cluster, copy("gone-source", "emea:gone")).ok
     monkeypatch.undo()
     groups = frozenset({"emea:gone"})

@@ -11,10 +11,10 @@ from cluster.kafka.fakes import CREATE_TOPICS, METADATA, proxy
 from cluster.kafka.many_listeners import ManyListeners, login
 from cluster.kafka.test_wire import ask_for, connected, create, exists, some_name
 
-from kgitops.cluster.kafka.client_configs import wire_options
-from kgitops.cluster.kafka.lease import GuardedSocket, is_over, ticks
-from kgitops.cluster.kafka.link import Link
-from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.transport.client_configs import wire_options
+from kgitops.cluster.kafka.transport.connection import Link
+from kgitops.cluster.kafka.transport.lease import GuardedSocket, is_over, ticks
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
 
 pytestmark = pytest.mark.xdist_group("many_listeners")

@@ -12,7 +12,10 @@ from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.boot import boot
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import owner_record
-from kgitops.model.acls import (
+from kgitops.model.errors import UnreachableError
+from kgitops.model.registry import Owner
+from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
     Operation,
@@ -20,9 +23,6 @@ from kgitops.model.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.model.errors import UnreachableError
-from kgitops.model.registry import Owner
-from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.sandbox.sandbox import Sandbox
 
 ALICE = {"sasl.username": "alice", "sasl.password": "alice-secret"}

@@ -12,19 +12,25 @@ from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
-from kgitops.cluster.kafka.reading import read_state
-from kgitops.cluster.kafka.wire import Message, Wire
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
+from kgitops.cluster.kafka.read.state import read_state
+from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.errors import UnreachableError
-from kgitops.model.names import is_internal
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterStep,
     CreateAclRequest,
 )
-from kgitops.model.throttles import (
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.names import is_internal
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.throttles import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,

@@ -16,17 +16,17 @@ from kafka.protocol.admin import CreateAclsRequest
 from kafka_clusters import StartKafka
 from kafka_wiping import wipe
 
-from kgitops.apply.lock import Lock, acquire
-from kgitops.apply.run_reading import latest_values
+from kgitops.apply.context import Surroundings
+from kgitops.apply.journal.reading import latest_values
+from kgitops.apply.lock.lock import Lock, acquire
 from kgitops.apply.settings import ApplySettings, SystemClock
-from kgitops.apply.surroundings import Surroundings
-from kgitops.cluster.kafka.registry_log import KafkaRegistryLog
+from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.registry import meta_record, owner_record
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
-from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.registry import Owner
+from kgitops.model.resources.names import REGISTRY_TOPIC
+from kgitops.sandbox.broker.users import USERS, login_configs
 from kgitops.sandbox.sandbox import Sandbox
-from kgitops.sandbox.users import USERS, login_configs
 
 TOPIC, TRANSACTIONAL_ID = 2, 5
 READ, WRITE, CREATE, DESCRIBE, DESCRIBE_CONFIGS = 3, 4, 5, 8, 10

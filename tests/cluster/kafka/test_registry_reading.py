@@ -16,12 +16,12 @@ from cluster.kafka.registry_logs import (
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest, DeleteRecordsRequest
 from kafka_wiping import wipe
 
-from kgitops.cluster.kafka.registry_topic import find_topic
-from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.registry.topic import find_topic
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.registry import meta_record, owner_record, project_record
 from kgitops.model.errors import LockedError, SafetyError
-from kgitops.model.names import REGISTRY_TOPIC
 from kgitops.model.registry import Owner
+from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.sandbox.sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka

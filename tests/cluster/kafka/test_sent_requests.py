@@ -9,8 +9,8 @@ import pytest
 from cluster_contract.contract import creation
 
 import kgitops
-from kgitops.cluster.kafka.wire import Wire
-from kgitops.cluster.kafka.write_topics import create_topics, delete_topics
+from kgitops.cluster.kafka.transport.wire import Wire
+from kgitops.cluster.kafka.write.topics import create_topics, delete_topics
 from kgitops.model.requests import DeleteTopicRequest
 
 TOPIC_ID = "5L6g3nShTeMCtKA8X86swQ"

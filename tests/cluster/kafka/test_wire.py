@@ -27,8 +27,8 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from kgitops.cluster.kafka.client_configs import wire_options
-from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.transport.client_configs import wire_options
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 
 pytestmark = pytest.mark.xdist_group("many_listeners")
@@ -263,7 +263,7 @@ def test_an_interrupt_gets_through(broker: str, api: int):
     with proxy(broker, hold={api}) as between:
         code = (
             "from kafka.protocol.admin import CreateTopicsRequest\n"
-            "from kgitops.cluster.kafka.wire import Wire\n"
+            "from kgitops.cluster.kafka.transport.wire import Wire\n"
             "try:\n"
             f"    {WAITING[api].format(server=between.server)}\n"
             "except KeyboardInterrupt:\n"

@@ -12,7 +12,7 @@ from kafka.protocol.admin import DescribeLogDirsRequest, DescribeQuorumRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.kafka.boot import boot
-from kgitops.cluster.kafka.wire import Wire
+from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 from kgitops.sandbox.sandbox import Sandbox
 

@@ -10,11 +10,11 @@ from cluster_contract.contract import alteration, binding, created, creation, do
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgitops.cluster.kafka import write_records
 from kgitops.cluster.kafka.adapter import KafkaCluster
-from kgitops.cluster.kafka.write_answers import result_of
-from kgitops.cluster.kafka.write_batches import MOST_RECORDS, cut
-from kgitops.cluster.kafka.write_topic_ids import Found
+from kgitops.cluster.kafka.answers import result_of
+from kgitops.cluster.kafka.write import records as write_records
+from kgitops.cluster.kafka.write.batches import MOST_RECORDS, cut
+from kgitops.cluster.kafka.write.topic_ids import Found
 from kgitops.model.requests import (
     AlterStep,
     CreateAclRequest,
@@ -23,8 +23,8 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import OK, ErrorCode, RequestResult
-from kgitops.model.topics import TopicState
 from kgitops.sandbox.sandbox import Sandbox
 
 on_kafka = pytest.mark.kafka

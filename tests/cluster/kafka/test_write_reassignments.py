@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from kgitops.cluster.kafka import write_reassignments
-from kgitops.cluster.kafka.wire import Message
-from kgitops.cluster.kafka.write_answers import SEND_MS
-from kgitops.cluster.kafka.write_reassignments import alter_brokers
+from kgitops.cluster.kafka.answers import SEND_MS
+from kgitops.cluster.kafka.transport.wire import Message
+from kgitops.cluster.kafka.write import reassignments as write_reassignments
+from kgitops.cluster.kafka.write.reassignments import alter_brokers
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import AlterBrokerRequest
+from kgitops.model.resources.throttles import LEADER_RATE
 from kgitops.model.results import ErrorCode
-from kgitops.model.throttles import LEADER_RATE
 
 
 @dataclass

@@ -11,9 +11,7 @@ from java_classes import compile_java
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import Operation, ResourceType
 from kgitops.model.capabilities import Validation
-from kgitops.model.quotas import make_entity
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterStep,
@@ -25,10 +23,12 @@ from kgitops.model.requests import (
     Request,
     api_name,
 )
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.quotas import make_entity
+from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
-from kgitops.model.topics import TopicState
-from kgitops.plan.plan import Plan
-from kgitops.report.render_text import render_text
+from kgitops.plan.document.plan import Plan
+from kgitops.report.text.plan import render_text
 from kgitops.sandbox.sandbox import Sandbox
 from kgitops.workflow.broker_checks import validate_on_brokers
 

@@ -26,10 +26,10 @@ from cluster_contract.tenant_requests import (
 from kgitops.cluster.connect import connect
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import Operation, PatternType, ResourceType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
-from kgitops.model.virtual_clusters import LocalName, generated_parts
+from kgitops.model.resources.acls import Operation, PatternType, ResourceType
+from kgitops.model.resources.virtual_clusters import LocalName, generated_parts
 
 APP = "User:sales-app"
 EVERYTHING = acl_in("a", ResourceType.TOPIC, "", Operation.READ, pattern=PatternType.PREFIXED)

@@ -8,9 +8,9 @@ from cluster_contract.tenant_requests import TOPIC, USER, acl_in, add, make
 from kgitops.cluster.lowered import lifted
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.lowering.lifting import lift
-from kgitops.model.acls import Operation, ResourceType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CreateAclRequest
+from kgitops.model.resources.acls import Operation, ResourceType
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
-from kgitops.model.acls import Operation, ResourceType
 from kgitops.model.capabilities import Validation, VirtualClusterSupport
 from kgitops.model.errors import SafetyError
 from kgitops.model.requests import (
@@ -33,8 +32,9 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.virtual_clusters import LocalName, generated_parts
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.model.virtual_clusters import LocalName, generated_parts
 
 
 @pytest.fixture

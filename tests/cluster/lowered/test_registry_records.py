@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from kgitops.cluster.kafka.registry_append import append_batch
+from kgitops.cluster.kafka.registry.append import append_batch
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import build_registry_state, meta_record
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import Json, RegistryState
 
 if TYPE_CHECKING:
-    from kgitops.cluster.kafka.registry_topic import RegistryTopic
-    from kgitops.cluster.kafka.wire import Wire
+    from kgitops.cluster.kafka.registry.topic import RegistryTopic
+    from kgitops.cluster.kafka.transport.wire import Wire
 
 
 def state(

@@ -8,7 +8,7 @@ from report.plans import CREATED
 from kgitops.fleet.output.committing import commit, run_folder
 from kgitops.fleet.output.writing import write_plan
 from kgitops.fleet.units.unit import Form, RowsAt, StateAt, Unit
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.report.fleet.summary import RunSummary, UnitSummary
 
 CAPTURED_AT = "2026-11-21T09:12:00Z"

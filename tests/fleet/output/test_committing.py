@@ -22,7 +22,7 @@ from kgitops.fleet.output.runs import read_history
 from kgitops.fleet.output.slices import read_slice
 from kgitops.fleet.output.tables import SCHEMAS, Table
 from kgitops.model.errors import KgitopsError, LockedError, UsageError
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 
 TESTS = Path(__file__).parents[2]
 

@@ -28,9 +28,9 @@ from kgitops.fleet.output.writing import failed_unit
 from kgitops.model.errors import FindingsError, SafetyError, UnreachableError
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_file import read_plan, to_text
-from kgitops.plan.plan_json import bodies_of, change_bytes, plan_to_json
+from kgitops.plan.document.file import read_plan, to_text
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import bodies_of, change_bytes, plan_to_json
 
 Row = dict[str, object]
 

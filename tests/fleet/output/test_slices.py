@@ -10,12 +10,12 @@ import pytest
 from fleet.output.fleet_results import committed, unit
 from report.plans import judged_plan, make_plan, sealed, twelve_changes, update_topic
 
-import kgitops.plan.plan_json
+import kgitops.plan.document.to_json
 from kgitops.fleet.output import slices
 from kgitops.fleet.output.slices import read_slice
 from kgitops.model.errors import KgitopsError, UntrustedPlanError, UsageError
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.plan_file import read_plan, to_text
+from kgitops.plan.document.file import read_plan, to_text
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_a_plan_of_another_kgitops_is_not_sealed_as_ours(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its digest would change with the version that the plan names."""
-    for module in (slices, kgitops.plan.plan_json):
+    for module in (slices, kgitops.plan.document.to_json):
         monkeypatch.setattr(module, "__version__", "99.0")
     with pytest.raises(UntrustedPlanError, match=r"was made by kgitops .*, and this is 99\.0"):
         read_slice(out, "staging")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kgitops.policy.rules import CelPolicy, Level, Match, PythonPolicy, Validation
+from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, PythonPolicy, Validation
 
 PROJECT = Path(__file__).parent / "project"
 

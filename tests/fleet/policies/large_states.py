@@ -13,9 +13,7 @@ from model.request_strategies import offsets
 from kgitops.fleet.policies.at_large import at_large
 from kgitops.fleet.tables.schemas import STATE
 from kgitops.fleet.tables.state_rows import state_rows
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -28,8 +26,16 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
-from kgitops.model.topics import RequestedTopicState, TopicState
-from kgitops.model.virtual_clusters import TopicLink, VirtualCluster
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import ClientQuotaState
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
 
 BROKERS = tuple(Broker(id=number, rack=f"r{number}") for number in (1, 2, 3))
 NAMES = ("orders", "orders.eu", "billing", "new", "other", "__consumer_offsets", "__kgitops")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
-from kgitops.policy.judge import Judge
-from kgitops.policy.judgement import Judgement
-from kgitops.policy.judging import Judging
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import Level, Policy
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.judgement import Judgement
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import Level, Policy
+from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.session import WorkerJudging
 
 POLICIES: tuple[Policy, ...] = (

@@ -15,9 +15,9 @@ from policy.worker.judgings import STATE, a_creation, a_policy
 from kgitops.fleet.policies.judges import MOST_OPEN, Judges
 from kgitops.model.errors import FindingsError, UnreachableError
 from kgitops.model.source import Finding, Severity
-from kgitops.policy.judging import Judging
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
 from kgitops.policy.opening import open_judging
-from kgitops.policy.rules import Bundle, Level, PythonPolicy
 
 WARNING = Finding(source=None, problem="it ends soon", advice="renew", severity=Severity.WARNING)
 

@@ -17,10 +17,10 @@ from kgitops.fleet.tables.hydrating import read_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest, Request
-from kgitops.policy.judge import Judge
-from kgitops.policy.judging import Judging
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import Level, Policy
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import Level, Policy
+from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.messages import Begin, to_bytes
 from kgitops.policy.worker.session import WorkerJudging

@@ -21,11 +21,11 @@ from kgitops.fleet.policies.at_large import at_large
 from kgitops.fleet.tables.hydrating import open_state, read_state
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.model.cluster_state import ClusterState
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_json import plan_to_json
-from kgitops.policy.judge import Judge
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import Bundle, Waiver
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import plan_to_json
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.rules import Bundle, Waiver
+from kgitops.policy.load.load import load_rules
 
 POLICIES = (
     telling("Counts"),

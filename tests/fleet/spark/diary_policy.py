@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from kgitops.policy.interfaces import BaseTopicPolicy
+from kgitops.policy.api.interfaces import BaseTopicPolicy
 
 
 class Diary(BaseTopicPolicy):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fleet.spark import spark_work
 
-from kgitops.cli.signals import InterruptedRunError, stop_on_signals
+from kgitops.cli.console.signals import InterruptedRunError, stop_on_signals
 from kgitops.fleet.spark.progress import TaskProgress
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks

@@ -8,9 +8,9 @@ from pathlib import Path
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.errors import SafetyError
 from kgitops.model.requests import DeleteTopicRequest
-from kgitops.policy.judging import Judging
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
 from kgitops.policy.opening import open_judging
-from kgitops.policy.rules import Bundle, Level, PythonPolicy
 
 # Only executors are given this variable: who imports this before any work came.
 if noted := os.environ.get("NOTE_IMPORT"):

@@ -23,7 +23,7 @@ from kgitops.fleet.spark.targets import (
     target_of,
 )
 from kgitops.model.errors import KgitopsError, UnreachableError, UsageError
-from kgitops.sandbox.java import packaged_java
+from kgitops.sandbox.jvm.java import packaged_java
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_without_a_java_a_sentence_says_what_to_do(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("kgitops.sandbox.java.packaged_java", lambda: None)
+    monkeypatch.setattr("kgitops.sandbox.jvm.java.packaged_java", lambda: None)
     with pytest.raises(KgitopsError, match=r"^Spark needs Java 17 or newer, .*fleet, which"):
         java_home(tmp_path)
 
@@ -109,7 +109,7 @@ def test_the_shim_passes_all_words_but_one(monkeypatch: pytest.MonkeyPatch, tmp_
     printf = shutil.which("printf")
     assert printf
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("kgitops.sandbox.java.shutil.which", lambda *_, **__: None)
+    monkeypatch.setattr("kgitops.sandbox.jvm.java.shutil.which", lambda *_, **__: None)
     home = java_home(tmp_path / "a folder")
     assert home == tmp_path / "a folder"
     shim = home / "bin" / "java"

@@ -8,7 +8,7 @@ import pytest
 
 from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, StateAt, Unit
 from kgitops.fleet.units.unit_json import read_unit, unit_to_text
-from kgitops.model.strict_json import ShapeError
+from kgitops.model.json.strict import ShapeError
 
 UNIT = Unit(
     cluster="eu/west é\n",

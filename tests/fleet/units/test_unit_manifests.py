@@ -28,11 +28,11 @@ from kgitops.fleet.units.unit_json import unit_to_text
 from kgitops.fleet.work import work
 from kgitops.manifests import library as library_module
 from kgitops.manifests.library import Library
-from kgitops.model.canonical_json import canonical_text
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
-from kgitops.plan.plan_json import plan_to_json
+from kgitops.model.json.canonical import canonical_text
+from kgitops.plan.document.to_json import plan_to_json
 from kgitops.workflow.loading import loaded
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 CLUSTERS = ("dev", "prod", "test")

@@ -22,9 +22,9 @@ from policy.cel.writing import (
 from kgitops.model.cluster_state import Broker
 from kgitops.policy.cel.contexts import Contexts
 from kgitops.policy.cel.rule import MAX_MESSAGE, load_cel
-from kgitops.policy.judge import Judge
-from kgitops.policy.judgement import Outcome
-from kgitops.policy.rules import Level
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.rules import Level
 
 MIN_INSYNC = document(
     "match: {requests: [CreateTopic, AlterTopic], names: ['payments.*']}\n"

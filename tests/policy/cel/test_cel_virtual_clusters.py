@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 from policy.cel.writing import alteration, creation, findings, one, said, state, topic
 
-from kgitops.manifests.policy_fields import API_NAMES
+from kgitops.manifests.policies.fields import API_NAMES
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import USER, VIRTUAL_CLUSTER, make_entity
 from kgitops.model.requests import (
     NEW_UUID,
     AlterClientQuotaRequest,
@@ -18,9 +17,10 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
+from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.policy.cel.variables import SHAPES
-from kgitops.policy.python_rule import METHODS
+from kgitops.policy.load.python_rule import METHODS
 from kgitops.policy.testing import acl, virtual_cluster
 
 SALES = virtual_cluster(

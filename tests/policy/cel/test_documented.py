@@ -7,10 +7,16 @@ import pytest
 from policy.cel.writing import alteration, creation, deletion, judged, read, state, topic
 
 from kgitops.model import requests as wire
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
-from kgitops.model.quotas import USER, ClientQuotaState, make_entity
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import USER, ClientQuotaState, make_entity
 from kgitops.policy.cel.reference import PAGE, with_tables
 from kgitops.policy.cel.rule import load_cel
 

@@ -13,7 +13,7 @@ from kgitops.policy.cel.nodes import text_of
 from kgitops.policy.cel.parser import parse
 from kgitops.policy.cel.rule import load_cel
 from kgitops.policy.cel.tokens import SyntaxProblem
-from kgitops.policy.rules import CelPolicy, Level, Match, NamedExpression, Validation
+from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, NamedExpression, Validation
 
 LEAVES = st.sampled_from(
     [

@@ -14,8 +14,14 @@ from policy.cel.writing import (
 )
 
 from kgitops.model import requests as wire
-from kgitops.model.acls import AclBinding, Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.quotas import CLIENT_ID, IP, USER, ClientQuotaState, make_entity
+from kgitops.model.resources.acls import (
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, ClientQuotaState, make_entity
 from kgitops.policy.cel.samples import samples
 from kgitops.policy.cel.types import Kind, Type
 from kgitops.policy.cel.variables import ROOTS, SHAPES, read

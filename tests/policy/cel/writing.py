@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 
 from kgitops.manifests.check import check
-from kgitops.manifests.parse import parse
-from kgitops.manifests.policy import Policy
-from kgitops.manifests.policy_values import cel_policy
-from kgitops.manifests.text import SourceText
+from kgitops.manifests.policies.policy import Policy
+from kgitops.manifests.policies.values import cel_policy
+from kgitops.manifests.yaml.parse import parse
+from kgitops.manifests.yaml.text import SourceText
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.requests import (
@@ -17,12 +17,12 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     Request,
 )
+from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.source import Finding
-from kgitops.model.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.policy.cel.rule import load_cel
-from kgitops.policy.judge import Judge
-from kgitops.policy.judgement import Judgement
-from kgitops.policy.rules import CelPolicy
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.judgement import Judgement
+from kgitops.policy.evaluate.rules import CelPolicy
 
 TOPICS = ("CreateTopic", "AlterTopic")
 BROKERS = tuple(Broker(id=number, rack=f"rack-{number}") for number in (1, 2, 3))

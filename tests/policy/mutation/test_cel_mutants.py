@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kgitops.model.source import Source
+from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, NamedExpression, Validation
 from kgitops.policy.mutation.cel import cel_mutants
-from kgitops.policy.rules import CelPolicy, Level, Match, NamedExpression, Validation
 
 PLACE = Source("policies/a.yaml", 12, 7)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from policy.worker.judgings import STATE, a_creation, a_policy, judging, outcomes
 
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.topics import TopicState
 from kgitops.policy.worker.limits import Limits
 
 

@@ -10,13 +10,13 @@ from model.request_strategies import any_text, bindings, entities, quota_values,
 from policy.worker.judgings import BROKERS, a_policy
 
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.quotas import ClientQuotaState
 from kgitops.model.requests import CreateTopicRequest
-from kgitops.model.topics import RequestedTopicState, TopicState
-from kgitops.policy.judge import Judge
-from kgitops.policy.judging import Judging
-from kgitops.policy.loading import load_rules
-from kgitops.policy.rules import CelPolicy, Level, Match, Policy, Validation, Waiver
+from kgitops.model.resources.quotas import ClientQuotaState
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, Policy, Validation, Waiver
+from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.session import WorkerJudging
 
 SMALL = CelPolicy(

@@ -26,9 +26,9 @@ from policy.worker.judgings import (
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.requests import AlterBrokerRequest, DeleteTopicRequest
-from kgitops.model.topics import TopicState
+from kgitops.model.resources.topics import TopicState
+from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
 from kgitops.policy.opening import open_judging
-from kgitops.policy.rules import Bundle, Level, Waiver
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.session import WorkerJudging
 

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.plan import Action, Kind
-from kgitops.plan.risks import LEVELS
-from kgitops.policy.judgement import Outcome
-from kgitops.policy.rules import Level
+from kgitops.plan.document.plan import Action, Kind
+from kgitops.plan.document.risks import LEVELS
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.rules import Level
 from kgitops.report.fleet.history import History
 from kgitops.report.fleet.summary import RunSummary, UnitSummary
 

@@ -16,6 +16,7 @@ from report.fleet.fleets import (
 
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.report.content.policy_rows import Standing
 from kgitops.report.fleet.history import History, night_of, nights, since
 from kgitops.report.fleet.outliers import outliers
 from kgitops.report.fleet.telling import (
@@ -30,7 +31,6 @@ from kgitops.report.fleet.telling import (
     since_words,
     standing_of,
 )
-from kgitops.report.policy_rows import Standing
 
 YESTERDAY = "2026-11-21T03:00:00Z"
 

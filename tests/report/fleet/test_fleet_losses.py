@@ -8,7 +8,7 @@ from report.plans import delete_topic, make_plan
 
 from kgitops.fleet.output.counting import planned
 from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
-from kgitops.plan.plan import AccessLoss, Plan
+from kgitops.plan.document.plan import AccessLoss, Plan
 from kgitops.report.fleet.fleet_html import render_fleet_html
 from kgitops.report.fleet.fleet_markdown import render_fleet_markdown
 from kgitops.report.fleet.fleet_text import render_fleet_text

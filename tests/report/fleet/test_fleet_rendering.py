@@ -24,7 +24,7 @@ from kgitops.report.fleet.history import History
 from kgitops.report.fleet.outliers import outliers
 from kgitops.report.fleet.summary_json import read_run
 from kgitops.report.fleet.telling import graves, headline, rules
-from kgitops.report.render_markdown import GITHUB_BUDGET
+from kgitops.report.markdown.plan import GITHUB_BUDGET
 
 
 @pytest.mark.parametrize("name", FLEETS)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from report.fleet.fleets import FLEETS, a_failed_unit, a_run, a_unit, any_run, any_unit, large
 
-from kgitops.model.canonical_json import canonical_json
 from kgitops.model.errors import UntrustedPlanError
+from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import Json
 from kgitops.model.verdict import ExitCode
 from kgitops.report.fleet.fleet_schema import fleet_schema, schema_text

@@ -7,7 +7,7 @@ import pytest
 from report.html.browser import Browser, chromium
 from report.plans import sealed
 
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.report.html import render_html
 
 

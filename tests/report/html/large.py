@@ -16,8 +16,8 @@ from report.plans import MIGRATION, POLICIES, judged, violation
 
 from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import TopicUsage
-from kgitops.plan.plan import Change, Plan
-from kgitops.plan.risks import Level
+from kgitops.plan.document.plan import Change, Plan
+from kgitops.plan.document.risks import Level
 
 BROKERS = 9
 

@@ -10,7 +10,7 @@ from report.html.large import large_plan
 from report.html.test_html_charts import moving_plan
 from report.plans import judged_plan, refused_plan, sealed, twelve_changes
 
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.report.html import render_html
 
 Save = Callable[[Plan], Path]

@@ -8,7 +8,7 @@ from builders import a_binding, a_desired, a_tombstone, a_topic, an_acl, applied
 from report.plans import create_topic, delete_topic, make_plan, update_topic
 
 from kgitops.model.cluster_state import TopicUsage
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.report.html.brokers import byte_chart, replica_chart
 from kgitops.report.html.drawing import drawing_of
 from kgitops.report.html.graph import Edge, dependency_graph

@@ -23,14 +23,13 @@ from report.plans import (
 from report.poison import poisoned
 from report.safety import assert_harmless
 
-from kgitops.plan.plan import Plan
-from kgitops.plan.plan_json import summary
-from kgitops.policy.judgement import Outcome
-from kgitops.report.html import render_html
-from kgitops.report.object_names import object_name
-from kgitops.report.safe_text import terminal_text
-from kgitops.report.sections import sections
-from kgitops.report.statements import (
+from kgitops.plan.document.plan import Plan
+from kgitops.plan.document.to_json import summary
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.safe_text import terminal_text
+from kgitops.report.content.sections import sections
+from kgitops.report.content.statements import (
     drift_sentence,
     loss_sentence,
     reason_lines,
@@ -38,6 +37,7 @@ from kgitops.report.statements import (
     summary_sentence,
     verdict_sentence,
 )
+from kgitops.report.html import render_html
 
 # What an element may bear; nothing that acts (on…, style, src, href to elsewhere) is among them.
 _ATTRIBUTES = re.compile(

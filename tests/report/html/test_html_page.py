@@ -20,12 +20,12 @@ from report.poison import poisoned
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from kgitops.plan.plan import Action, Change, Plan
-from kgitops.plan.plan_json import summary
-from kgitops.plan.risks import Level
+from kgitops.plan.document.plan import Action, Change, Plan
+from kgitops.plan.document.risks import Level
+from kgitops.plan.document.to_json import summary
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.statements import summary_sentence
 from kgitops.report.html import render_html
-from kgitops.report.object_names import object_name
-from kgitops.report.statements import summary_sentence
 
 Save = Callable[[Plan], Path]
 

@@ -7,10 +7,10 @@ from report.html.browser import Browser
 from report.plans import twelve_changes
 from report.tenant_plans import farewell_plan, golden_plan
 
-from kgitops.plan.plan import Plan
+from kgitops.plan.document.plan import Plan
 from kgitops.report.html import render_html
-from kgitops.report.virtual_cluster_graph import graph_of_plan
-from kgitops.report.virtual_cluster_svg import render_page
+from kgitops.report.virtual_clusters.graph import graph_of_plan
+from kgitops.report.virtual_clusters.svg import render_page
 
 Save = Callable[[Plan], Path]
 

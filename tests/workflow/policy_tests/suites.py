@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from kgitops.manifests.kinds import adapter
-from kgitops.manifests.parse import parse
-from kgitops.manifests.policy_test import PolicyTest
-from kgitops.manifests.text import SourceText
-from kgitops.policy.rules import CelPolicy, Level, Match, PythonPolicy, Validation
+from kgitops.manifests.kind_models import adapter
+from kgitops.manifests.policies.policy_test import PolicyTest
+from kgitops.manifests.yaml.parse import parse
+from kgitops.manifests.yaml.text import SourceText
+from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, PythonPolicy, Validation
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.documents import ParsedTest
 from kgitops.workflow.policy_tests.reading import read_suite

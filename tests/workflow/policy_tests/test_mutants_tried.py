@@ -9,12 +9,13 @@ import pytest
 from workflow.policy_tests.suites import cel, python, suite
 
 from kgitops.model.source import Source
-from kgitops.policy.rules import Policy, PythonPolicy
-from kgitops.workflow.policy_tests import mutant_trial, trial_pool
+from kgitops.policy.evaluate.rules import Policy, PythonPolicy
 from kgitops.workflow.policy_tests.cases import Suite
-from kgitops.workflow.policy_tests.mutant_trial import Trial
-from kgitops.workflow.policy_tests.mutants import Fate, Mutant, make_mutants
-from kgitops.workflow.policy_tests.trial_pool import TrialPool
+from kgitops.workflow.policy_tests.mutants import pool as trial_pool
+from kgitops.workflow.policy_tests.mutants import trial as mutant_trial
+from kgitops.workflow.policy_tests.mutants.mutants import Fate, Mutant, make_mutants
+from kgitops.workflow.policy_tests.mutants.pool import TrialPool
+from kgitops.workflow.policy_tests.mutants.trial import Trial
 
 CASES = """\
   cases:

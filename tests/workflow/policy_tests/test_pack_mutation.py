@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import kgitops.policies
-from kgitops.report.policy_test_report import PolicyTestReport
+from kgitops.report.policies.test_report import PolicyTestReport
 from kgitops.workflow.policy_tests.testing import Wishes, run_policy_tests
-from kgitops.workflow.selection import Selection, open_workspace
+from kgitops.workflow.project.selection import Selection, open_workspace
 
 ROOT = Path(__file__).parents[3]
 LEAST = 90.0

@@ -4,9 +4,9 @@ import pytest
 from workflow.policy_tests.suites import cel, suite
 
 from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest
-from kgitops.policy.judge import Judge
-from kgitops.policy.loading import load_rules
-from kgitops.policy.world import World
+from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.load.load import load_rules
+from kgitops.policy.state.simulated import World
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.running import run_case
 from kgitops.workflow.policy_tests.steps import request_of

@@ -3,7 +3,7 @@
 import pytest
 from workflow.policy_tests.suites import parsed, suite
 
-from kgitops.manifests.policy_test_requests import RequestStep
+from kgitops.manifests.policies.policy_test_requests import RequestStep
 from kgitops.model.requests import (
     AlterTopicRequest,
     AlterVirtualClusterRequest,
@@ -15,8 +15,8 @@ from kgitops.model.requests import (
     DeleteVirtualClusterRequest,
     Request,
 )
-from kgitops.model.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.policy.world import World
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
+from kgitops.policy.state.simulated import World
 from kgitops.workflow.policy_tests.given import StepError
 from kgitops.workflow.policy_tests.rehearsal import rehearse
 from kgitops.workflow.policy_tests.steps import request_of

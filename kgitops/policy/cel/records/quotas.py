@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kgitops.model.quotas import CLIENT_ID, IP, USER, VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.records.changes import CHANGED, Sides, changes, differences
 from kgitops.policy.cel.records.record import Field, Record
 from kgitops.policy.cel.types import DOUBLE, STRING, map_of, record
-from kgitops.policy.cluster_state import ClusterState
 
 DEFAULT_ENTITY = "<default>"
 

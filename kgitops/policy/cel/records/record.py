@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.types import Type, record
-from kgitops.policy.cluster_state import ClusterState
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,9 @@
 """Requests, and who asks."""
 
-from kgitops.policy.asked import Asked
+from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.records.record import Field, Record
 from kgitops.policy.cel.types import STRING, list_of, map_of, record
-from kgitops.policy.cluster_state import ClusterState
+from kgitops.policy.evaluate.policy_input import Asked
 
 
 def _links(asked: Asked, _: ClusterState) -> object:

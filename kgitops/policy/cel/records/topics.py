@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.records.changes import CHANGED, Sides, changed_configs, changes
 from kgitops.policy.cel.records.record import Field, Record
 from kgitops.policy.cel.types import BOOL, INT, STRING, list_of, map_of
-from kgitops.policy.cluster_state import ClusterState
 
 _TOPIC = {
     "name": Field(STRING, "The topic's name.", lambda topic, _: topic.name),

@@ -1,0 +1,1 @@
+"""The conditions that must hold before an apply changes anything."""

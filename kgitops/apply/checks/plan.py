@@ -1,0 +1,167 @@
+"""What must be true of a plan, the cluster and the registry before anything changes."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+
+from kgitops.apply.checks.concurrent_changes import check_strangers
+from kgitops.apply.checks.migrated_acls import check_migrated
+from kgitops.apply.journal.reading import Latest, is_spent
+from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.apply.observe.virtual_clusters import topic_behind
+from kgitops.apply.rights.decision import check_rights
+from kgitops.apply.steps.steps import Step
+from kgitops.approval.approve import refusal
+from kgitops.cluster.port import Cluster
+from kgitops.desired.state import Project
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UntrustedPlanError
+from kgitops.model.registry import COMMAND_PROJECT
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteGroupRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.resources.virtual_clusters import ChangeType
+from kgitops.model.verdict import Reason, decide
+from kgitops.plan.document.file import SealedPlan, check_usable
+from kgitops.plan.document.plan import Change, Plan
+
+Recheck = Callable[[Plan, Collection[str], ClusterState], tuple[Reason, ...]]
+"""Judges what is still to be sent of a plan (the ids of its steps) anew, on the cluster as it is.
+
+Of the topics only the plan's own are read.
+"""
+
+
+def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None:
+    """The plan's time is not over, and it was not applied before.
+
+    Raises:
+        UntrustedPlanError: one of these is not so.
+    """
+    check_usable(sealed, now=now)
+    if is_spent(latest, sealed.nonce):
+        raise UntrustedPlanError(
+            "this plan was already applied; make a new plan (a run that did not finish goes on "
+            "with `kgitops apply --resume`)"
+        )
+
+
+def check_cluster(plan: Plan, state: ClusterState) -> None:
+    """The cluster is the one that the plan was made for.
+
+    Raises:
+        UntrustedPlanError: it is another cluster.
+    """
+    if plan.target.cluster_id != state.cluster_id:
+        raise UntrustedPlanError(
+            f"the plan was made for the cluster {plan.target.cluster_id}, this is "
+            f"{state.cluster_id}; make a new plan for this cluster"
+        )
+
+
+def check_steps(plan: Plan, steps: Mapping[str, Step], cluster: Cluster) -> None:
+    """The cluster can do all that is planned, and nothing unmanaged is deleted.
+
+    Raises:
+        KgitopsError: the cluster can't do it.
+        SafetyError: something that nobody manages would be deleted.
+    """
+    unguarded = _may_be_unmanaged(plan)
+    for step in steps.values():
+        if step.request is None:
+            continue
+        if not cluster.capabilities.supports(step.api):
+            raise KgitopsError(
+                f"{step.address}: this cluster can't carry out {step.api}; make a new plan for it"
+            )
+        managed = all(expected.owner is not None for expected in step.expects)
+        if _deletes(step.request) and not managed and step.id not in unguarded:
+            raise SafetyError(
+                f"{step.address} is managed by nobody, so it is not deleted; make a new plan"
+            )
+
+
+def _may_be_unmanaged(plan: Plan) -> frozenset[str]:
+    """The requests that may delete what nobody manages, because the same plan says why.
+
+    An ACL that a member replaces which is declared, now or before (VC-191), and the link of a topic
+    that this project manages. A command that a person gave is such a reason itself.
+    """
+    if plan.desired.identity == COMMAND_PROJECT:
+        return frozenset(planned.id for planned in plan.requests)
+    members = {change.address for change in plan.changes if change.owner_after is not None}
+    declared = {change.address for change in plan.changes if change.owner_before is not None}
+    found = set()
+    for change in plan.changes:
+        checked = {
+            expected.object
+            for expected in change.preconditions
+            if expected.exists and expected.owner == plan.desired.identity
+        }
+        for planned in change.requests:
+            request = planned.request
+            if isinstance(request, DeleteAclRequest):
+                known = request.migrated_to in members | checked
+            else:
+                known = topic_behind(change.address) in declared
+            if known:
+                found.add(planned.id)
+    return frozenset(found)
+
+
+def _deletes(request: Request) -> bool:
+    match request:
+        case AlterVirtualClusterRequest():
+            return request.change is ChangeType.REMOVE and request.options is None
+        case (
+            DeleteTopicRequest() | DeleteAclRequest() | DeleteVirtualClusterRequest()
+            | DeleteGroupRequest()
+        ):  # fmt: skip
+            return True
+        case _:
+            return False
+
+
+def check_plan(
+    plan: Plan,
+    changes: Sequence[Change],
+    pending: Collection[str],
+    state: ClusterState,
+    recheck: Recheck | None,
+    *,
+    project: Project,
+    resumed: bool = False,
+) -> None:
+    """The cluster is the plan's, what ``changes`` are about is as planned, nothing else objects.
+
+    ``pending`` are the steps that may still be sent: ``recheck`` is asked about them. ``project``
+    is who applies, whatever the plan says.
+
+    Raises:
+        UntrustedPlanError: it is another cluster, or the plan is not what it says.
+        SafetyError: the project has no right to a change.
+        StaleError: something differs; object and field are named.
+        KgitopsError: what ``recheck`` found.
+    """
+    check_cluster(plan, state)
+    base = plan.base.registry_topic_id
+    if base is not None and base != (state.registry.topic_id if state.registry else None):
+        raise StaleError(
+            "the registry is not the one that the plan was made from; find out who replaced it, "
+            "then make a new plan"
+        )
+    preconditions = [expected for change in changes for expected in change.preconditions]
+    mismatches = check_preconditions(preconditions, state)
+    if mismatches:
+        others = f" (and {len(mismatches) - 1} more differ)" if len(mismatches) > 1 else ""
+        raise StaleError(f"{mismatches[0]}{others}; make a new plan")
+    check_rights(plan, changes, state, project, resumed=resumed)
+    check_strangers(plan, changes, state)
+    check_migrated(plan, changes, state)
+    verdict = decide(recheck(plan, pending, state) if recheck else (), changes=True)
+    if verdict.stops:
+        raise refusal(verdict)

@@ -1,0 +1,192 @@
+"""Reading runs back from the journal's records in the registry."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+
+from kgitops.apply.journal.records import NONCE_PREFIX, RUN_PREFIX
+from kgitops.apply.steps.runs import Batch, Outcome, Run, RunStatus, StepRecord
+from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.registry import PROJECT_PREFIX, build_registry_state, check_version
+from kgitops.model.errors import SafetyError
+from kgitops.model.json.layout import json_text
+from kgitops.model.json.strict import (
+    array,
+    choice,
+    integer,
+    mapping,
+    members,
+    text,
+    text_or_none,
+)
+from kgitops.model.registry import META_KEY, Json, RegistryState
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.plan.document.file import SealedPlan, read_plan
+
+_HEADER_KEYS = (
+    "schema_version",
+    "status",
+    "project",
+    "plan_digest",
+    "nonce",
+    "pieces",
+    "started",
+    "holder",
+)
+_BATCH_KEYS = ("schema_version", "status", "api", "requests", "results", "lookups")
+_STEP_KEYS = ("outcome", "code", "message", "topic_id")
+
+Latest = Mapping[str, Mapping[str, Json]]
+"""The latest value of every key in the registry."""
+
+
+def latest_values(entries: Iterable[RegistryEntry]) -> Latest:
+    """What the log's entries add up to."""
+    latest: dict[str, Mapping[str, Json]] = {}
+    for entry in entries:
+        if entry.value is None:
+            latest.pop(entry.key, None)
+        else:
+            latest[entry.key] = entry.value
+    return latest
+
+
+def is_spent(latest: Latest, nonce: str) -> bool:
+    """Whether a plan with this nonce was begun before."""
+    return f"{NONCE_PREFIX}{nonce}" in latest
+
+
+def known_projects(latest: Latest) -> RegistryState:
+    """The registry's records of projects, and no others.
+
+    Raises:
+        SafetyError: a record of one can't be read.
+    """
+    records = [
+        RegistryEntry(offset=0, key=key, value=value, timestamp_ms=0)
+        for key, value in latest.items()
+        if key == META_KEY or key.startswith(PROJECT_PREFIX)
+    ]
+    none = RegistryState(topic_id="", offset=0)
+    return build_registry_state(records, "", none)
+
+
+def unfinished_runs(latest: Latest, projects: Collection[str]) -> tuple[Run, ...]:
+    """These projects' runs that are neither done nor superseded, the oldest first.
+
+    Raises:
+        SafetyError: a record of one can't be read.
+    """
+    runs = [
+        _read_run(key.removeprefix(RUN_PREFIX), latest)
+        for key, value in latest.items()
+        if _is_header(key) and ("project" not in value or value["project"] in [*projects])
+    ]
+    return tuple(sorted((run for run in runs if run.unfinished), key=lambda run: run.started))
+
+
+def read_sealed(run: Run, latest: Latest) -> SealedPlan:
+    """The plan that ``run`` executes, its digests checked.
+
+    Raises:
+        SafetyError: a piece is missing, or it is another plan than the run's.
+        UntrustedPlanError: the pieces are not the plan that was sealed.
+    """
+    keys = [f"{RUN_PREFIX}{run.id}/plan/{piece}" for piece in range(run.pieces)]
+    try:
+        content = "".join(text(latest[key]["text"], key) for key in keys)
+        document = json.loads(content)
+    except (KeyError, ValueError):
+        raise _damaged(run.id) from None
+    sealed = read_plan(json_text(document), f"the plan in the journal of run {run.id}")
+    planned = {request.id for request in sealed.plan.requests}
+    planned |= {change.address for change in sealed.plan.changes if not change.requests}
+    if sealed.plan_digest != run.plan_digest or not planned.issuperset(run.steps):
+        raise _damaged(run.id)
+    return sealed
+
+
+def check_run_record(key: str, value: Mapping[str, Json]) -> None:
+    """See that a record of a run can be read.
+
+    Raises:
+        SafetyError: it can't.
+        ValueError: likewise.
+    """
+    run_id, _, part = key.removeprefix(RUN_PREFIX).partition("/")
+    if not part:
+        _read_run(run_id, {key: value})
+    elif part.isdecimal():
+        _read_batches(f"{RUN_PREFIX}{run_id}/", {key: value})
+    else:
+        text(value.get("text"), key)
+
+
+def _is_header(key: str) -> bool:
+    return key.startswith(RUN_PREFIX) and "/" not in key.removeprefix(RUN_PREFIX)
+
+
+def _read_run(run_id: str, latest: Latest) -> Run:
+    key = f"{RUN_PREFIX}{run_id}"
+    header = latest[key]
+    check_version(key, header)
+    try:
+        given = members(dict(header), key, _HEADER_KEYS)
+        return Run(
+            id=run_id,
+            status=choice(RunStatus, given["status"], key),
+            project=text(given["project"], key),
+            plan_digest=text(given["plan_digest"], key),
+            nonce=text(given["nonce"], key),
+            pieces=integer(given["pieces"], key),
+            started=text(given["started"], key),
+            holder=text(given["holder"], key),
+            batches=_read_batches(f"{key}/", latest),
+        )
+    except ValueError:
+        raise _damaged(run_id) from None
+
+
+def _read_batches(prefix: str, latest: Latest) -> tuple[Batch, ...]:
+    batches = []
+    for key, value in latest.items():
+        number = key.removeprefix(prefix)
+        if not key.startswith(prefix) or not number.isdecimal():
+            continue
+        check_version(key, value)
+        given = members(dict(value), key, _BATCH_KEYS)
+        lookups = mapping(given["lookups"], key)
+        batches.append(
+            Batch(
+                number=int(number),
+                api=text(given["api"], key),
+                requests=array(given["requests"], key, text),
+                results={
+                    step: _read_step(known, key, lookups.get(step))
+                    for step, known in mapping(given["results"], key).items()
+                },
+            )
+        )
+    return tuple(sorted(batches, key=lambda batch: batch.number))
+
+
+def _read_step(value: Json, key: str, lookup: Json) -> StepRecord:
+    given = members(value, key, _STEP_KEYS)
+    code = given["code"]
+    return StepRecord(
+        outcome=choice(Outcome, given["outcome"], key),
+        reply=None
+        if code is None
+        else RequestResult(
+            code=ErrorCode(integer(code, key)),
+            message=text_or_none(given["message"], key),
+            topic_id=text_or_none(given["topic_id"], key),
+        ),
+        lookup=text_or_none(lookup, key),
+    )
+
+
+def _damaged(run_id: str) -> SafetyError:
+    return SafetyError(
+        f"the journal of run {run_id} is damaged, so what it did can't be known; compare the "
+        "cluster with a new plan, and let kgitops registry repair drop the run once you know"
+    )

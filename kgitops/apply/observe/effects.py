@@ -1,0 +1,176 @@
+"""Whether what a request asked for can be seen on the cluster."""
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from kgitops.apply.observe.virtual_clusters import (
+    has_copied_offsets,
+    has_no_offsets,
+    is_altered,
+    is_made,
+    linked_topic,
+)
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.configs.topic_configs import normal_value
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteGroupRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.results import RequestResult
+
+
+def is_visible(
+    request: Request | None, state: ClusterState, reply: RequestResult | None = None
+) -> bool:
+    """Whether ``state`` shows the result of ``request``; always, where nothing is requested.
+
+    Without the broker's ``reply`` the state alone must prove it: then a created topic has to be
+    exactly the requested one, and what can't be seen does not count.
+    """
+    match request:
+        case None:
+            return True
+        case CreateTopicRequest():
+            topic = created_topic(request, state)
+            return topic is not None and _is_created(topic, request.requested_state, reply)
+        case AlterTopicRequest():
+            topic = _same_topic(request.topic, request.topic_id, state)
+            return topic is not None and _is_altered(topic, request)
+        case DeleteTopicRequest():
+            return _same_topic(request.topic, request.topic_id, state) is None
+        case DeleteRecordsRequest():
+            return _records_are_gone(request, state, confirmed=reply is not None)
+        case CreateAclRequest():
+            return request.binding in state.acls
+        case DeleteAclRequest():
+            return request.binding not in state.acls and request.binding not in state.partial_acls
+        case AlterClientQuotaRequest():
+            found = state.quotas.get(request.entity)
+            quotas = found.quotas if found else {}
+            return all(
+                quotas.get(key) == value and (request.entity, key) not in state.partial_quotas
+                for key, value in request.quotas.items()
+            )
+        case AlterBrokerRequest():
+            return _has_throttles(request, state)
+        case CreateVirtualClusterRequest():
+            return is_made(request, state, confirmed=reply is not None)
+        case AlterVirtualClusterRequest():
+            return is_altered(request, state)
+        case DeleteVirtualClusterRequest():
+            return request.virtual_cluster not in state.virtual_clusters
+        case CopyGroupOffsetsRequest():
+            return has_copied_offsets(request, state, confirmed=reply is not None)
+        case DeleteGroupRequest():
+            return has_no_offsets(request, state)
+        case _:
+            assert_never(request)
+
+
+def created_topic(request: CreateTopicRequest, state: ClusterState) -> TopicState | None:
+    """The topic where it was asked for; one of a virtual cluster is known by its link."""
+    if request.local is not None:
+        return linked_topic(request.local, state)
+    return state.topics.get(request.topic)
+
+
+def is_under_way(request: Request | None, state: ClusterState) -> bool:
+    """Whether the cluster took the request on and has not finished it.
+
+    A deletion waits for brokers (A4-63), a reassignment for data to be copied.
+    """
+    match request:
+        case DeleteTopicRequest():
+            topic = _same_topic(request.topic, request.topic_id, state)
+            return topic is not None and topic.marked_for_deletion
+        case AlterTopicRequest(step=AlterStep.REPLICAS):
+            topic = _same_topic(request.topic, request.topic_id, state)
+            wanted = request.requested_state.assignment
+            return topic is not None and topic.reassigning and topic.assignment == wanted
+        case _:
+            return False
+
+
+def is_move(request: Request | None) -> bool:
+    """Whether it is a reassignment, which may take hours and goes on without anyone."""
+    return isinstance(request, AlterTopicRequest) and request.step is AlterStep.REPLICAS
+
+
+def _same_topic(name: str, topic_id: str, state: ClusterState) -> TopicState | None:
+    topic = state.topics.get(name)
+    return topic if topic and topic.topic_id == topic_id else None
+
+
+def _is_created(
+    topic: TopicState, requested: RequestedTopicState, reply: RequestResult | None
+) -> bool:
+    if topic.marked_for_deletion or topic.assignment != requested.assignment:
+        return False
+    if reply and reply.topic_id and reply.topic_id != topic.topic_id:
+        return False
+    exact = reply is not None or topic.configs.keys() == requested.configs.keys()
+    return exact and _has_configs(topic, requested.configs)
+
+
+def _is_altered(topic: TopicState, request: AlterTopicRequest) -> bool:
+    requested = request.requested_state
+    match request.step:
+        case AlterStep.CONFIGS:
+            return _has_configs(topic, requested.requested_configs)
+        case AlterStep.PARTITIONS:
+            return topic.assignment == requested.assignment
+        case AlterStep.REPLICAS:
+            # While data is copied the state already shows the target (P201-16). Kafka ends a
+            # reassignment once every replica that was added is in sync.
+            return topic.assignment == requested.assignment and not topic.reassigning
+        case _:
+            assert_never(request.step)
+
+
+def _has_throttles(request: AlterBrokerRequest, state: ClusterState) -> bool:
+    broker = next((item for item in state.brokers if item.id == request.broker), None)
+    if broker is None or broker.throttles is None:
+        return False
+    return all(broker.throttles.get(key) == value for key, value in request.configs.items())
+
+
+def _has_configs(topic: TopicState, wanted: Mapping[str, str | None]) -> bool:
+    return all(
+        topic.configs.get(key) is None
+        if value is None
+        else normal_value(key, topic.configs.get(key, "")) == normal_value(key, value)
+        and key in topic.configs
+        for key, value in wanted.items()
+    )
+
+
+def _records_are_gone(
+    request: DeleteRecordsRequest, state: ClusterState, *, confirmed: bool
+) -> bool:
+    if _same_topic(request.topic, request.topic_id, state) is None:
+        return False
+    usage = state.usage.get(request.topic)
+    starts = usage.log_start_offsets if usage else ()
+    for partition, offset in request.deleted_message_offsets.items():
+        start = starts[partition] if partition < len(starts) else None
+        if start is None:
+            # Not every principal may ask for offsets; the leader's own answer then has to do.
+            if not confirmed:
+                return False
+        elif start < offset:
+            return False
+    return True

@@ -1,0 +1,141 @@
+"""Finding an object on the cluster by its address, without an index over everything there."""
+
+from typing import assert_never
+from urllib.parse import unquote
+
+from kgitops.apply.observe.virtual_clusters import Member, find_inside
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteGroupRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.addresses import (
+    InVirtualCluster,
+    acl_address,
+    broker_address,
+    inside,
+    local_topic_address,
+    member_address,
+    quota_address,
+    topic_address,
+    virtual_cluster_address,
+)
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
+
+Object = TopicState | AclBinding | ClientQuotaState | Broker | VirtualCluster | TopicLink | Member
+
+
+def find_object(address: str, state: ClusterState) -> Object | None:
+    """What ``state`` holds at ``address``; None when there is nothing.
+
+    Raises:
+        ValueError: it is no address, or of a kind not known here.
+    """
+    at = inside(address)
+    if at is not None and at.segment not in ("acl", "quota"):
+        return find_inside(address, at, state)
+    kind, _, rest = address.partition("/")
+    match at.segment if at else kind:
+        case "topic":
+            return state.topics.get(unquote(rest))
+        case "acl":
+            binding = _binding(rest, at)
+            return binding if binding in state.acls else None
+        case "quota":
+            found = state.quotas.get(_entity(rest, at))
+            return found if found and found.quotas else None
+        case "broker":
+            return next(
+                (item for item in state.brokers if broker_address(item.id) == address), None
+            )
+        case "vc":
+            return state.virtual_clusters.get(unquote(rest))
+        case _:
+            raise ValueError(f"{address!r} is no address of anything that kgitops knows")
+
+
+def topic_name(address: str) -> str | None:
+    """The topic at ``address``; None for another kind of object."""
+    kind, _, rest = address.partition("/")
+    return unquote(rest) if kind == "topic" else None
+
+
+def request_address(request: Request) -> str:
+    """The address of the object that ``request`` changes."""
+    match request:
+        case (
+            CreateTopicRequest() | AlterTopicRequest() | DeleteTopicRequest()
+            | DeleteRecordsRequest()
+        ):  # fmt: skip
+            local = request.local
+            return local_topic_address(local) if local else topic_address(request.topic)
+        case CreateAclRequest() | DeleteAclRequest():
+            return acl_address(request.binding)
+        case AlterClientQuotaRequest():
+            return quota_address(request.entity)
+        case AlterBrokerRequest():
+            return broker_address(request.broker)
+        case CreateVirtualClusterRequest() | DeleteVirtualClusterRequest():
+            return virtual_cluster_address(request.virtual_cluster)
+        case AlterVirtualClusterRequest():
+            name, entity_type = request.entity_name, request.entity_type
+            if name is None or entity_type is None:
+                return virtual_cluster_address(request.virtual_cluster)
+            return member_address(request.virtual_cluster, entity_type, name)
+        case CopyGroupOffsetsRequest() | DeleteGroupRequest():
+            return member_address(request.virtual_cluster, EntityType.GROUP, request.group)
+        case _:
+            assert_never(request)
+
+
+def _binding(rest: str, at: InVirtualCluster | None) -> AclBinding:
+    before, _, host = (at.tail if at else rest).rpartition("@")
+    parts = [unquote(part) for part in before.split("/")]
+    if len(parts) != 6:
+        raise ValueError(f"'acl/{rest}' is no address of an ACL")
+    principal, permission, operation, resource_type, pattern, name = parts
+    return AclBinding(
+        principal=principal,
+        permission_type=PermissionType(permission),
+        operation=Operation(operation),
+        resource_type=ResourceType(resource_type),
+        pattern_type=PatternType(pattern),
+        resource_name=name,
+        host=unquote(host),
+        virtual_cluster=at.virtual_cluster if at else CLUSTER_NAME,
+        virtual_cluster_pattern_type=(
+            PatternType.PREFIXED if at and at.prefixed else PatternType.LITERAL
+        ),
+    )
+
+
+def _entity(rest: str, at: InVirtualCluster | None) -> ClientQuotaEntity:
+    entity: list[tuple[str, str | None]] = [(VIRTUAL_CLUSTER, at.virtual_cluster)] if at else []
+    for part in (at.tail if at else rest).split(","):
+        kind, equals, name = part.partition("=")
+        if not equals:
+            raise ValueError(f"'quota/{rest}' is no address of a quota")
+        entity.append((kind, None if name == "<default>" else unquote(name)))
+    return tuple(entity)

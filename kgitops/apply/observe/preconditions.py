@@ -1,0 +1,161 @@
+"""Whether a cluster is still as a plan saw it; what can't be decided counts as changed."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kgitops.apply.observe.objects import Object, find_object
+from kgitops.apply.observe.virtual_clusters import Member
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.configs.topic_configs import normal_value
+from kgitops.model.requests import DeleteAclRequest, Request
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaState, quota_text
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
+from kgitops.plan.document.plan import Precondition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """One field of one object that is not as expected."""
+
+    object: str
+    field: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.object}: {self.field} was {self.expected} and is {self.found}"
+
+
+def check_preconditions(
+    preconditions: Iterable[Precondition], state: ClusterState
+) -> tuple[Mismatch, ...]:
+    """Everything in which ``state`` differs from what is expected, in the order given."""
+    return tuple(
+        mismatch for precondition in preconditions for mismatch in _check(precondition, state)
+    )
+
+
+def check_expected(
+    expects: Iterable[Precondition], request: Request | None, state: ClusterState
+) -> tuple[Mismatch, ...]:
+    """Everything in which ``state`` differs from what a request expects just before it is sent.
+
+    A lowered right of which only a part is there counts as absent (VC-327), and as whole again once
+    an earlier request has left it less to stand for. It was to go, and goes.
+    """
+    if isinstance(request, DeleteAclRequest) and request.binding in state.acls:
+        expects = [replace(precondition, exists=True) for precondition in expects]
+    return check_preconditions(expects, state)
+
+
+def _check(precondition: Precondition, state: ClusterState) -> list[Mismatch]:
+    address = precondition.object
+    try:
+        found = find_object(address, state)
+    except ValueError as problem:
+        return [_mismatch(address, "address", "known", f"not: {problem}")]
+    mismatches = _existence(precondition, found)
+    owner = _owner(address, state)
+    if owner != precondition.owner:
+        mismatches.append(
+            _mismatch(address, "owner", _owner_text(precondition.owner), _owner_text(owner))
+        )
+    if mismatches or found is None:
+        return mismatches
+    fields = _fields(found, precondition.fields)
+    for path, expected in precondition.fields.items():
+        if path not in fields:
+            mismatches.append(_mismatch(address, path, "known", "a field this kgitops can't check"))
+        elif fields[path] != expected:
+            mismatches.append(_mismatch(address, path, _text(expected), _text(fields[path])))
+    return mismatches
+
+
+def _existence(precondition: Precondition, found: Object | None) -> list[Mismatch]:
+    address = precondition.object
+    if precondition.exists != (found is not None):
+        was, now = ("present", "absent") if precondition.exists else ("absent", "present")
+        return [_mismatch(address, "the object", was, now)]
+    if isinstance(found, TopicState):
+        if found.marked_for_deletion:
+            return [_mismatch(address, "the topic", "present", "being deleted")]
+        if found.topic_id != precondition.topic_id:
+            return [
+                _mismatch(address, "topic_id", _text(precondition.topic_id), _text(found.topic_id))
+            ]
+    if isinstance(found, TopicLink) and precondition.topic_id not in (None, found.topic_id):
+        return [_mismatch(address, "topic_id", _text(precondition.topic_id), _text(found.topic_id))]
+    return []
+
+
+def _owner(address: str, state: ClusterState) -> str | None:
+    owner = state.registry.owners.get(address) if state.registry else None
+    return None if owner is None or owner.spent else owner.project
+
+
+def _fields(found: Object, wanted: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    """The text of each wanted field that this kind of object can have."""
+    match found:
+        case TopicState():
+            return {path: text for path in wanted for text in _topic_field(found, path)}
+        case ClientQuotaState():
+            keys = {
+                path: path.removeprefix("quotas.") for path in wanted if path.startswith("quotas.")
+            }
+            return {
+                path: quota_text(found.quotas[key]) if key in found.quotas else None
+                for path, key in keys.items()
+            }
+        case Broker():
+            # Of a broker whose throttle can't be told no field is known.
+            throttles = found.throttles
+            keys = {path: path.removeprefix("throttles.") for path in wanted if path != "throttles"}
+            return {} if throttles is None else {p: throttles.get(key) for p, key in keys.items()}
+        case VirtualCluster():
+            options = {
+                "options.capLowering": found.options.cap_lowering.value,
+                "options.denyWins": "true" if found.options.deny_wins else "false",
+            }
+            return {path: options[path] for path in wanted if path in options}
+        case TopicLink():
+            return {"topic": found.topic}
+        case Member():
+            return {"adopts": found.adopts} if found.entity_type is EntityType.GROUP else {}
+        case AclBinding():
+            return {}
+
+
+def _topic_field(topic: TopicState, path: str) -> Iterable[str | None]:
+    """One text, or nothing when there is no such field."""
+    if path == "partitions":
+        yield str(topic.num_partitions)
+    elif path == "replicationFactor":
+        yield str(topic.replication_factor)
+    elif path == "assignments":
+        yield _json(topic.assignment)
+    elif path.startswith("configs."):
+        key = path.removeprefix("configs.")
+        value = topic.configs.get(key)
+        yield None if value is None else normal_value(key, value)
+    elif path.startswith("assignments.") and path.removeprefix("assignments.").isdecimal():
+        replicas = topic.replicas_assignments.get(int(path.removeprefix("assignments.")))
+        yield None if replicas is None else _json(replicas)
+
+
+def _json(value: tuple[object, ...]) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _mismatch(address: str, field: str, expected: str, found: str) -> Mismatch:
+    return Mismatch(object=address, field=field, expected=expected, found=found)
+
+
+def _text(value: str | None) -> str:
+    return "absent" if value is None else repr(value)
+
+
+def _owner_text(owner: str | None) -> str:
+    return "nobody" if owner is None else f"the project {owner!r}"

@@ -1,0 +1,181 @@
+"""Finding what is in a virtual cluster, and whether a request about one shows its result."""
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
+    CreateVirtualClusterRequest,
+    DeleteGroupRequest,
+)
+from kgitops.model.resources.addresses import (
+    InVirtualCluster,
+    inside,
+    local_topic_address,
+    member_address,
+)
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import (
+    ChangeType,
+    EntityType,
+    LocalName,
+    TopicLink,
+    VirtualCluster,
+    physical_id,
+)
+
+_MEMBERS = {
+    "group": EntityType.GROUP,
+    "txn": EntityType.TRANSACTIONAL_ID,
+    "user": EntityType.USER,
+    "client": EntityType.CLIENT_ID,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A user, client id, group or transactional id; ``adopts`` is a group's global one."""
+
+    entity_type: EntityType
+    name: str
+    adopts: str | None = None
+
+
+def find_inside(
+    address: str, at: InVirtualCluster, state: ClusterState
+) -> TopicState | TopicLink | Member | None:
+    """The topic, link or member ``at`` that place; None when there is none.
+
+    Raises:
+        ValueError: nothing of that kind is in a virtual cluster.
+    """
+    found = state.virtual_clusters.get(at.virtual_cluster)
+    name = unquote(at.tail)
+    if at.segment == "link":
+        return found.links.get(name) if found else None
+    if at.segment == "topic":
+        return _topic(address, found.links.get(name) if found else None, state)
+    entity_type = _MEMBERS.get(at.segment)
+    if entity_type is None:
+        raise ValueError(f"{address!r} is no address of anything in a virtual cluster")
+    if found is None or name not in found.members(entity_type):
+        return None
+    return Member(
+        entity_type=entity_type,
+        name=name,
+        adopts=found.groups[name] if entity_type is EntityType.GROUP else None,
+    )
+
+
+def same_object(address: str) -> str:
+    """The address by which a topic of a virtual cluster and its link count as one object."""
+    at = inside(address)
+    if at is None or at.segment != "topic":
+        return address
+    return member_address(at.virtual_cluster, EntityType.TOPIC, unquote(at.tail))
+
+
+def local_name(address: str) -> LocalName | None:
+    """The local name of a topic of a virtual cluster; None for any other object."""
+    at = inside(address)
+    if at is None or at.segment != "topic":
+        return None
+    return LocalName(at.virtual_cluster, unquote(at.tail))
+
+
+def topic_behind(address: str) -> str | None:
+    """The address of the topic that is declared under a link's name; None for no link."""
+    at = inside(address)
+    if at is None or at.segment != "link":
+        return None
+    return local_topic_address(LocalName(at.virtual_cluster, unquote(at.tail)))
+
+
+def link_of(address: str) -> str | None:
+    """The address of the link that has the name of a topic of a virtual cluster; else None."""
+    link = same_object(address)
+    return None if link == address else link
+
+
+def linked_topic(local: LocalName, state: ClusterState) -> TopicState | None:
+    """The topic that a link leads to."""
+    link = state.link(local)
+    return state.topics.get(link.topic) if link else None
+
+
+def is_made(request: CreateVirtualClusterRequest, state: ClusterState, *, confirmed: bool) -> bool:
+    """Whether the virtual cluster is there; unless ``confirmed`` it must be as it was asked for."""
+    found = state.virtual_clusters.get(request.virtual_cluster)
+    if found is None or found.options != request.options:
+        return False
+    return confirmed or found.empty
+
+
+def is_altered(request: AlterVirtualClusterRequest, state: ClusterState) -> bool:
+    """Whether the entity is there, or gone, or the options are set."""
+    found = state.virtual_clusters.get(request.virtual_cluster)
+    if request.options is not None:
+        return found is not None and found.options == request.options
+    name, entity_type = request.entity_name, request.entity_type
+    if name is None or entity_type is None:
+        return False
+    there = found is not None and name in found.members(entity_type)
+    if request.change is ChangeType.REMOVE:
+        return not there
+    if found is None or not there:
+        return False
+    return _is_added(request, found, name, entity_type, state)
+
+
+def has_copied_offsets(
+    request: CopyGroupOffsetsRequest, state: ClusterState, *, confirmed: bool
+) -> bool:
+    """Whether the group has committed offsets, where its source has some.
+
+    What is ``confirmed`` may have found offsets there and left them; else all must be there.
+    """
+    copied = state.group_offsets.get(physical_id(request.virtual_cluster, request.group), {})
+    source = state.group_offsets.get(request.source, {})
+    if confirmed:
+        return bool(copied) or not source
+    return copied.keys() >= source.keys()
+
+
+def has_no_offsets(request: DeleteGroupRequest, state: ClusterState) -> bool:
+    """Whether nothing is left of the group."""
+    return not state.group_offsets.get(physical_id(request.virtual_cluster, request.group))
+
+
+def _is_added(
+    request: AlterVirtualClusterRequest,
+    found: VirtualCluster,
+    name: str,
+    entity_type: EntityType,
+    state: ClusterState,
+) -> bool:
+    if request.moved_from is not None:
+        before = state.virtual_clusters.get(request.moved_from)
+        if before is not None and name in before.members(entity_type):
+            return False
+    if entity_type is EntityType.GROUP:
+        return found.groups[name] == request.adopts
+    if entity_type is not EntityType.TOPIC:
+        return True
+    topic = request.topic
+    if request.target is not None:
+        followed = state.link(request.target)
+        topic = followed.topic if followed else None
+    return topic is not None and found.links[name].topic == topic
+
+
+def _topic(address: str, link: TopicLink | None, state: ClusterState) -> TopicState | None:
+    """The topic outlives its link for a moment; then its owner knows it by its topic id."""
+    if link is not None:
+        return state.topics.get(link.topic)
+    owner = state.registry.owners.get(address) if state.registry else None
+    if owner is None or owner.spent or owner.topic_id is None:
+        return None
+    topics = state.topics.values()
+    return next((topic for topic in topics if topic.topic_id == owner.topic_id), None)

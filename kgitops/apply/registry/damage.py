@@ -1,0 +1,168 @@
+"""Records of a registry that can't be read: what each was about, and what can be put back.
+
+Nothing is ever made up. What stood under the key before counts again where the log still has it;
+else the key is given up, and who owned an object is not known any more: it is kept.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgitops.apply.journal.reading import check_run_record
+from kgitops.apply.journal.records import NONCE_PREFIX, RUN_PREFIX
+from kgitops.apply.lock.claims import LOCK_PREFIX, is_claim
+from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.registry import Record, build_registry_state, meta_record
+from kgitops.model.errors import KgitopsError
+from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json
+
+_NEVER = "9999-12-31T23:59:59Z"
+_NEWER = "of a newer kgitops"
+REPAIR_PREFIX = "repair/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """One key whose newest record can't be read; ``record`` is what mends it, None: nothing can.
+
+    ``since_ms`` is when the log took the record in; ``offset`` is -1 where one is missing.
+    """
+
+    offset: int
+    key: str
+    problem: str
+    remedy: str
+    since_ms: int
+    record: Record | None
+
+    def __str__(self) -> str:
+        """The whole of it as a line."""
+        place = "missing" if self.offset < 0 else f"offset {self.offset}"
+        return f"{place}  {self.key!r} {self.problem}; {self.remedy}"
+
+    @property
+    def is_claim(self) -> bool:
+        """True if somebody may hold the lock by it."""
+        return self.key.startswith(LOCK_PREFIX)
+
+
+def find_damage(entries: Sequence[RegistryEntry]) -> tuple[Damage, ...]:
+    """Every key whose newest record can't be read, in the order of the log."""
+    history: dict[str, list[RegistryEntry]] = {}
+    for entry in entries:
+        history.setdefault(entry.key, []).append(entry)
+    found = [
+        _damage(records, problem)
+        for records in history.values()
+        if (problem := _problem(records[-1])) is not None
+    ]
+    if META_KEY not in history or (history[META_KEY][-1].value is None and not found):
+        found.append(
+            Damage(
+                offset=-1,
+                key=META_KEY,
+                problem="is not there, so the registry looks like none",
+                remedy="it is written anew",
+                since_ms=0,
+                record=meta_record(),
+            )
+        )
+    return tuple(sorted(found, key=lambda damage: damage.offset))
+
+
+def repair_record(
+    name: str, holder: str, moment: str, damages: Iterable[Damage]
+) -> tuple[str, Mapping[str, Json]]:
+    """The registry's own record of the repair."""
+    return f"{REPAIR_PREFIX}{name}", {
+        "schema_version": SCHEMA_VERSION,
+        "holder": holder,
+        "at": moment,
+        "records": [
+            {"offset": str(damage.offset), "key": _printable(damage.key), "remedy": damage.remedy}
+            for damage in damages
+        ],
+    }
+
+
+def _problem(entry: RegistryEntry) -> str | None:
+    """Why nobody can make use of the record; None where it is as kgitops writes them."""
+    if entry.problem is not None:
+        return entry.problem
+    if entry.value is None:
+        return None
+    version = entry.value.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        return f"has schema version {version}, {_NEWER}"
+    if version != SCHEMA_VERSION:
+        return "has no schema version, so someone else wrote it"
+    try:
+        _check(entry, entry.value)
+    except (KgitopsError, ValueError) as error:
+        return f"can't be understood ({str(error).partition(';')[0]})"
+    return None
+
+
+def _check(entry: RegistryEntry, value: Mapping[str, Json]) -> None:
+    if entry.key.startswith(LOCK_PREFIX):
+        if not is_claim(entry):
+            raise ValueError("it is no claim on the lock")
+    elif entry.key.startswith(NONCE_PREFIX):
+        if not isinstance(value.get("expires"), str):
+            raise ValueError("it does not say when its plan expires")
+    elif entry.key.startswith(RUN_PREFIX):
+        check_run_record(entry.key, value)
+    elif entry.key != META_KEY:
+        key, first = meta_record()
+        mark = RegistryEntry(offset=0, key=key, value=first, timestamp_ms=0)
+        build_registry_state((mark, entry), "")
+
+
+def _damage(records: Sequence[RegistryEntry], problem: str) -> Damage:
+    newest = records[-1]
+    remedy: str
+    record: Record | None
+    if problem.endswith(_NEWER):
+        remedy, record = "use a newer kgitops", None
+    else:
+        remedy, record = _remedy(newest.key, records[:-1])
+    return Damage(
+        offset=newest.offset,
+        key=newest.key,
+        problem=problem,
+        remedy=remedy,
+        since_ms=newest.timestamp_ms,
+        record=record,
+    )
+
+
+def _remedy(key: str, before: Sequence[RegistryEntry]) -> tuple[str, Record]:
+    if key == META_KEY:
+        return "it is written anew", meta_record()
+    if key.startswith(LOCK_PREFIX):
+        return "the claim is dropped", (key, None)
+    earlier = next((entry for entry in reversed(before) if _problem(entry) is None), None)
+    if earlier is not None and earlier.value is not None:
+        return f"what stood there at offset {earlier.offset} counts again", (key, earlier.value)
+    if key.startswith(NONCE_PREFIX):
+        spent = {"schema_version": SCHEMA_VERSION, "run": "unknown", "expires": _NEVER}
+        return "its plan counts as applied for ever", (key, spent)
+    return _loss(key), (key, None)
+
+
+def _loss(key: str) -> str:
+    kind, _, name = key.partition("/")
+    match kind:
+        case "own":
+            return f"nobody owns {_printable(name)} any more: it is kept, declare it to adopt it"
+        case "project":
+            return f"the name of the project {_printable(name)} is lost until its next apply"
+        case "vcs":
+            return "what it said of virtual clusters is lost: plan, and read all that is planned"
+        case "run":
+            return "its run can't be gone on with: plan again"
+        case _:
+            return "it is dropped, and kgitops never wrote it"
+
+
+def _printable(text: str) -> str:
+    return text.encode("ascii", "backslashreplace").decode()

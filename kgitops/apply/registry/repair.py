@@ -1,0 +1,103 @@
+"""Mends a registry under its lock, and writes down what was done."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from kgitops.apply.context import Surroundings
+from kgitops.apply.lock.lock import acquire
+from kgitops.apply.registry.damage import Damage, find_damage, repair_record
+from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
+from kgitops.model import clock as moments
+from kgitops.model.errors import LockedError, SafetyError
+
+
+def check_registry(cluster: Cluster) -> tuple[int, tuple[Damage, ...]]:
+    """How many records there are, and what is wrong with them; nothing without a registry.
+
+    Raises:
+        SafetyError: the registry can't be read to its end, or records of it were lost.
+    """
+    entries = cluster.registry.scan()
+    return (0, ()) if entries is None else (len(entries), find_damage(entries))
+
+
+def repair_registry(
+    around: Surroundings, expected: Sequence[Damage], *, holder: str, name: str
+) -> bool:
+    """Mend what ``expected`` names, all of it or nothing; False where it was interrupted before.
+
+    Raises:
+        LockedError: someone holds the lock, or may, by a claim that can't be read.
+        SafetyError: something can't be mended, or it is not what was expected any more.
+    """
+    log = around.cluster.registry
+    for damage in expected:
+        _refuse_unmendable(damage)
+        _wait_for_claim(damage, around, log)
+    salvaging = cast(Cluster, _Instead(around.cluster, registry=_Salvaging(log)))
+    lock = acquire(
+        Surroundings(
+            cluster=salvaging,
+            settings=around.settings,
+            clock=around.clock,
+            on_event=around.on_event,
+            interrupted=around.interrupted,
+        ),
+        holder=holder,
+    )
+    if lock is None:
+        return False
+    try:
+        if find_damage(log.scan() or ()) != tuple(expected):
+            raise SafetyError(
+                "the registry changed meanwhile, so nothing was mended; look again with kgitops "
+                "registry check"
+            )
+        moment = moments.to_text(around.clock.now())
+        records = [damage.record for damage in expected if damage.record is not None]
+        lock.append([*records, repair_record(name, holder, moment, expected)])
+    finally:
+        lock.release()
+    return True
+
+
+def _refuse_unmendable(damage: Damage) -> None:
+    if damage.record is None:
+        raise SafetyError(
+            f"the registry record at offset {damage.offset}, key {damage.key!r}, "
+            f"{damage.problem}, so nothing was mended; {damage.remedy}"
+        )
+
+
+def _wait_for_claim(damage: Damage, around: Surroundings, log: RegistryLog) -> None:
+    """A claim that can't be read may be somebody's who is at work."""
+    settings = around.settings
+    until = damage.since_ms + settings.lease_ms + settings.timeout_ms
+    if damage.is_claim and log.now_ms() < until:
+        raise LockedError(
+            f"the claim on the lock at offset {damage.offset} can't be read, so its holder may be "
+            "at work; see that no kgitops runs, and try again in two minutes"
+        )
+
+
+class _Instead:
+    """Something with one attribute replaced."""
+
+    def __init__(self, what: object, **replaced: object) -> None:
+        self._what = what
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever it has)
+        return getattr(self._what, name)
+
+
+class _Salvaging(_Instead):
+    """A registry's log of which only the entries that can be read are read."""
+
+    def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
+        """They, in order."""
+        entries = self._what.scan(since)  # type: ignore[attr-defined]
+        if entries is None:
+            return None
+        damaged = {damage.offset for damage in find_damage(entries)}
+        return [e for e in entries if not e.problem and e.offset not in damaged]

@@ -1,0 +1,359 @@
+"""The rights of a plan, decided by the live registry and not by what the plan says.
+
+The digests of a plan prove that it is whole, not who wrote it. So nothing is sent unless every
+change holds here, before the lock and under it: the object is this project's or nobody's, what goes
+may go, each request is for that object alone, and the record that is left is the one it earns.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
+
+from kgitops.apply.observe.objects import Object, find_object
+from kgitops.apply.observe.virtual_clusters import link_of, local_name, topic_behind
+from kgitops.apply.rights.copied import copied_for, origin_problem
+from kgitops.apply.rights.departing import has_right, may_leave, only_removes
+from kgitops.apply.rights.earned import declared_by, leaves, new_tombstone, record_after
+from kgitops.apply.rights.fitting import misfit
+from kgitops.apply.rights.throttling import broker_problem, undoing_problem
+from kgitops.desired.state import Project
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import SafetyError, UntrustedPlanError
+from kgitops.model.registry import COMMAND_PROJECT
+from kgitops.model.requests import (
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CreateTopicRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+)
+from kgitops.model.resources.addresses import kind_of, member_address, topic_address
+from kgitops.model.resources.names import is_internal
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import EntityType, generated_parts
+from kgitops.plan.context import protection_fields
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.plan.ownership import Ownership, Standing, build_ownership, identity_problem
+
+_KINDS = {
+    "topic": Kind.TOPIC,
+    "acl": Kind.ACL,
+    "quota": Kind.QUOTA,
+    "broker": Kind.BROKER,
+    "vc": Kind.VIRTUAL_CLUSTER,
+    "link": Kind.LINK,
+    "group": Kind.GROUP,
+    "user": Kind.BINDING,
+    "client": Kind.BINDING,
+    "txn": Kind.BINDING,
+}
+_ACTIONS = (
+    (Action.CREATE,),
+    (Action.UPDATE,),
+    (Action.ADOPT,),
+    (Action.ADOPT, Action.UPDATE),
+    (Action.DELETE,),
+    (Action.FORGET,),
+)
+
+
+def check_rights(
+    plan: Plan,
+    changes: Sequence[Change],
+    state: ClusterState,
+    project: Project,
+    *,
+    resumed: bool = False,
+) -> None:
+    """The project has the right to each of ``changes``, which are those that have not begun.
+
+    A run that is ``resumed`` may have begun under a former identity of the project.
+
+    Raises:
+        SafetyError: it has not: another project's, nobody's, or protected.
+        UntrustedPlanError: a change contradicts itself, or the plan is another project's.
+    """
+    ownership = build_ownership(project, state.registry)
+    desired = plan.desired
+    same = (desired.identity, desired.project) == (project.identity, project.name)
+    if not same and not (resumed and desired.identity in {project.identity, *ownership.former}):
+        raise UntrustedPlanError(
+            f"the plan was made for the project {desired.project!r} ({desired.identity}), and this "
+            f"is {project.name!r} ({project.identity}); make a new plan"
+        )
+    command = project.identity == COMMAND_PROJECT
+    stranger = None if command else identity_problem(project, state.registry)
+    if stranger:
+        raise SafetyError(f"{stranger.sentence}; then make a new plan")
+    counts = Counter(change.address for change in plan.changes)
+    twice = next((address for address, count in counts.items() if count > 1), None)
+    if twice:
+        raise UntrustedPlanError(f"the plan changes {twice} twice; make a new plan")
+    pending = frozenset(change.address for change in changes)
+    rights = _Rights(plan, pending, state, ownership, command)
+    for change in changes:
+        rights.check(change)
+
+
+@dataclass(frozen=True)
+class _Rights:
+    """``pending`` are the addresses of the changes that have not begun."""
+
+    plan: Plan
+    pending: frozenset[str]
+    state: ClusterState
+    ownership: Ownership
+    command: bool
+
+    def check(self, change: Change) -> None:
+        """Raise unless the change is right."""
+        if _KINDS.get(kind_of(change.address)) is not change.kind:
+            _untrusted(change, f"is not of the kind {change.kind}")
+        if change.actions not in _ACTIONS:
+            _untrusted(change, "has actions that don't go together")
+        if change.requests and change.requests[0].expects not in change.preconditions:
+            _untrusted(change, "expects what it does not check")
+        found = find_object(change.address, self.state)
+        _trust(change, undoing_problem(change))
+        if change.kind is Kind.BROKER:
+            _trust(change, broker_problem(change, found, self.plan))
+            return
+        self._check_owner(change, found)
+        self._check_topics(change, found)
+        if self.command:
+            if change.owner_before or change.owner_after:
+                _untrusted(change, "would be managed because of a command")
+            return
+        if leaves(change):
+            self._check_leaving(change, found)
+        else:
+            self._check_staying(change, found)
+        self._check_derived(change)
+
+    def _check_owner(self, change: Change, found: Object | None) -> None:
+        """It is this project's, or nobody's and the change is one that may begin with that."""
+        twin = topic_behind(change.address) or link_of(change.address)
+        for address in filter(None, (change.address, twin)):
+            standing = self.ownership.standing(address)
+            taken = address == change.address and self._may_take(change)
+            if standing is Standing.FOREIGN or (standing is Standing.TAKEABLE and not taken):
+                self._foreign(change, address)
+        if self.command or self.ownership.standing(change.address) is Standing.MINE:
+            return
+        if not (leaves(change) and self._goes_along(change)) and not self._may_begin(change, found):
+            raise SafetyError(
+                f"{change.address} is managed by nobody, so it is left alone; make a new plan"
+            )
+
+    def _may_begin(self, change: Change, found: Object | None) -> bool:
+        """True if the project may come to manage it by this change."""
+        if found is None:
+            return Action.CREATE in change.actions or self._moves(change)
+        return Action.ADOPT in change.actions or self._goes_along(change)
+
+    def _may_take(self, change: Change) -> bool:
+        taking = Action.CREATE in change.actions or Action.ADOPT in change.actions
+        return not self.command and (taking or self._moves(change))
+
+    def _moves(self, change: Change) -> bool:
+        """True if a member comes from another virtual cluster, and may leave that."""
+        for request in (planned.request for planned in change.requests):
+            if not isinstance(request, AlterVirtualClusterRequest) or request.moved_from is None:
+                continue
+            entity_type, name = request.entity_type, request.entity_name
+            if entity_type in (None, EntityType.TOPIC) or name is None:
+                _untrusted(change, "would move, and is no member")
+            old = member_address(request.moved_from, entity_type, name)
+            if old not in [item.object for item in change.preconditions]:
+                _untrusted(change, f"comes from {old}, which it does not check")
+            if self.ownership.standing(old) is Standing.FOREIGN:
+                self._foreign(change, old)
+            owner = self.ownership.owner(old)
+            mine = self.ownership.standing(old) is Standing.MINE
+            if owner and mine and not may_leave(owner, None):
+                _protected(old)
+            return True
+        return False
+
+    def _goes_along(self, change: Change) -> bool:
+        """True if it is nobody's, and what this project manages says what becomes of it.
+
+        The link of a topic that leaves goes with it or leads elsewhere; an old right goes for a
+        member that has it in its virtual cluster (``migrated``).
+        """
+        behind = topic_behind(change.address)
+        if behind is not None:
+            begun = behind not in self.pending
+            mine = self.ownership.standing(behind) is Standing.MINE
+            return behind in self._leaving and (begun or mine)
+        asking = copied_for(change)
+        return bool(asking) and change.kind is Kind.ACL and all(map(self._is_ours, asking))
+
+    @cached_property
+    def _leaving(self) -> frozenset[str]:
+        return frozenset(change.address for change in self.plan.changes if leaves(change))
+
+    @cached_property
+    def _changes(self) -> Mapping[str, Change]:
+        return {change.address: change for change in self.plan.changes}
+
+    def _is_ours(self, address: str) -> bool:
+        """True if this project manages it, or does once the plan is applied."""
+        change = self._changes.get(address)
+        made = change is not None and change.owner_after is not None
+        return made or self.ownership.standing(address) is Standing.MINE
+
+    def _check_topics(self, change: Change, found: Object | None) -> None:
+        """Requests name a topic by name and id: both must be those at the change's address."""
+        for request in (planned.request for planned in change.requests):
+            if isinstance(request, CreateTopicRequest) and is_internal(request.topic):
+                _untrusted(change, "is a topic of the brokers or of kgitops")
+            if not isinstance(
+                request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest
+            ):
+                continue
+            named = {(request.topic, request.topic_id)}
+            if isinstance(request, AlterTopicRequest):
+                named.add((request.requested_state.name, request.requested_state.topic_id or ""))
+            if not isinstance(found, TopicState) or named != {(found.name, found.topic_id)}:
+                _untrusted(change, f"is not the topic {request.topic} ({request.topic_id})")
+        if isinstance(found, TopicState):
+            self._check_physical(change, found)
+
+    def _check_physical(self, change: Change, found: TopicState) -> None:
+        """The topic is not another project's under another address, nor the brokers'."""
+        if found.internal and (change.requests or not leaves(change)):
+            _untrusted(change, "is a topic of the brokers or of kgitops")
+        names = {topic_address(found.name), *self._managed_as.get(found.topic_id or "", ())}
+        for address in sorted(names - {change.address}):
+            if self.ownership.standing(address) in (Standing.FOREIGN, Standing.TAKEABLE):
+                self._foreign(change, address)
+        local = local_name(change.address)
+        parts = generated_parts(found.name)
+        made_there = parts is not None and local is not None and parts[1] == local.name
+        mine = self.ownership.standing(change.address) is Standing.MINE
+        if local and not mine and not made_there:
+            _untrusted(change, f"is a link to the topic {found.name}, which was not made there")
+
+    @cached_property
+    def _managed_as(self) -> Mapping[str, Sequence[str]]:
+        """The addresses under which topics are managed, by topic id."""
+        managed: dict[str, list[str]] = {}
+        for address, owner in self.ownership.owners.items():
+            if owner.topic_id is not None and not owner.spent:
+                managed.setdefault(owner.topic_id, []).append(address)
+        return managed
+
+    def _check_derived(self, change: Change) -> None:
+        """A derived change is not counted by limits, and goes with that."""
+        behind = topic_behind(change.address)
+        live = self.ownership.owner(change.address)
+        known = {*copied_for(change), *([behind] if behind else [])}
+        if live is not None and self.ownership.wrote(live) and "origin" in live.last_applied:
+            known.add(live.last_applied["origin"]["member"])
+        if change.owner_after is not None and not change.owner_after.spent:
+            origin = change.owner_after.last_applied.get("origin")
+            if origin is not None:
+                _trust(change, origin_problem(change, origin, self._changes, self.ownership))
+                known.add(origin["member"])
+            if bool(origin) != bool(change.derived_from) and not copied_for(change):
+                _untrusted(change, "does not follow from what is said")
+        if not known.issuperset(change.derived_from):
+            _untrusted(change, "does not follow from what is said")
+
+    def _check_leaving(self, change: Change, found: Object | None) -> None:
+        live = self.ownership.owner(change.address)
+        told = (change.owner_before, change.owner_after)
+        if self.ownership.standing(change.address) is not Standing.MINE or live is None:
+            # It goes along with what this project manages, and leaves nothing.
+            if told not in ((None, None), (live, live)) or not only_removes(change, None):
+                _untrusted(change, "asks for more than its removal")
+            return
+        if change.requests and isinstance(found, TopicState) and found.topic_id != live.topic_id:
+            raise SafetyError(
+                f"{change.address} is another topic than the one that was applied, so it is left "
+                "alone; make a new plan"
+            )
+        tombstone = new_tombstone(change, self.ownership)
+        internal = isinstance(found, TopicState) and found.internal
+        if not internal and not may_leave(live, tombstone):
+            _protected(change.address)
+        if Action.DELETE in change.actions and not change.requests:
+            _untrusted(change, "is to be deleted, and nothing is asked for")
+        if not only_removes(change, live):
+            _untrusted(change, "asks for more than its removal")
+        requests = [planned.request for planned in change.requests]
+        if not all(has_right(it, change, live, tombstone) for it in requests):
+            raise SafetyError(
+                f"{change.address} may not be deleted: it was last applied without "
+                "deletionPolicy: Delete, and no Tombstone names it; make a new plan"
+            )
+        kept = live if copied_for(change) else None
+        after = kept or record_after(change, None, self.ownership, self.plan, topic_id=None)
+        if told != (live, after):
+            _remembered(change)
+
+    def _check_staying(self, change: Change, found: Object | None) -> None:
+        live = self.ownership.owner(change.address)
+        if (found is None) != (Action.CREATE in change.actions) and not self._moves(change):
+            _untrusted(change, "is there or is not, other than its actions say")
+        try:
+            declared = declared_by(change)
+        except ValueError as error:
+            _untrusted(change, str(error))
+        if declared is None:
+            _untrusted(change, "stays, and nobody would manage it")
+        topic_id = found.topic_id if isinstance(found, TopicState) else None
+        known = live is not None and live.topic_id == topic_id
+        if known and Action.ADOPT in change.actions:
+            mine = self.ownership.standing(change.address) is Standing.MINE
+            _trust(change, "is managed already" if mine else None)
+        applied = self.ownership.last_applied(change.address)
+        if applied.get("deleteRecordsBefore") and not known:
+            asked = [type(planned.request) for planned in change.requests]
+            if DeleteRecordsRequest in asked:
+                _untrusted(change, "is not the topic that deleteRecordsBefore was written for")
+        last = applied if known else {}
+        _trust(change, misfit(change, declared, found, last, self.plan, self.state))
+        after = record_after(
+            change, declared, self.ownership, self.plan, topic_id=topic_id, made=found is None
+        )
+        if (change.owner_before, change.owner_after) != (live, after):
+            _remembered(change)
+        lowered = after is not None and protection_fields(live, after)
+        if lowered and risks.PROTECTION_LOWERED not in change.risks:
+            _untrusted(change, "would lose its protection, and does not say so")
+
+    def _foreign(self, change: Change, address: str) -> NoReturn:
+        raise SafetyError(
+            f"{change.address} belongs to the project {self.ownership.label(address)!r}, so it is "
+            "left alone; make a new plan"
+        )
+
+
+def _trust(change: Change, problem: str | None) -> None:
+    if problem is not None:
+        _untrusted(change, problem)
+
+
+def _untrusted(change: Change, problem: str) -> NoReturn:
+    raise UntrustedPlanError(
+        f"the plan contradicts itself or the cluster: {change.address} {problem}; make a new plan"
+    )
+
+
+def _remembered(change: Change) -> NoReturn:
+    raise UntrustedPlanError(
+        f"the plan would remember of {change.address} what does not follow from the registry and "
+        "from its requests; make a new plan"
+    )
+
+
+def _protected(address: str) -> NoReturn:
+    raise SafetyError(
+        f"{address} is protected: its last applied deletionPolicy is Protect, and no Tombstone "
+        "names it; make a new plan"
+    )

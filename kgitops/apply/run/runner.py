@@ -1,0 +1,161 @@
+"""Running a plan's steps wave by wave, each when what it depends on is done."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from kgitops.apply.context import Surroundings
+from kgitops.apply.journal.run_state import Ledger
+from kgitops.apply.lock.lock import Lock
+from kgitops.apply.lock.waiting import Patience
+from kgitops.apply.observe.preconditions import check_preconditions
+from kgitops.apply.run.moving import Moves
+from kgitops.apply.run.reading import look
+from kgitops.apply.run.sending import Sender
+from kgitops.apply.steps.outcome import look_up, stale, still_moving
+from kgitops.apply.steps.steps import Step, batches
+from kgitops.apply.steps.undoing import moves_before, still_moving_in
+from kgitops.model.errors import KgitopsError
+from kgitops.model.resources.addresses import inside
+from kgitops.plan.document.plan import Action
+
+
+class Runner:
+    """One run of a plan, from its first step or from where an earlier process left it."""
+
+    def __init__(self, around: Surroundings, *, lock: Lock, ledger: Ledger, principal: str) -> None:
+        patience = Patience(around, lock)
+        self._around = around
+        self._ledger = ledger
+        self._sender = Sender(around, ledger=ledger, patience=patience, principal=principal)
+        self._moves = Moves(around, patience)
+        # What an earlier process left open may have been sent.
+        self._doubtful = frozenset(ledger.progress.open)
+
+    def resolve(self) -> None:
+        """Find out by looking what became of the requests that an earlier process left open.
+
+        What is there is done; what is as before may be sent again; anything else is a conflict,
+        and nobody overwrites it.
+        """
+        steps = [self._ledger.progress.steps[step] for step in self._ledger.progress.open]
+        if steps:
+            state = look(self._around.cluster, steps)
+            self._ledger.settle(
+                {step.id: found for step in steps if (found := look_up(step, state))}
+            )
+        self._ledger.go_on()
+
+    def run(self) -> None:
+        """Carry out every step whose time comes; stops early when interrupted or stuck.
+
+        Whatever happens, what only helped other steps is taken back once these have ended.
+
+        Raises:
+            KgitopsError: it can't be done, and nothing was sent.
+        """
+        while not self._stops():
+            ready = self._ledger.progress.ready(self._moves)
+            if not ready and not self._moves:
+                break
+            self._carry_out_all(ready)
+            self._watch(wait=not ready)
+        self._leave_moves()
+        self.take_back()
+
+    def take_back(self) -> None:
+        """Undo what only helped steps that have ended, however they ended.
+
+        Where replicas still move they need what helps them: then it stays, for a resume to undo.
+        """
+        left = self._ledger.progress.to_take_back
+        if not left or self._ledger.stuck:
+            return
+        moves = moves_before(left, self._ledger.progress.steps)
+        try:
+            state = look(self._around.cluster, moves)
+        except KgitopsError as error:
+            self._ledger.stick(error)
+            return
+        moving = still_moving_in(moves, state)
+        for chunk in self._chunks([step for step in left if moving.isdisjoint(step.depends_on)]):
+            if not self._ledger.stuck:
+                self._carry_out(chunk)
+
+    def _carry_out_all(self, ready: Sequence[Step]) -> None:
+        recorded = [step for step in ready if not step.planned]
+        # What goes on under another address must still be under its old one when that is forgotten.
+        leaving = [step for step in recorded if _leaves_its_address(step)]
+        self._record_all(leaving)
+        for chunk in self._chunks([step for step in ready if step.planned]):
+            if self._stops():
+                return
+            self._carry_out(chunk)
+        self._record_all([step for step in recorded if not _leaves_its_address(step)])
+
+    def _record_all(self, steps: Sequence[Step]) -> None:
+        for batch in batches(steps, self._around.settings):
+            if self._stops():
+                return
+            self._record(batch)
+
+    def _chunks(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
+        """As many batches as may be on their way together."""
+        left = batches(steps, self._around.settings)
+        while chunk := list(islice(left, self._around.settings.parallelism)):
+            yield [step for batch in chunk for step in batch]
+
+    def _carry_out(self, steps: Sequence[Step]) -> None:
+        result = self._sender.carry_out(steps, self._doubtful)
+        self._moves.add(result.moving)
+        self._ledger.settle(result.settled)
+        if result.problem:
+            self._ledger.stick(result.problem)
+
+    def _record(self, steps: Sequence[Step]) -> None:
+        """Commit changes that only the registry records."""
+        try:
+            state = look(self._around.cluster, steps)
+        except KgitopsError as error:
+            self._ledger.stick(error)
+            return
+        good = []
+        for step in steps:
+            mismatches = check_preconditions(step.expects, state)
+            if mismatches:
+                self._ledger.note({step.id: stale(step, mismatches[0], begun=self._ledger.begun)})
+            else:
+                good.append(step)
+        if good:
+            self._ledger.record(good)
+
+    def _watch(self, *, wait: bool) -> None:
+        """See which moves have ended."""
+        if not self._moves or self._ledger.stuck:
+            return
+        try:
+            if wait:
+                self._moves.wait()
+            settled = self._moves.look()
+        except KgitopsError as error:
+            self._ledger.stick(error)
+            return
+        self._ledger.settle(settled)
+
+    def _leave_moves(self) -> None:
+        """The run ends while replicas move: they go on, unless the user says otherwise."""
+        addresses = [step.address for step in self._moves.steps]
+        asked = self._around.interrupted() is not None and not self._ledger.stuck
+        if addresses and asked and self._around.cancels(addresses):
+            try:
+                self._ledger.settle(self._moves.cancel())
+            except KgitopsError as error:
+                self._ledger.stick(error)
+        self._ledger.note({step.id: still_moving(step) for step in self._moves.steps})
+
+    def _stops(self) -> bool:
+        return self._ledger.stuck or self._around.interrupted() is not None
+
+
+def _leaves_its_address(step: Step) -> bool:
+    """Whether it is forgotten in a virtual cluster, where a link or a member may move on."""
+    return Action.FORGET in step.change.actions and inside(step.address) is not None

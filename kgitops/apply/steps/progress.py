@@ -1,0 +1,78 @@
+"""What is known of every step of a run, as a value: what is done, what failed, what is ready."""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+
+from kgitops.apply.steps.outcome import Settled
+from kgitops.apply.steps.runs import Outcome, StepRecord
+from kgitops.apply.steps.steps import Step
+from kgitops.apply.steps.undoing import to_take_back, undone_too_early
+from kgitops.plan.document.plan import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """``known`` is what is known of every step that was begun, here or by an earlier process.
+
+    ``failures`` are the steps that this process has given up.
+    """
+
+    steps: Mapping[str, Step]
+    known: Mapping[str, StepRecord] = field(default_factory=dict)
+    failures: Mapping[str, Settled] = field(default_factory=dict)
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """The steps that are done, in the plan's order."""
+        return self._with(Outcome.DONE)
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The steps that were begun and of which no more is known."""
+        return self._with(Outcome.OPEN)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The steps that this process has given up, in the plan's order."""
+        return tuple(step for step in self.steps if step in self.failures)
+
+    @property
+    def not_attempted(self) -> tuple[str, ...]:
+        """The steps that are neither done nor given up."""
+        given_up = {*self.done, *self.failures}
+        return tuple(step for step in self.steps if step not in given_up)
+
+    @property
+    def not_begun(self) -> tuple[Change, ...]:
+        """The changes of which no step was ever begun."""
+        begun = {self.steps[step].address for step in self.known}
+        changes = {step.address: step.change for step in self.steps.values()}
+        return tuple(change for address, change in changes.items() if address not in begun)
+
+    @property
+    def to_take_back(self) -> list[Step]:
+        """What only helped other steps, may be there, and can still be undone."""
+        return [s for s in to_take_back(self.steps, self.known) if s.id not in self.failures]
+
+    def ready(self, under_way: Container[str]) -> list[Step]:
+        """What is not attempted and not ``under_way``, with all that it depends on done."""
+        done = frozenset(self.done)
+        left = [self.steps[step] for step in self.not_attempted if step not in under_way]
+        return [step for step in left if done.issuperset(step.depends_on)]
+
+    def after(self, news: Mapping[str, Settled]) -> "Progress":
+        """What is known once these have settled."""
+        known = {step: outcome.known for step, outcome in news.items()}
+        failures = {step: outcome for step, outcome in news.items() if not outcome.done}
+        return replace(self, known={**self.known, **known}, failures={**self.failures, **failures})
+
+    def to_go_on(self) -> "Progress":
+        """As a resume goes on from it: what was taken back too early is to be done once more."""
+        early = undone_too_early(self.steps, self.done)
+        return replace(
+            self, known={step: known for step, known in self.known.items() if step not in early}
+        )
+
+    def _with(self, outcome: Outcome) -> tuple[str, ...]:
+        known = self.known
+        return tuple(s for s in self.steps if s in known and known[s].outcome is outcome)

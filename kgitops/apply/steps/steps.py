@@ -1,0 +1,202 @@
+"""A plan as steps that are done or not, in waves that respect what depends on what."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgitops.apply.observe.objects import request_address, topic_name
+from kgitops.apply.observe.virtual_clusters import local_name, same_object
+from kgitops.apply.settings import ApplySettings
+from kgitops.apply.steps.runs import REGISTRY_API
+from kgitops.model.errors import UntrustedPlanError
+from kgitops.model.requests import (
+    AlterTopicRequest,
+    CopyGroupOffsetsRequest,
+    CreateTopicRequest,
+    DeleteGroupRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+    api_name,
+)
+from kgitops.model.resources.virtual_clusters import LocalName, physical_id
+from kgitops.plan.document.plan import Change, Plan, PlannedRequest, Precondition
+from kgitops.plan.order.waves import WireKind, by_wire_kind, wire_kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One request of a change, or a change that only the registry records (``planned`` None)."""
+
+    id: str
+    change: Change
+    planned: PlannedRequest | None
+
+    @property
+    def address(self) -> str:
+        """The object that changes."""
+        return self.change.address
+
+    @property
+    def request(self) -> Request | None:
+        """What is sent; None where only the registry records it."""
+        return self.planned.request if self.planned else None
+
+    @property
+    def api(self) -> str:
+        """The request's api, or that it is none."""
+        return api_name(self.request) if self.request else REGISTRY_API
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """The steps that must be done before."""
+        return self.planned.depends_on if self.planned else ()
+
+    @property
+    def undoes(self) -> str | None:
+        """The step that this one takes back."""
+        return self.planned.undoes if self.planned else None
+
+    @property
+    def expects(self) -> tuple[Precondition, ...]:
+        """What must hold right before this step."""
+        return (self.planned.expects,) if self.planned else self.change.preconditions
+
+
+def build_steps(plan: Plan) -> Mapping[str, Step]:
+    """Every step by its id, in the plan's order.
+
+    Raises:
+        UntrustedPlanError: ids are used twice, unknown, or depend on each other in a circle; or a
+            request is for another object than its change or than it expects.
+    """
+    steps: dict[str, Step] = {}
+    for change in plan.changes:
+        for step in _steps_of(change):
+            if step.id in steps:
+                raise UntrustedPlanError(f"the plan has two steps named {step.id}; make a new plan")
+            steps[step.id] = step
+    for step in steps.values():
+        _check_objects(step)
+        named = [*step.depends_on, *([step.undoes] if step.undoes else [])]
+        unknown = [name for name in named if name not in steps]
+        if unknown:
+            raise UntrustedPlanError(
+                f"the plan's step {step.id} depends on {unknown[0]}, which is not in the plan; "
+                "make a new plan"
+            )
+    _check_no_circle(steps)
+    return steps
+
+
+def batches(steps: Iterable[Step], settings: ApplySettings) -> Iterator[tuple[Step, ...]]:
+    """The steps as wire batches: one api and kind of alteration each, never an object twice.
+
+    What deletes comes last, so that what is made stands before what is broken goes.
+    """
+    for group in by_wire_kind(steps, _wire_kind):
+        yield from _cut(group, settings)
+
+
+def topics_of(steps: Iterable[Step]) -> frozenset[str]:
+    """The physical topics that must be read to judge these steps, besides what links lead to."""
+    steps = tuple(steps)
+    names = {topic_name(item.object) for step in steps for item in step.expects}
+    # A topic of a virtual cluster is changed by its physical name, whatever its link leads to.
+    for request in (step.request for step in steps):
+        if isinstance(request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest):
+            names.add(request.topic)
+    # One that has lost its link is found by its topic id, if it is read at all.
+    for change in (step.change for step in steps):
+        if change.before is not None and local_name(change.address):
+            names.add(change.before.get("name"))
+    return frozenset(name for name in names if isinstance(name, str))
+
+
+def links_of(steps: Iterable[Step]) -> frozenset[LocalName]:
+    """The links whose topics must be read to judge these steps."""
+    names = {local_name(item.object) for step in steps for item in step.expects}
+    return frozenset(name for name in names if name is not None)
+
+
+def groups_of(steps: Iterable[Step]) -> frozenset[str]:
+    """The groups, by physical id, whose offsets must be read to judge these steps."""
+    groups: set[str] = set()
+    for request in (step.request for step in steps):
+        if isinstance(request, CopyGroupOffsetsRequest | DeleteGroupRequest):
+            groups.add(physical_id(request.virtual_cluster, request.group))
+        if isinstance(request, CopyGroupOffsetsRequest):
+            groups.add(request.source)
+    return frozenset(groups)
+
+
+def _steps_of(change: Change) -> Sequence[Step]:
+    if not change.requests:
+        return [Step(id=change.address, change=change, planned=None)]
+    return [Step(id=planned.id, change=change, planned=planned) for planned in change.requests]
+
+
+def _check_objects(step: Step) -> None:
+    """A change must check and change the object it names: a review sees only that name."""
+    address = same_object(step.address)
+    changed = same_object(request_address(step.request)) if step.request else address
+    checked = {same_object(precondition.object) for precondition in step.expects}
+    # A topic of a virtual cluster is reviewed by its local name, and changed by its own.
+    request = step.request
+    other = (
+        isinstance(request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest)
+        and request.local is not None
+        and any(item.topic_id != request.topic_id for item in step.expects)
+    )
+    if changed != address or address not in checked or other:
+        raise UntrustedPlanError(
+            f"the plan's step {step.id} is about {step.address} but checks or changes something "
+            "else; make a new plan"
+        )
+
+
+def _check_no_circle(steps: Mapping[str, Step]) -> None:
+    done: set[str] = set()
+    left = list(steps.values())
+    while left:
+        later = [step for step in left if not done.issuperset(step.depends_on)]
+        if len(later) == len(left):
+            raise UntrustedPlanError(
+                f"the plan's step {left[0].id} depends on itself in a circle; make a new plan"
+            )
+        done |= {step.id for step in left} - {step.id for step in later}
+        left = later
+
+
+def _wire_kind(step: Step) -> WireKind:
+    return wire_kind(step.request) if step.request else (step.api,)
+
+
+def _cut(steps: Sequence[Step], settings: ApplySettings) -> Iterator[tuple[Step, ...]]:
+    batch: dict[str, Step] = {}
+    capacity = settings.batch_records * settings.batch_requests
+    size = 0
+    for step in steps:
+        weight = _weight(step, settings)
+        if batch and (size + weight > capacity or step.address in batch):
+            yield tuple(batch.values())
+            batch, size = {}, 0
+        batch[step.address] = step
+        size += weight
+    if batch:
+        yield tuple(batch.values())
+
+
+def _weight(step: Step, settings: ApplySettings) -> int:
+    """What the step takes of a batch's capacity, which is records times requests.
+
+    A controller refuses too many metadata records in one go, and new topics come by the thousand;
+    everything else is limited by the number of requests as well.
+    """
+    match step.request:
+        case CreateTopicRequest(requested_state=state):
+            return (2 + state.num_partitions + len(state.configs)) * settings.batch_requests
+        case AlterTopicRequest(requested_state=state):
+            records = state.num_partitions + len(state.requested_configs)
+            return max(records * settings.batch_requests, settings.batch_records)
+        case _:
+            return settings.batch_records

@@ -1,0 +1,1 @@
+"""The terminal and the process: output, progress, signals, errors and hints."""

@@ -1,0 +1,1 @@
+"""What several commands do alike: choose a target, plan, ask, execute."""

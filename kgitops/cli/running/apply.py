@@ -1,0 +1,133 @@
+"""The conversation of ``kgitops apply``: what is to be applied, shown, and agreed to."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgitops.cli.console.errors import print_verdict, tell_refusal
+from kgitops.cli.console.streams import agreed, print_notice
+from kgitops.cli.running.execute import How, run_plan, run_resume
+from kgitops.cli.running.options import Format
+from kgitops.cli.running.plan import show_plan
+from kgitops.cli.running.progress import stages
+from kgitops.model.errors import UsageError
+from kgitops.model.verdict import ExitCode
+from kgitops.workflow.execution import why_stopped
+from kgitops.workflow.loading import loaded
+from kgitops.workflow.pipeline import plan_against
+from kgitops.workflow.policies.policies import Policies, load_policies, opened
+from kgitops.workflow.project.saved_plan import check_digest, is_plan, load_plan
+from kgitops.workflow.project.selection import (
+    Selection,
+    Workspace,
+    open_workspace,
+    open_workspace_of,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOptions:
+    """What is asked of an apply; which plan or paths is the selection's."""
+
+    auto_approve: bool
+    resume: bool
+    expect_digest: str | None
+    full: bool
+    how: How
+
+
+def run_apply(selection: Selection, options: ApplyOptions) -> int:
+    """One apply from its words to its exit code."""
+    plans = [path for path in selection.paths if is_plan(path)]
+    _check(selection, options, plans)
+    if plans:
+        return _apply_saved(plans[0], selection, options)
+    workspace = open_workspace(selection)
+    if options.resume:
+        with _policies(workspace) as policies, workspace.connected(policies.bundle) as cluster:
+            code = run_resume(cluster, workspace, policies, options.how)
+        if code or not selection.paths:
+            return code
+    return _apply_paths(workspace, options)
+
+
+def _check(selection: Selection, options: ApplyOptions, plans: list[Path]) -> None:
+    """Words that can't be meant together.
+
+    Raises:
+        UsageError: there are some.
+    """
+    if plans and len(selection.paths) > 1:
+        raise UsageError("a saved plan is applied alone; give one PLAN, or only PATHs")
+    if plans and options.resume:
+        raise UsageError(
+            "--resume takes no PLAN, for the journal knows what was begun; drop one of the two"
+        )
+    if plans and selection.shapes_a_plan:
+        raise UsageError(
+            "a saved plan is applied as it is; give --target, --exclude, --selector, --as, "
+            "--allow-deletes and --fail-on to kgitops plan"
+        )
+    if plans:
+        return
+    plans_here = not options.resume or bool(selection.paths)
+    if not plans_here and (selection.shapes_a_plan or options.expect_digest):
+        raise UsageError(
+            "--resume alone goes on with the plan that was begun, as it is; give a PATH too for a "
+            "new plan after it"
+        )
+    if plans_here and options.how.as_json and not options.auto_approve:
+        raise UsageError(
+            "--format json asks nobody; pass --auto-approve, or save a plan, review it and apply it"
+        )
+
+
+def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int:
+    sealed = load_plan(path)
+    check_digest(sealed, options.expect_digest)
+    if sealed.plan.verdict.stops:
+        verdict = why_stopped(sealed, path, selection)
+        return tell_refusal(verdict, as_json=options.how.as_json)
+    workspace = open_workspace_of(sealed.plan, path, selection)
+    with _policies(workspace) as policies, workspace.connected(policies.bundle) as cluster:
+        return run_plan(sealed, cluster, workspace, policies, options.how)
+
+
+@contextmanager
+def _policies(workspace: Workspace) -> Iterator[Policies]:
+    """The policies where no manifests are loaded."""
+    with opened(load_policies(workspace)) as policies:
+        policies.wait()
+        yield policies
+
+
+def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
+    with ExitStack() as stack:
+        with stages(no_color=options.how.no_color) as stage:
+            declared = stack.enter_context(loaded(workspace, stage))
+        cluster = stack.enter_context(workspace.connected(declared.policies.bundle))
+        with stages(no_color=options.how.no_color) as stage:
+            sealed = plan_against(cluster, declared, workspace, stage)
+        check_digest(sealed, options.expect_digest)
+        verdict, as_json = sealed.plan.verdict, options.how.as_json
+        if not as_json:
+            show_plan(sealed, Format.TEXT, full=options.full, no_color=options.how.no_color)
+        if verdict.stops:
+            # As text the plan itself says why.
+            return tell_refusal(verdict, as_json=True) if as_json else int(verdict.exit)
+        if not sealed.plan.changes:
+            if as_json:
+                print_verdict(verdict)
+            return int(ExitCode.SUCCESS)
+        if not options.auto_approve and not _approved():
+            print_notice("Not applied; nothing was changed.")
+            return int(ExitCode.ERROR)
+        return run_plan(sealed, cluster, workspace, declared.policies, options.how)
+
+
+def _approved() -> bool:
+    return agreed(
+        "\nApply this plan?",
+        otherwise="pass --auto-approve, or save a plan, review it and apply it",
+    )

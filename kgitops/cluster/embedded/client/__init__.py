@@ -1,0 +1,1 @@
+"""The in-process Admin client of an embedded cluster."""

@@ -1,0 +1,215 @@
+"""What consumers and their tools ask about groups, by the names of whoever asks (VC-249).
+
+Offsets are kept by physical group and topic, so that a topic's two names, or a renamed link, have
+the same (VC-045).
+"""
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kgitops.cluster.embedded.controls import groups as group_control
+from kgitops.cluster.embedded.controls.reassignments import TopicPartition
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.records import GroupRecord, RemoveGroupRecord
+from kgitops.cluster.embedded.namespaces import Everywhere, namespace
+from kgitops.cluster.embedded.refusal import Refusal, attempt
+from kgitops.model.cluster_state import GroupOffsets
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.results import OK, ErrorCode, RequestResult
+
+NO_COORDINATOR = -1
+_NO_GROUP = Refusal(ErrorCode.GROUP_ID_NOT_FOUND, "The group id does not exist.")
+
+
+class GroupState(StrEnum):
+    """Whether a group has members; only tests let it have some."""
+
+    EMPTY = "Empty"
+    STABLE = "Stable"
+
+
+class CoordinatorType(StrEnum):
+    """What a coordinator is looked for."""
+
+    GROUP = "group"
+    TRANSACTION = "transaction"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedOffsets:
+    """What a group has committed, and why some of it is not told; what it has not is left out."""
+
+    result: RequestResult = OK
+    offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
+    refused: Mapping[TopicPartition, RequestResult] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDescription:
+    """One group, or why it is not described."""
+
+    result: RequestResult = OK
+    state: GroupState | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coordinator:
+    """The broker that coordinates a group or a transactional id; -1 where it is not told."""
+
+    result: RequestResult = OK
+    node_id: int = NO_COORDINATOR
+
+
+def offset_commit(
+    draft: Draft, group: str, offsets: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, RequestResult]:
+    """One result for each partition. The group is its virtual cluster's from then on (VC-113)."""
+    here = namespace(draft)
+    try:
+        physical = here.group(Operation.READ, group)
+        here.check_group(physical)
+    except Refusal as refusal:
+        return dict.fromkeys(offsets, refusal.result)
+    return {key: attempt(_commit, here, physical, key, offsets[key]) for key in offsets}
+
+
+def offset_fetch(
+    draft: Draft, group: str, partitions: Iterable[TopicPartition] | None
+) -> FetchedOffsets:
+    """Where the group is in these partitions; None: in all that it committed."""
+    here = namespace(draft)
+    try:
+        physical = here.group(Operation.DESCRIBE, group)
+    except Refusal as refusal:
+        return FetchedOffsets(result=refusal.result)
+    committed = _committed(here, physical)
+    if partitions is None:
+        return FetchedOffsets(offsets=_visible(here, committed))
+    offsets: dict[TopicPartition, int] = {}
+    refused: dict[TopicPartition, RequestResult] = {}
+    for name, partition in partitions:
+        try:
+            found = committed.get((here.topic(Operation.DESCRIBE, name), partition))
+        except Refusal as refusal:
+            refused[name, partition] = refusal.result
+        else:
+            offsets |= {} if found is None else {(name, partition): found}
+    return FetchedOffsets(offsets=offsets, refused=refused)
+
+
+def offset_delete(
+    draft: Draft, group: str, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, RequestResult]:
+    """One result for each partition, also where nothing was committed."""
+    here = namespace(draft)
+    try:
+        physical = here.group(Operation.DELETE, group)
+        _check_known(here, physical)
+    except Refusal as refusal:
+        return dict.fromkeys(partitions, refusal.result)
+    return {key: attempt(_forget, here, physical, key) for key in partitions}
+
+
+def list_groups(draft: Draft) -> tuple[str, ...]:
+    """The groups that the caller may know of, in order (VC-116, VC-159)."""
+    here = namespace(draft)
+    every = here.lists_all_groups()
+    return tuple(
+        group
+        for group in here.groups()
+        if every or here.may(Operation.DESCRIBE, ResourceType.GROUP, group)
+    )
+
+
+def describe_groups(draft: Draft, groups: Sequence[str]) -> dict[str, GroupDescription]:
+    """One description for each."""
+    here = namespace(draft)
+    return {group: _describe(here, group) for group in groups}
+
+
+def delete_groups(draft: Draft, groups: Sequence[str]) -> dict[str, RequestResult]:
+    """Delete groups with their offsets; one result for each."""
+    here = namespace(draft)
+    return {group: attempt(_delete, here, group) for group in groups}
+
+
+def find_coordinator(
+    draft: Draft, keys: Sequence[str], key_type: CoordinatorType
+) -> dict[str, Coordinator]:
+    """The coordinator of each group or transactional id, which need not exist."""
+    here = namespace(draft)
+    return {key: _coordinator(here, key, key_type) for key in keys}
+
+
+def _commit(here: Everywhere, physical: str, key: TopicPartition, offset: int) -> None:
+    name, partition = key
+    committed = {(here.topic(Operation.READ, name), partition): offset}
+    group_control.commit(here.draft, physical, committed, virtual_cluster=here.virtual_cluster)
+
+
+def _committed(here: Everywhere, physical: str) -> GroupOffsets:
+    found = here.draft.delta.groups.get(physical)
+    # A group of that id which was made elsewhere is none of the caller's business (VC-117).
+    return found.committed if found and here.local_group(physical) is not None else {}
+
+
+def _visible(here: Everywhere, committed: GroupOffsets) -> dict[TopicPartition, int]:
+    """By the first name of each topic that the caller has one for, and may describe (VC-039)."""
+    return {
+        (name, partition): committed[topic, partition]
+        for topic, partition in sorted(committed)
+        for name in here.local_topics(topic)[:1]
+        if here.may(Operation.DESCRIBE, ResourceType.TOPIC, name)
+    }
+
+
+def _check_known(here: Everywhere, physical: str) -> None:
+    if here.draft.delta.groups.get(physical) is None or here.local_group(physical) is None:
+        raise _NO_GROUP
+
+
+def _forget(here: Everywhere, physical: str, key: TopicPartition) -> None:
+    name, partition = key
+    gone = here.topic(Operation.READ, name), partition
+    found = here.draft.delta.groups.get(physical)
+    if found is None or gone not in found.committed:
+        return
+    kept = {held: found.committed[held] for held in found.committed if held != gone}
+    here.draft.write(
+        RemoveGroupRecord(group=physical),
+        GroupRecord(group=physical, virtual_cluster=found.virtual_cluster, committed=kept),
+    )
+
+
+def _describe(here: Everywhere, group: str) -> GroupDescription:
+    try:
+        physical = here.group(Operation.DESCRIBE, group)
+    except Refusal as refusal:
+        return GroupDescription(result=refusal.result)
+    if not here.has_group(group):
+        return GroupDescription(result=_NO_GROUP.result)
+    busy = physical in here.draft.faults.busy_groups
+    return GroupDescription(state=GroupState.STABLE if busy else GroupState.EMPTY)
+
+
+def _delete(here: Everywhere, group: str) -> None:
+    physical = here.group(Operation.DELETE, group)
+    _check_known(here, physical)
+    if physical in here.draft.faults.busy_groups:
+        raise Refusal(ErrorCode.NON_EMPTY_GROUP, "The group is not empty.")
+    here.draft.write(RemoveGroupRecord(group=physical))
+
+
+def _coordinator(here: Everywhere, key: str, key_type: CoordinatorType) -> Coordinator:
+    find = here.group if key_type is CoordinatorType.GROUP else here.transactional_id
+    try:
+        physical = find(Operation.DESCRIBE, key)
+    except Refusal as refusal:
+        return Coordinator(result=refusal.result)
+    alive = [broker.id for broker in here.draft.delta.brokers.all() if not broker.fenced]
+    if not alive:
+        nobody = RequestResult(code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return Coordinator(result=nobody)
+    return Coordinator(node_id=alive[zlib.crc32(physical.encode()) % len(alive)])

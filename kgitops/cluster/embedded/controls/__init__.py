@@ -1,0 +1,1 @@
+"""Decides admin requests, a module for each kind, as Kafka's controllers do."""

@@ -1,0 +1,270 @@
+"""Decides IncrementalAlterConfigs and the old AlterConfigs (A4-74…79)."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from kgitops.cluster.embedded.controls.broker_messages import (
+    config_refusal,
+    lags_refusal,
+    rate_refusal,
+)
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.records import BROKER, TOPIC, ConfigRecord
+from kgitops.cluster.embedded.image.state import topic_defaults
+from kgitops.cluster.embedded.policies.keys import POLICY_KEYS
+from kgitops.cluster.embedded.policies.requested import alteration
+from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.model.configs.topic_configs import (
+    ConfigType,
+    configs_problems,
+    removed_config,
+    topic_configs,
+)
+from kgitops.model.requests import AlterBrokerRequest, AlterStep, Request
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.throttles import RATES
+from kgitops.model.results import ErrorCode, RequestResult
+
+
+class ConfigOp(StrEnum):
+    """What to do with one key."""
+
+    SET = "SET"
+    DELETE = "DELETE"
+    APPEND = "APPEND"
+    SUBTRACT = "SUBTRACT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigResource:
+    """A topic by its name, or a broker by its id; broker ``""`` means all of them."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterConfig:
+    """One operation on one key."""
+
+    key: str
+    value: str | None
+    op: ConfigOp = ConfigOp.SET
+
+
+ConfigChanges = Sequence[tuple[ConfigResource, Sequence[AlterConfig]]]
+
+
+def incremental_alter_configs(
+    draft: Draft, changes: ConfigChanges
+) -> dict[ConfigResource, RequestResult]:
+    """One result for each resource: all of its keys change, or none (A4-75)."""
+    times = Counter(resource for resource, _ in changes)
+    results: dict[ConfigResource, RequestResult] = {}
+    for resource, operations in changes:
+        if times[resource] > 1:
+            results[resource] = duplicate("Each resource must appear at most once.")
+        else:
+            results[resource] = attempt(alter, draft, resource, operations)
+    return results
+
+
+def alter_configs(
+    draft: Draft, changes: Mapping[ConfigResource, Mapping[str, str]]
+) -> dict[ConfigResource, RequestResult]:
+    """The deprecated call that replaces: keys not listed fall back to their defaults (A4-78)."""
+    return {
+        resource: attempt(_replace, draft, resource, configs)
+        for resource, configs in changes.items()
+    }
+
+
+def alter(
+    draft: Draft,
+    resource: ConfigResource,
+    operations: Sequence[AlterConfig],
+    *,
+    implied: frozenset[str] = frozenset(),
+) -> None:
+    """Change the configs of one resource; ``implied`` keys go without being named (P201-29).
+
+    Raises:
+        Refusal: one of the operations, or their result, is not legal.
+    """
+    if resource.type == BROKER and not draft.options.seed:
+        # The broker judges values before the controller asks who wants them.
+        check_broker_configs({o.key: o.value for o in operations if o.value is not None})
+    before = _current(draft, resource)
+    _check_operations(resource, operations)
+    after = dict(before)
+    for operation in operations:
+        value = _after(operation, before)
+        if value is None:
+            after.pop(operation.key, None)
+        else:
+            after[operation.key] = value
+    named = {o.key: after.get(o.key) for o in operations if o.key not in implied}
+    identity = resource.name
+    requests: list[Request] = []
+    topic = draft.delta.topics.get(resource.name) if resource.type == TOPIC else None
+    if topic is not None:
+        check_topic_configs(draft, after, before=before)
+        identity = topic.topic_id
+        requests.append(
+            alteration(topic, AlterStep.CONFIGS, configs=after, requested_configs=named)
+        )
+        draft.judge(requests[-1])
+    else:
+        check_broker_configs(after)
+        for broker in _brokers_of(draft, resource):
+            requests.append(AlterBrokerRequest(broker=broker, configs=named))
+            draft.judge(requests[-1], node=broker)
+    # What is as it was writes nothing (A4-77).
+    for key in sorted(before.keys() | after.keys()):
+        if before.get(key) != after.get(key):
+            draft.write(
+                ConfigRecord(
+                    resource_type=resource.type, resource=identity, key=key, value=after.get(key)
+                )
+            )
+    for request in requests:
+        draft.accept(request)
+
+
+def check_topic_configs(
+    draft: Draft, configs: Mapping[str, str], *, before: Mapping[str, str]
+) -> None:
+    """Refuse configs that a topic can't have.
+
+    Raises:
+        Refusal: as said (40).
+    """
+    for key, value in configs.items():
+        if key not in topic_configs():
+            if draft.options.vendor_configs and removed_config(key) is None:
+                continue
+            raise Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {key}")
+        refusal = config_refusal(key, value)
+        if refusal:
+            raise Refusal(ErrorCode.INVALID_CONFIG, refusal)
+    defaults = broker_defaults(draft)
+    at_odds = lags_refusal(configs, defaults)
+    if at_odds:
+        raise Refusal(ErrorCode.INVALID_CONFIG, at_odds)
+    problems = configs_problems(configs, broker_defaults=defaults, existing=before)
+    for _, problem in problems:
+        raise Refusal(ErrorCode.INVALID_CONFIG, problem)
+
+
+def check_broker_configs(configs: Mapping[str, str]) -> None:
+    """Refuse configs that a broker can't have.
+
+    Raises:
+        Refusal: as said (40, 42).
+    """
+    by_server_name = {config.server_default: key for key, config in topic_configs().items()}
+    for key, value in configs.items():
+        wrong_rate = rate_refusal(key, value) if key in RATES else None
+        if wrong_rate:
+            raise Refusal(ErrorCode.INVALID_REQUEST, wrong_rate)
+        topic_key = by_server_name.get(key)
+        refusal = None if topic_key is None else config_refusal(topic_key, value)
+        if refusal and topic_key:
+            raise Refusal(ErrorCode.INVALID_CONFIG, refusal.replace(topic_key, key))
+
+
+def broker_defaults(draft: Draft) -> dict[str, str]:
+    """What topics get where they set nothing, by their key: what differs from Kafka's defaults."""
+    return topic_defaults(draft.options.static_configs, draft.image.configs.brokers.get("", {}))
+
+
+def _replace(draft: Draft, resource: ConfigResource, configs: Mapping[str, str]) -> None:
+    gone = _current(draft, resource).keys() - configs.keys()
+    removed = [AlterConfig(key=key, value=None, op=ConfigOp.DELETE) for key in gone]
+    kept = [AlterConfig(key=key, value=value) for key, value in configs.items()]
+    alter(draft, resource, [*removed, *kept], implied=frozenset(gone))
+
+
+def _check_operations(resource: ConfigResource, operations: Sequence[AlterConfig]) -> None:
+    keys = {operation.key for operation in operations}
+    if len(keys) < len(operations):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [o.key for o in operations if o.value is None and o.op is not ConfigOp.DELETE]
+    if nulls:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(sorted(nulls))}"
+        )
+    static = sorted(keys.intersection(POLICY_KEYS)) if resource.type == BROKER else []
+    if static:
+        # A policy is made when its broker starts (P201-47).
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST,
+            f"Cannot update these configs dynamically: {', '.join(static)}",
+        )
+
+
+def _brokers_of(draft: Draft, resource: ConfigResource) -> list[int]:
+    """Who takes the configs: one broker, or for the default of all everyone alive (P201-89)."""
+    if resource.name:
+        return [int(resource.name)]
+    brokers = draft.delta.brokers.all()
+    alive = [broker.id for broker in brokers if not broker.fenced]
+    return alive or [broker.id for broker in brokers]
+
+
+def _current(draft: Draft, resource: ConfigResource) -> Mapping[str, str]:
+    match resource.type:
+        case "topic":
+            if not draft.authorizer.topic(Operation.ALTER_CONFIGS, resource.name):
+                raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+            topic = draft.delta.topics.get(resource.name)
+            if topic is None:
+                raise Refusal(
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    f"The topic '{resource.name}' does not exist.",
+                )
+            return topic.configs
+        case "broker":
+            if not draft.authorizer.cluster(Operation.ALTER_CONFIGS):
+                raise Refusal(
+                    ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed."
+                )
+            known = {"", *(str(broker.id) for broker in draft.delta.brokers.all())}
+            if resource.name not in known:
+                raise Refusal(
+                    ErrorCode.INVALID_REQUEST, f"No such broker is registered: {resource.name}."
+                )
+            return draft.delta.configs.of_broker(resource.name)
+        case _:
+            raise Refusal(
+                ErrorCode.INVALID_REQUEST, f"Unsupported config resource type {resource.type}."
+            )
+
+
+def _after(operation: AlterConfig, before: Mapping[str, str]) -> str | None:
+    match operation.op:
+        case ConfigOp.SET:
+            return operation.value
+        case ConfigOp.DELETE:
+            return None
+        case ConfigOp.APPEND | ConfigOp.SUBTRACT:
+            config = topic_configs().get(operation.key)
+            if config is None or config.type is not ConfigType.LIST:
+                raise Refusal(
+                    ErrorCode.INVALID_CONFIG,
+                    f"Can't {operation.op} to key {operation.key} because its type is not LIST.",
+                )
+            held = [
+                part for part in before.get(operation.key, config.default or "").split(",") if part
+            ]
+            given = [part.strip() for part in (operation.value or "").split(",")]
+            if operation.op is ConfigOp.APPEND:
+                held += [part for part in given if part not in held]
+            else:
+                held = [part for part in held if part not in given]
+            return ",".join(held)
+        case _:
+            assert_never(operation.op)

@@ -1,0 +1,111 @@
+"""Decides what becomes of groups' committed offsets; groups are known by their physical ids."""
+
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.records import GroupRecord, RemoveGroupRecord
+from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.cluster.embedded.rights import check_may
+from kgitops.model.cluster_state import GroupOffsets
+from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.resources.virtual_clusters import physical_id
+from kgitops.model.results import ErrorCode
+from kgitops.virtual_clusters.refusals import Symbol
+
+
+def commit(
+    draft: Draft, group: str, committed: GroupOffsets, *, virtual_cluster: str | None = None
+) -> None:
+    """Stand in for consumers: the group has read so far (VC-045).
+
+    ``virtual_cluster`` is where its members are, None: in none (VC-113).
+
+    Raises:
+        Refusal: a topic or partition is not there.
+    """
+    for name, partition in committed:
+        topic = draft.delta.topics.get(name)
+        if topic is None or not 0 <= partition < len(topic.assignment):
+            raise Refusal(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                "This server does not host this topic-partition.",
+            )
+    draft.write(GroupRecord(group=group, virtual_cluster=virtual_cluster, committed=committed))
+
+
+def copy_offsets(draft: Draft, request: CopyGroupOffsetsRequest) -> None:
+    """Go on where the global group ``source`` is; where the target is somewhere, nothing is done.
+
+    On a cluster without virtual clusters this is about two physical groups and nothing more.
+
+    Raises:
+        Refusal: the target has members, or did not take that group over.
+    """
+    virtual_cluster, group = request.virtual_cluster, request.group
+    if draft.options.virtual_clusters:
+        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, virtual_cluster)
+        _check_adopts(draft, request)
+    check_may_copy(draft, request.source, virtual_cluster, group)
+    draft.judge(request)
+    copy(draft, request.source, virtual_cluster=virtual_cluster, group=group)
+    draft.accept(request)
+
+
+def check_may_copy(draft: Draft, source: str, virtual_cluster: str, group: str) -> None:
+    """Refuse to copy what the principal may not read, or to where a group reads already.
+
+    Raises:
+        Refusal: as said.
+    """
+    if not draft.authorizer.allows(Operation.DESCRIBE, ResourceType.GROUP, source):
+        raise Refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed.")
+    if _to_copy(draft, source, physical_id(virtual_cluster, group)):
+        _check_empty(draft, physical_id(virtual_cluster, group))
+
+
+def copy(draft: Draft, source: str, *, virtual_cluster: str, group: str) -> None:
+    """Let a group of a virtual cluster go on where ``source`` is; it was checked before."""
+    target = physical_id(virtual_cluster, group)
+    committed = _to_copy(draft, source, target)
+    if committed:
+        owner = virtual_cluster if draft.options.virtual_clusters else None
+        commit(draft, target, committed, virtual_cluster=owner)
+
+
+def delete(draft: Draft, request: DeleteGroupRequest) -> None:
+    """Delete a group with its offsets (VC-119).
+
+    Raises:
+        Refusal: it has members, or there is none.
+    """
+    group = physical_id(request.virtual_cluster, request.group)
+    if draft.options.virtual_clusters:
+        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
+    if draft.delta.groups.get(group) is None:
+        raise Refusal(ErrorCode.GROUP_ID_NOT_FOUND, "The group id does not exist.")
+    _check_empty(draft, group)
+    draft.judge(request)
+    draft.write(RemoveGroupRecord(group=group))
+    draft.accept(request)
+
+
+def _to_copy(draft: Draft, source: str, target: str) -> GroupOffsets:
+    here, there = draft.delta.groups.get(source), draft.delta.groups.get(target)
+    return {} if here is None or (there and there.committed) else here.committed
+
+
+def _check_adopts(draft: Draft, request: CopyGroupOffsetsRequest) -> None:
+    found = draft.delta.virtual_clusters.get(request.virtual_cluster)
+    if found is None or found.groups.get(request.group) != request.source:
+        raise Refusal(
+            ErrorCode.RESOURCE_NOT_FOUND,
+            f"{Symbol.MEMBER_NOT_FOUND}: {request.virtual_cluster} has no group {request.group} "
+            f"that took over {request.source}",
+        )
+
+
+def _check_empty(draft: Draft, group: str) -> None:
+    if group in draft.faults.busy_groups:
+        raise Refusal(
+            ErrorCode.NON_EMPTY_GROUP,
+            f"The group is not empty: {group} has members; stop them first.",
+        )

@@ -1,0 +1,220 @@
+"""Decides AlterClientQuotas and answers DescribeClientQuotas (F590-50…52)."""
+
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.records import ClientQuotaRecord
+from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.cluster.embedded.rights import check_feature
+from kgitops.model.requests import AlterClientQuotaRequest
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.quotas import (
+    ENTITY_TYPES,
+    IP,
+    VIRTUAL_CLUSTER,
+    ClientQuotaEntity,
+    make_entity,
+)
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.virtual_clusters.operations import ApiKey
+from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.well_formed import entity_problem, quota_problem
+
+_PARTS, _BYTE = 4, 255
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*")
+
+EntityParts = tuple[tuple[str, str | None], ...]
+"""(entity type, name) as on the wire, in any order; a None name is the default entity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaAlteration:
+    """Changes of one entity's quotas: (key, value), None removes the key."""
+
+    entity: EntityParts
+    operations: Sequence[tuple[str, float | None]]
+
+
+class Match(StrEnum):
+    """How a DescribeClientQuotas component picks entities."""
+
+    EXACT = "exact"
+    DEFAULT = "default"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaFilter:
+    """One component: entities that have this type, with this name, the default one, or any."""
+
+    entity_type: str
+    match: Match = Match.ANY
+    name: str | None = None
+
+    def matches(self, entity: ClientQuotaEntity) -> bool:
+        """Whether the entity has such a part."""
+        parts = dict(entity)
+        if self.entity_type not in parts:
+            return False
+        match self.match:
+            case Match.EXACT:
+                return parts[self.entity_type] == self.name and self.name is not None
+            case Match.DEFAULT:
+                return parts[self.entity_type] is None
+            case Match.ANY:
+                return True
+
+
+def alter_client_quotas(
+    draft: Draft, alterations: Sequence[QuotaAlteration]
+) -> dict[ClientQuotaEntity, RequestResult]:
+    """One result for each entity: all of its keys change, or none."""
+    entities = [canonical(alteration.entity) for alteration in alterations]
+    times = Counter(entities)
+    results: dict[ClientQuotaEntity, RequestResult] = {}
+    for entity, alteration in zip(entities, alterations, strict=True):
+        if times[entity] > 1:
+            results[entity] = duplicate("Duplicate client quota entity.")
+        else:
+            results[entity] = attempt(alter, draft, alteration)
+    return results
+
+
+def alter(draft: Draft, alteration: QuotaAlteration) -> None:
+    """Change the quotas of one entity.
+
+    Raises:
+        Refusal: the entity, a key or a value is not legal.
+    """
+    if not _may_alter(draft, alteration.entity):
+        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+    if any(kind == VIRTUAL_CLUSTER for kind, _ in alteration.entity):
+        check_feature(draft)
+    entity = _checked_entity(alteration.entity)
+    keys = [key for key, _ in alteration.operations]
+    if len(set(keys)) < len(keys):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate quota key.")
+    for key, value in alteration.operations:
+        if value is not None or draft.options.seed:
+            _refuse(quota_problem(entity, key, value))
+    before = draft.delta.quotas.of(entity)
+    request = AlterClientQuotaRequest(entity=entity, quotas=dict(alteration.operations))
+    draft.judge(request)
+    for key, value in alteration.operations:
+        if before.get(key) != value:
+            draft.write(ClientQuotaRecord(entity=entity, key=key, value=value))
+    draft.accept(request)
+
+
+def describe_client_quotas(
+    draft: Draft, components: Sequence[QuotaFilter], *, strict: bool
+) -> Mapping[ClientQuotaEntity, Mapping[str, float]]:
+    """The quotas of the entities that match every component; strict: and have no other part.
+
+    Raises:
+        Refusal: as a whole.
+    """
+    visible = _visible(draft, components)
+    types = [component.entity_type for component in components]
+    unknown = sorted(set(types) - set(ENTITY_TYPES))
+    if unknown:
+        raise Refusal(ErrorCode.INVALID_REQUEST, f"Unsupported entity type {unknown[0]}")
+    if len(set(types)) < len(types):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Entity type appears more than once")
+    return {
+        entity: quotas
+        for entity, quotas in draft.image.quotas.quotas.items()
+        if visible(entity)
+        and all(component.matches(entity) for component in components)
+        and not (strict and len(entity) != len(components))
+    }
+
+
+def _may_alter(draft: Draft, parts: EntityParts) -> bool:
+    """Who administers a virtual cluster may limit who is in it, not raise its own cap (VC-214)."""
+    virtual_cluster = dict(parts).get(VIRTUAL_CLUSTER)
+    if virtual_cluster is not None and len(parts) > 1:
+        return draft.authorizer.request(ApiKey.ALTER_CLIENT_QUOTAS, Scope(virtual_cluster))
+    return draft.authorizer.cluster(Operation.ALTER_CONFIGS)
+
+
+def _visible(
+    draft: Draft, components: Sequence[QuotaFilter]
+) -> Callable[[ClientQuotaEntity], bool]:
+    """Whose quotas are shown: everyone's, or those of the virtual clusters with a right (VC-160b).
+
+    Raises:
+        Refusal: nothing can be shown (31).
+    """
+    if draft.authorizer.cluster(Operation.DESCRIBE_CONFIGS):
+        return lambda _: True
+    named = {item.name for item in components if item.entity_type == VIRTUAL_CLUSTER and item.name}
+    shown = {
+        name
+        for name in named or draft.image.virtual_clusters.by_name
+        if draft.authorizer.request(ApiKey.DESCRIBE_CLIENT_QUOTAS, Scope(name))
+    }
+    if not shown:
+        raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    return lambda entity: dict(entity).get(VIRTUAL_CLUSTER) in shown
+
+
+def canonical(parts: EntityParts) -> EntityParts:
+    """The entity in its one order, where it is one."""
+    if _is_well_formed(parts):
+        return make_entity(dict(parts))
+    return tuple(parts)
+
+
+def _is_well_formed(parts: EntityParts) -> bool:
+    types = [kind for kind, _ in parts]
+    return bool(types) and len(set(types)) == len(types) and set(types) <= set(ENTITY_TYPES)
+
+
+def _checked_entity(parts: EntityParts) -> ClientQuotaEntity:
+    unknown = [kind for kind, _ in parts if kind not in ENTITY_TYPES]
+    if unknown:
+        raise Refusal(
+            ErrorCode.INVALID_REQUEST, f"Unhandled client quota entity type: {unknown[0]}"
+        )
+    if not parts:
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid empty client quota entity")
+    if not _is_well_formed(parts):
+        raise Refusal(ErrorCode.INVALID_REQUEST, "Invalid client quota entity.")
+    entity = make_entity(dict(parts))
+    _refuse(entity_problem(entity))
+    for kind, name in entity:
+        if kind == IP and name is not None and not _is_ip_or_host(name):
+            _refuse(f"{name} is not a valid IP or resolvable host.")
+    return entity
+
+
+def _refuse(problem: str | None) -> None:
+    if problem:
+        raise Refusal(ErrorCode.INVALID_REQUEST, problem)
+
+
+def _is_ip_or_host(name: str) -> bool:
+    if "%" in name:  # an interface of the broker's machine, of which there is none here
+        return False
+    if name.replace(".", "").isdigit():
+        return _is_numeric(name.split("."))
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        # Kafka asks the name service, which the embedded cluster does not have.
+        return bool(_HOST_NAME.fullmatch(name))
+    return True
+
+
+def _is_numeric(parts: Sequence[str]) -> bool:
+    """As InetAddress reads an IPv4 address: decimal, the last part stands for all that is left."""
+    if len(parts) > _PARTS or not all(part.isascii() and part.isdigit() for part in parts):
+        return False
+    *first, last = map(int, parts)
+    return max(first, default=0) <= _BYTE and last < (_BYTE + 1) ** (_PARTS - len(first))

@@ -1,0 +1,110 @@
+"""Decides InitProducerId, AddOffsetsToTxn and EndTxn, by the names of whoever asks (VC-249).
+
+A transactional id belongs to the virtual cluster of who uses it, so that the same one in two of
+them means two producers that do not fence each other (VC-120).
+"""
+
+from dataclasses import dataclass, replace
+
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.image import TransactionImage
+from kgitops.cluster.embedded.image.records import ProducerIdsRecord, TransactionRecord
+from kgitops.cluster.embedded.namespaces import namespace
+from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.model.resources.acls import Operation, ResourceType
+from kgitops.model.results import OK, ErrorCode, RequestResult
+
+NO_PRODUCER = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerId:
+    """What a producer writes with, or why it may not."""
+
+    result: RequestResult = OK
+    producer_id: int = NO_PRODUCER
+    epoch: int = NO_PRODUCER
+
+
+def init_producer_id(draft: Draft, transactional_id: str | None) -> ProducerId:
+    """A producer id; who had the transactional id before is fenced, and its transaction is ended.
+
+    None: an idempotent producer without transactions, which any right to write is enough for.
+    """
+    try:
+        return _begin(draft, transactional_id)
+    except Refusal as refusal:
+        return ProducerId(result=refusal.result)
+
+
+def add_offsets_to_txn(
+    draft: Draft, transactional_id: str, producer: ProducerId, group: str
+) -> None:
+    """A transaction is open that will commit offsets of a group of the same namespace (VC-121).
+
+    Raises:
+        Refusal: the producer has been fenced, or may not.
+    """
+    here = namespace(draft)
+    physical = here.transactional_id(Operation.WRITE, transactional_id)
+    here.check_group(here.group(Operation.READ, group))
+    _write(draft, physical, replace(_held(draft, physical, producer), open=True))
+
+
+def end_txn(draft: Draft, transactional_id: str, producer: ProducerId) -> None:
+    """The transaction is committed or aborted.
+
+    Raises:
+        Refusal: the producer has been fenced, or may not.
+    """
+    physical = namespace(draft).transactional_id(Operation.WRITE, transactional_id)
+    _write(draft, physical, replace(_held(draft, physical, producer), open=False))
+
+
+def _begin(draft: Draft, transactional_id: str | None) -> ProducerId:
+    if transactional_id is None:
+        anywhere = draft.authorizer.somewhere(Operation.WRITE, ResourceType.TOPIC)
+        if not anywhere and not draft.authorizer.cluster(Operation.IDEMPOTENT_WRITE):
+            raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+        return ProducerId(producer_id=_new_producer_id(draft), epoch=0)
+    physical = namespace(draft).transactional_id(Operation.WRITE, transactional_id)
+    before = draft.delta.transactions.get(physical)
+    if before is None:
+        now = TransactionImage(producer_id=_new_producer_id(draft), epoch=0)
+    else:
+        now = TransactionImage(producer_id=before.producer_id, epoch=before.epoch + 1)
+    _write(draft, physical, now)
+    return ProducerId(producer_id=now.producer_id, epoch=now.epoch)
+
+
+def _new_producer_id(draft: Draft) -> int:
+    producer_id = draft.delta.transactions.next_producer_id
+    draft.write(ProducerIdsRecord(next_producer_id=producer_id + 1))
+    return producer_id
+
+
+def _held(draft: Draft, physical: str, producer: ProducerId) -> TransactionImage:
+    held = draft.delta.transactions.get(physical)
+    if held is None or held.producer_id != producer.producer_id:
+        raise Refusal(
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+            "The producer attempted to use a producer id which is not currently assigned to its "
+            "transactional id.",
+        )
+    if held.epoch != producer.epoch:
+        raise Refusal(
+            ErrorCode.PRODUCER_FENCED,
+            "There is a newer producer with the same transactionalId which fences the current one.",
+        )
+    return held
+
+
+def _write(draft: Draft, physical: str, held: TransactionImage) -> None:
+    draft.write(
+        TransactionRecord(
+            transactional_id=physical,
+            producer_id=held.producer_id,
+            epoch=held.epoch,
+            open=held.open,
+        )
+    )

@@ -1,0 +1,118 @@
+"""Decides Create-, Alter- and DeleteVirtualClusters as KIP-1134 has them, one item at a time."""
+
+from collections.abc import Callable, Iterator
+
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.options import BROKER_PRINCIPAL
+from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.cluster.embedded.rights import check_feature, check_may, may
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CreateVirtualClusterRequest,
+    DeleteVirtualClusterRequest,
+)
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
+from kgitops.model.results import ErrorCode
+from kgitops.virtual_clusters import deciding, links
+from kgitops.virtual_clusters.records import VirtualClusterMetadataRecord
+from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
+
+
+def create(draft: Draft, request: CreateVirtualClusterRequest) -> None:
+    """Make an empty virtual cluster (VC-231).
+
+    Raises:
+        Refusal: it can't be made.
+    """
+    check_feature(draft)
+    check_may(draft, Operation.CREATE_VIRTUAL_CLUSTER, request.virtual_cluster)
+    _carry_out(draft, request, lambda: deciding.create(draft.delta.virtual_clusters, request))
+
+
+def delete(draft: Draft, request: DeleteVirtualClusterRequest) -> None:
+    """Delete an empty virtual cluster (VC-245).
+
+    Raises:
+        Refusal: it can't be deleted.
+    """
+    check_feature(draft)
+    check_may(draft, Operation.DELETE_VIRTUAL_CLUSTER, request.virtual_cluster)
+    _carry_out(draft, request, lambda: deciding.delete(draft.delta.virtual_clusters, request))
+
+
+def alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
+    """Add, remove or move one entity, or let a link lead elsewhere (VC-233).
+
+    Raises:
+        Refusal: it can't be done.
+    """
+    check_may_alter(draft, request)
+    if request.entity_type is EntityType.TOPIC and request.change is ChangeType.ADD:
+        _check_may_link(draft, request)
+    _carry_out(
+        draft,
+        request,
+        lambda: deciding.alter(
+            draft.delta.virtual_clusters,
+            request,
+            lambda topic: _topic_id(draft, topic),
+            super_users=draft.options.super_users | {BROKER_PRINCIPAL},
+            is_global_group=lambda group: _is_global_group(draft, group),
+            open_transactions=draft.delta.transactions.open(),
+        ),
+    )
+
+
+def check_may_alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
+    """Refuse who may not alter the virtual cluster, and the one that gives the entity up.
+
+    Raises:
+        Refusal: as said.
+    """
+    check_feature(draft)
+    check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
+    if request.moved_from is not None:
+        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.moved_from)
+
+
+def _carry_out(
+    draft: Draft,
+    request: CreateVirtualClusterRequest | AlterVirtualClusterRequest | DeleteVirtualClusterRequest,
+    decide: Callable[[], Iterator[VirtualClusterMetadataRecord]],
+) -> None:
+    try:
+        records = list(decide())
+    except VirtualClusterRefusal as refusal:
+        raise Refusal(refusal.code, str(refusal)) from None
+    draft.judge(request)
+    draft.write(*records)
+    draft.accept(request)
+
+
+def _check_may_link(draft: Draft, request: AlterVirtualClusterRequest) -> None:
+    """Nobody links to what belongs to others: KIP-1134 asks for no right here (VC-040)."""
+    topic = links.target(draft.delta.virtual_clusters, request)
+    if topic is None:
+        return
+    if draft.authorizer.topic(Operation.ALTER, topic) and draft.authorizer.topic(
+        Operation.DESCRIBE, topic
+    ):
+        return
+    sharing = {local.virtual_cluster for local in draft.delta.virtual_clusters.links_to(topic)}
+    if not any(may(draft, Operation.ALTER_VIRTUAL_CLUSTER, name) for name in sharing):
+        raise Refusal(
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            f"{draft.authorizer.principal} may link neither to the topic {topic} itself, which "
+            "needs Alter on it, nor as the administrator of a virtual cluster that has it.",
+        )
+
+
+def _topic_id(draft: Draft, name: str) -> str | None:
+    topic = draft.delta.topics.get(name)
+    return None if topic is None or topic.marked_for_deletion else topic.topic_id
+
+
+def _is_global_group(draft: Draft, group: str) -> bool:
+    found = draft.delta.groups.get(group)
+    return found is not None and found.virtual_cluster is None

@@ -1,0 +1,1 @@
+"""The metadata image, and the records that alone change it."""

@@ -1,0 +1,128 @@
+"""What the cluster is at one offset of the log: one immutable image per kind of resource."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+from kgitops.model.cluster_state import Broker, GroupOffsets
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.topics import Assignment
+from kgitops.virtual_clusters.image import VirtualClustersImage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicImage:
+    """One topic. ``targets`` holds partitions that are on the move, ``offsets`` non-empty ones."""
+
+    name: str
+    topic_id: str
+    assignment: Assignment
+    configs: Mapping[str, str] = field(default_factory=dict)
+    targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    offsets: Mapping[int, tuple[int, int, int]] = field(default_factory=dict)
+    marked_for_deletion: bool = False
+
+    @property
+    def target_assignment(self) -> Assignment:
+        """Where the partitions are, or are going to (P201-16)."""
+        if not self.targets:
+            return self.assignment
+        return tuple(self.targets.get(i, here) for i, here in enumerate(self.assignment))
+
+    def offsets_of(self, partition: int) -> tuple[int, int, int]:
+        """Log start offset, high watermark and size in bytes."""
+        return self.offsets.get(partition, (0, 0, 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsImage:
+    """All topics by name, the names by id, and those whose metric names could collide (A4-11)."""
+
+    by_name: Mapping[str, TopicImage] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    collisions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokersImage:
+    """The registered brokers by id."""
+
+    brokers: Mapping[int, Broker] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigsImage:
+    """Dynamic configs of brokers: broker id as text, or ``""`` for the default of all, to its."""
+
+    brokers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AclsImage:
+    """All ACL bindings."""
+
+    bindings: frozenset[AclBinding] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotasImage:
+    """The quotas of each entity that has any."""
+
+    quotas: Mapping[ClientQuotaEntity, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupImage:
+    """A group; ``virtual_cluster`` is where it was first used, None for the global namespace."""
+
+    virtual_cluster: str | None = None
+    committed: GroupOffsets = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsImage:
+    """All groups by physical id."""
+
+    groups: Mapping[str, GroupImage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionImage:
+    """The producer that may write under a transactional id, and whether it is in the middle."""
+
+    producer_id: int
+    epoch: int
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionsImage:
+    """All transactional ids, by physical id, and the producer id that is given away next."""
+
+    next_producer_id: int = 0
+    by_id: Mapping[str, TransactionImage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """The whole cluster."""
+
+    EMPTY: ClassVar[Self]
+
+    brokers: BrokersImage = BrokersImage()
+    topics: TopicsImage = TopicsImage()
+    configs: ConfigsImage = ConfigsImage()
+    acls: AclsImage = AclsImage()
+    quotas: QuotasImage = QuotasImage()
+    groups: GroupsImage = GroupsImage()
+    transactions: TransactionsImage = TransactionsImage()
+    virtual_clusters: VirtualClustersImage = field(default_factory=VirtualClustersImage)
+
+
+Image.EMPTY = Image()
+
+
+def can_collide(name: str) -> bool:
+    """Whether another topic's metric names could be the same as this one's (A4-11)."""
+    return "." in name or "_" in name

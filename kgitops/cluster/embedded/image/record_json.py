@@ -1,0 +1,82 @@
+"""How the values inside records and snapshots are written as JSON, and read back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kgitops.model.cluster_state import GroupOffsets
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.topics import Assignment
+
+Json = Any
+
+_RESOURCE_TYPES = {str(item): item for item in ResourceType}
+_PATTERN_TYPES = {str(item): item for item in PatternType}
+_OPERATIONS = {str(item): item for item in Operation}
+_PERMISSIONS = {str(item): item for item in PermissionType}
+
+
+def assignment_from_json(value: Json) -> Assignment:
+    """Broker ids per partition."""
+    return tuple(map(tuple, value))
+
+
+def offsets_from_json(value: Json) -> Mapping[int, tuple[int, int, int]]:
+    """Partition to its three numbers; JSON made the partitions text."""
+    return {int(partition): tuple(numbers) for partition, numbers in value.items()}
+
+
+def entity_from_json(value: Json) -> ClientQuotaEntity:
+    """(entity type, name) pairs."""
+    return tuple((kind, name) for kind, name in value)
+
+
+def binding_to_json(binding: AclBinding) -> list[Json]:
+    """The binding's fields in their order; its scope where it has one."""
+    scope = [binding.virtual_cluster, binding.virtual_cluster_pattern_type]
+    return [
+        binding.resource_type,
+        binding.resource_name,
+        binding.pattern_type,
+        binding.principal,
+        binding.host,
+        binding.operation,
+        binding.permission_type,
+        *(scope if binding.scoped else ()),
+    ]
+
+
+def binding_from_json(value: Json) -> AclBinding:
+    """The binding that ``binding_to_json`` wrote."""
+    resource_type, resource_name, pattern_type, principal, host, operation, permission, *scope = (
+        value
+    )
+    virtual_cluster, virtual_cluster_pattern = scope or (CLUSTER_NAME, PatternType.LITERAL)
+    return AclBinding(
+        resource_type=_RESOURCE_TYPES[resource_type],
+        resource_name=resource_name,
+        pattern_type=_PATTERN_TYPES[pattern_type],
+        principal=principal,
+        host=host,
+        operation=_OPERATIONS[operation],
+        permission_type=_PERMISSIONS[permission],
+        virtual_cluster=virtual_cluster,
+        virtual_cluster_pattern_type=_PATTERN_TYPES[virtual_cluster_pattern],
+    )
+
+
+def committed_to_json(committed: GroupOffsets) -> list[Json]:
+    """Topic, partition and offset of each."""
+    return [[topic, partition, offset] for (topic, partition), offset in committed.items()]
+
+
+def committed_from_json(value: Json) -> GroupOffsets:
+    """What ``committed_to_json`` wrote."""
+    return {(topic, partition): offset for topic, partition, offset in value}

@@ -1,0 +1,295 @@
+"""The closed family of metadata records: what the log holds, and the only thing that changes state.
+
+Named as in Kafka's metadata module. A record says what became true, not what was asked for, so
+that replaying it needs no rules.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+
+from kgitops.cluster.embedded.image.record_json import (
+    Json,
+    assignment_from_json,
+    binding_from_json,
+    binding_to_json,
+    committed_from_json,
+    committed_to_json,
+    entity_from_json,
+    offsets_from_json,
+)
+from kgitops.model.cluster_state import GroupOffsets
+from kgitops.model.json.virtual_clusters import options_to_json, read_options
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    VIRTUAL_CLUSTER_OPERATIONS,
+    AclBinding,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.model.resources.topics import Assignment
+from kgitops.model.resources.virtual_clusters import EntityType
+from kgitops.virtual_clusters.records import (
+    RemoveVirtualClusterRecord,
+    VirtualClusterEntityRecord,
+    VirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterBrokerRecord:
+    """A broker joined, or came back with another rack."""
+
+    id: int
+    rack: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerRegistrationChangeRecord:
+    """A broker was fenced (it is dead to clients) or unfenced."""
+
+    id: int
+    fenced: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRecord:
+    """A topic came to be, with its partitions and configs (Kafka writes one record for each)."""
+
+    name: str
+    topic_id: str
+    assignment: Assignment
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionsRecord:
+    """Partitions were added after the existing ones."""
+
+    topic_id: str
+    assignment: Assignment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReassignmentRecord:
+    """A partition began to move to ``target``; None: the move was cancelled."""
+
+    topic_id: str
+    partition: int
+    target: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionChangeRecord:
+    """A partition now is on ``replicas``, and no longer moves."""
+
+    topic_id: str
+    partition: int
+    replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkTopicRecord:
+    """A topic's deletion was accepted and is not finished (A4-63)."""
+
+    topic_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveTopicRecord:
+    """A topic is gone, with its configs and records."""
+
+    topic_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetsRecord:
+    """What some partitions hold: partition to (log start offset, high watermark, size in bytes).
+
+    Kafka keeps this in the partitions' own logs; here it stands in for their data.
+    """
+
+    topic_id: str
+    offsets: Mapping[int, tuple[int, int, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigRecord:
+    """A config of a topic (by id) or of a broker (``""``: of all brokers); None removes it."""
+
+    resource_type: str
+    resource: str
+    key: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessControlEntryRecord:
+    """An ACL binding was added."""
+
+    binding: AclBinding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveAccessControlEntryRecord:
+    """An ACL binding was removed."""
+
+    binding: AclBinding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientQuotaRecord:
+    """A quota of an entity; None removes it."""
+
+    entity: ClientQuotaEntity
+    key: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRecord:
+    """A group came to be, or committed offsets, by physical topic and partition (VC-045).
+
+    ``group`` is the physical id; ``virtual_cluster`` is where the group was first used, None for
+    the global namespace. Kafka keeps this in ``__consumer_offsets``.
+    """
+
+    group: str
+    virtual_cluster: str | None = None
+    committed: GroupOffsets = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveGroupRecord:
+    """A group is gone, with its offsets."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerIdsRecord:
+    """Producer ids below this one are given away."""
+
+    next_producer_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionRecord:
+    """Who may write under a physical transactional id, and whether a transaction of it is open.
+
+    Kafka keeps this in ``__transaction_state``.
+    """
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    open: bool = False
+
+
+Record = (
+    RegisterBrokerRecord
+    | BrokerRegistrationChangeRecord
+    | TopicRecord
+    | PartitionsRecord
+    | ReassignmentRecord
+    | PartitionChangeRecord
+    | MarkTopicRecord
+    | RemoveTopicRecord
+    | OffsetsRecord
+    | ConfigRecord
+    | AccessControlEntryRecord
+    | RemoveAccessControlEntryRecord
+    | ClientQuotaRecord
+    | GroupRecord
+    | RemoveGroupRecord
+    | ProducerIdsRecord
+    | TransactionRecord
+    | VirtualClusterRecord
+    | RemoveVirtualClusterRecord
+    | VirtualClusterTopicLinkRecord
+    | VirtualClusterEntityRecord
+)
+
+TOPIC = "topic"
+BROKER = "broker"
+
+_TYPES: Mapping[str, type[Record]] = {kind.__name__: kind for kind in Record.__args__}
+_FIELDS = {name: tuple(item.name for item in fields(kind)) for name, kind in _TYPES.items()}
+# What JSON can't tell apart by itself: how a field's value is read back.
+_READERS: Mapping[str, Callable[[Json], Json]] = {
+    "assignment": assignment_from_json,
+    "replicas": tuple,
+    "target": lambda value: None if value is None else tuple(value),
+    "offsets": offsets_from_json,
+    "binding": binding_from_json,
+    "entity": entity_from_json,
+    "committed": committed_from_json,
+    "options": lambda value: read_options(value, "options"),
+    "entity_type": EntityType,
+}
+_OF_VIRTUAL_CLUSTERS = (
+    GroupRecord,
+    RemoveGroupRecord,
+    ProducerIdsRecord,
+    TransactionRecord,
+    VirtualClusterRecord,
+    RemoveVirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+    VirtualClusterEntityRecord,
+)
+_WRITERS: Mapping[str, Callable[[Json], Json]] = {
+    "binding": binding_to_json,
+    "committed": committed_to_json,
+    "options": options_to_json,
+}
+
+
+def wire_records(record: Record) -> int:
+    """How many records Kafka would write for this one; its batches are limited by that (A4-03)."""
+    match record:
+        case TopicRecord():
+            return 1 + len(record.assignment) + len(record.configs)
+        case PartitionsRecord():
+            return len(record.assignment)
+        case OffsetsRecord() | GroupRecord() | RemoveGroupRecord() | TransactionRecord():
+            return 0
+        case _:
+            return 1
+
+
+def is_of_virtual_clusters(record: Record) -> bool:
+    """Whether a kgitops from before virtual clusters would lose or misread it."""
+    match record:
+        case AccessControlEntryRecord() | RemoveAccessControlEntryRecord():
+            binding = record.binding
+            other = binding.resource_type is ResourceType.CLUSTER
+            other = other and binding.resource_name != CLUSTER_NAME
+            return binding.scoped or other or binding.operation in VIRTUAL_CLUSTER_OPERATIONS
+        case ClientQuotaRecord():
+            return any(kind == VIRTUAL_CLUSTER for kind, _ in record.entity)
+        case _:
+            return isinstance(record, _OF_VIRTUAL_CLUSTERS)
+
+
+def record_to_json(record: Record) -> list[Json]:
+    """The record's type, then its fields by name."""
+    name = type(record).__name__
+    body = {key: getattr(record, key) for key in _FIELDS[name]}
+    for key in body.keys() & _WRITERS.keys():
+        body[key] = _WRITERS[key](body[key])
+    return [name, body]
+
+
+def record_from_json(value: Json) -> Record:
+    """The record that ``record_to_json`` wrote.
+
+    Raises:
+        ValueError: it is no record that this version knows.
+    """
+    name, body = value
+    kind = _TYPES.get(name)
+    if kind is None:
+        raise ValueError(f"unknown record type {name}")
+    return kind(
+        **{key: _READERS[key](item) if key in _READERS else item for key, item in body.items()}
+    )

@@ -1,0 +1,128 @@
+"""Builds the ClusterState that planning reads, from an image."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+
+from kgitops.cluster.embedded.image.image import Image, TopicImage
+from kgitops.cluster.embedded.options import AuthorizerKind, Options
+from kgitops.model.cluster_state import ClusterState, TopicUsage, Usage
+from kgitops.model.configs.topic_configs import topic_configs
+from kgitops.model.registry import RegistryState
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.throttles import RATES
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import LocalName
+from kgitops.virtual_clusters.image import linked_topics
+
+BACKEND = "embedded"
+
+
+def build_cluster_state(
+    image: Image,
+    options: Options,
+    *,
+    cluster_id: str,
+    topics: frozenset[str] | None,
+    registry: RegistryState | None,
+    captured_at: str,
+    links: frozenset[LocalName] = frozenset(),
+) -> ClusterState:
+    """The cluster at one moment, topics in the order of their names; ``topics`` None: all."""
+    if topics is not None:
+        topics |= linked_topics(image.virtual_clusters.by_name, links)
+    brokers = tuple(
+        replace(broker, throttles=_throttles(image.configs.brokers.get(str(broker.id), {})))
+        for broker in image.brokers.brokers.values()
+    )
+    chosen = list(_chosen(image.topics.by_name, topics))
+    quotas = image.quotas.quotas
+    return ClusterState(
+        cluster_id=cluster_id,
+        backend=BACKEND,
+        brokers=brokers,
+        controller_id=controller_id(image),
+        topics={topic.name: topic_state(topic) for topic in chosen},
+        acls=image.acls.bindings,
+        quotas={
+            entity: ClientQuotaState(entity=entity, quotas=quotas[entity])
+            for entity in sorted(quotas, key=_entity_order)
+        },
+        moving={topic.name: tuple(sorted(topic.targets)) for topic in chosen if topic.targets},
+        broker_defaults=topic_defaults(options.static_configs, image.configs.brokers.get("", {})),
+        has_authorizer=options.authorizer is not AuthorizerKind.DISABLED,
+        virtual_clusters=dict(sorted(image.virtual_clusters.by_name.items())),
+        registry=registry,
+        captured_at=captured_at,
+    )
+
+
+def build_usage(image: Image, topics: frozenset[str]) -> Usage:
+    """What these topics hold; the embedded cluster has no consumers."""
+    chosen = _chosen(image.topics.by_name, topics)
+    return Usage(topics={topic.name: _usage(topic) for topic in chosen})
+
+
+def controller_id(image: Image) -> int:
+    """The controller is the living broker with the lowest id; -1 when there is none (A4-21)."""
+    alive = (broker.id for broker in image.brokers.brokers.values() if not broker.fenced)
+    return min(alive, default=-1)
+
+
+def topic_state(topic: TopicImage) -> TopicState:
+    """The topic as policies and the planner see it."""
+    return TopicState(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        assignment=topic.target_assignment,
+        configs=topic.configs,
+        marked_for_deletion=topic.marked_for_deletion,
+        reassigning=bool(topic.targets),
+    )
+
+
+def _throttles(configs: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: configs[key] for key in RATES if key in configs}
+
+
+def _chosen(
+    by_name: Mapping[str, TopicImage], topics: frozenset[str] | None
+) -> Iterable[TopicImage]:
+    names = by_name.keys() if topics is None else by_name.keys() & topics
+    return (by_name[name] for name in sorted(names))
+
+
+def _usage(topic: TopicImage) -> TopicUsage:
+    if not topic.offsets:
+        return _empty_usage(len(topic.assignment))
+    held = [topic.offsets_of(partition) for partition in range(len(topic.assignment))]
+    return TopicUsage(
+        log_start_offsets=tuple(start for start, _, _ in held),
+        high_watermarks=tuple(high_watermark for _, high_watermark, _ in held),
+        size_bytes=tuple(size for _, _, size in held),
+        active_groups=(),
+    )
+
+
+@cache
+def _empty_usage(partitions: int) -> TopicUsage:
+    zeros = (0,) * partitions
+    return TopicUsage(
+        log_start_offsets=zeros, high_watermarks=zeros, size_bytes=zeros, active_groups=()
+    )
+
+
+def _entity_order(entity: ClientQuotaEntity) -> tuple[tuple[str, bool, str], ...]:
+    return tuple((kind, name is not None, name or "") for kind, name in entity)
+
+
+def topic_defaults(*layers: Mapping[str, str]) -> dict[str, str]:
+    """The brokers' configs that are defaults of topic configs, by the topic's key; last wins."""
+    defaults: dict[str, str] = {}
+    if not any(layers):
+        return defaults
+    for key, config in topic_configs().items():
+        for layer in layers:
+            if config.server_default is not None and config.server_default in layer:
+                defaults[key] = layer[config.server_default]
+    return defaults

@@ -1,0 +1,1 @@
+"""Policies in the embedded brokers (KIP-108, KIP-201)."""

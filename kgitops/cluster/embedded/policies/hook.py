@@ -1,0 +1,171 @@
+"""The brokers' policies: asked about what is otherwise in order, just before it is written."""
+
+import logging
+from collections.abc import Callable, Mapping
+
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.image import Image
+from kgitops.cluster.embedded.image.state import topic_state
+from kgitops.cluster.embedded.node_configs import node_configs, static_configs
+from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.results import ErrorCode
+from kgitops.policy.evaluate.judgement import Judgement
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.state.simulated import as_current
+from kgitops.virtual_clusters.image import VirtualClustersImage
+
+_log = logging.getLogger(__name__)
+
+
+class Policies:
+    """Implements ``draft.Policing``; what judges is opened when the first request needs it.
+
+    Showing a whole cluster to what judges is what costs. So it is not shown again for as long as
+    what was shown, and what was accepted since, is what the cluster has become.
+    """
+
+    def __init__(
+        self, opening: Callable[[], Judging], show: Callable[[Image], ClusterState]
+    ) -> None:
+        self._opening = opening
+        self._show = show
+        self._judging: Judging | None = None
+        self._draft: Draft | None = None  # whose requests are judged now
+        self._accepted: list[Request] = []
+        self._held: tuple[Image, str] | None = None  # what the judging holds, and for whom
+        self._state: tuple[Image, ClusterState] | None = None
+
+    def _open(self) -> Judging:
+        """What judges.
+
+        Raises:
+            FindingsError: a policy can't be loaded.
+        """
+        if self._judging is None:
+            self._judging = self._opening()
+        return self._judging
+
+    def judge(self, draft: Draft, request: Request, *, node: int | None) -> None:
+        """Ask every policy about ``request``, on that broker (P201-40).
+
+        Raises:
+            Refusal: one denies (44), or could not say (-1).
+        """
+        self._ask(draft, request, node_configs(draft, node))
+
+    def judge_start(self, draft: Draft, broker: Broker) -> None:
+        """Ask every policy whether ``broker`` may start with its configs (P201-86, P201-88).
+
+        Raises:
+            Refusal: as ``judge``.
+        """
+        configs = static_configs(draft.options, broker)
+        self._ask(draft, AlterBrokerRequest(broker=broker.id, configs=configs), {})
+
+    def accept(self, request: Request) -> None:
+        """What was judged is written, and what comes after it sees it (P201-41)."""
+        self._open().accept(request)
+        self._accepted.append(request)
+
+    def end(self, image: Image | None) -> None:
+        """The draft is decided; ``image`` is what the cluster became, None: it is what it was."""
+        draft, self._draft = self._draft, None
+        if draft is None:
+            return
+        accepted, self._accepted = self._accepted, []
+        if image is None:
+            in_step, image = not accepted, draft.image
+        else:
+            in_step = _is_in_step(draft.image, accepted, image)
+        self._held = (image, draft.authorizer.principal) if in_step else None
+
+    def close(self) -> None:
+        """Close the policies (P201-45)."""
+        if self._judging is not None:
+            self._judging.close()
+
+    def _ask(self, draft: Draft, request: Request, configs: Mapping[str, str]) -> None:
+        judging = self._open()
+        if self._draft is not draft:
+            self._begin(judging, draft)
+        _refuse(judging.judge(request, broker_configs=configs))
+
+    def _begin(self, judging: Judging, draft: Draft) -> None:
+        image, principal = draft.image, draft.authorizer.principal
+        if self._held is None or self._held[0] is not image or self._held[1] != principal:
+            if self._state is None or self._state[0] is not image:
+                self._state = image, self._show(image)
+            judging.begin(self._state[1], principal=principal)
+        self._draft = draft
+
+
+def _is_in_step(before: Image, accepted: list[Request], after: Image) -> bool:
+    """Whether ``after`` is what a judging that knew ``before`` expects after ``accepted``."""
+    if (before.brokers, before.configs) != (after.brokers, after.configs):
+        return False
+    if not _are_in_step(before.virtual_clusters, accepted, after.virtual_clusters):
+        return False
+    expected: dict[str, TopicState | None] = {}
+    for request in accepted:
+        match request:
+            case CreateTopicRequest() | AlterTopicRequest():
+                expected[request.topic] = as_current(request.requested_state)
+            case DeleteTopicRequest():
+                expected[request.topic] = None
+            case _:
+                pass
+    topics = after.topics.by_name
+    return all(
+        (topic_state(topics[name]) if name in topics else None) == topic
+        for name, topic in expected.items()
+    )
+
+
+def _are_in_step(
+    before: VirtualClustersImage, accepted: list[Request], after: VirtualClustersImage
+) -> bool:
+    """Whether only those virtual clusters have changed that accepted requests are about."""
+    if before is after:
+        return True
+    about: set[str | None] = set()
+    for request in accepted:
+        match request:
+            case CreateTopicRequest(local=local) if local is not None:
+                about.add(local.virtual_cluster)
+            case CreateVirtualClusterRequest() | DeleteVirtualClusterRequest():
+                about.add(request.virtual_cluster)
+            case AlterVirtualClusterRequest():
+                about |= {request.virtual_cluster, request.moved_from}
+            case _:
+                pass
+    names = (before.by_name.keys() | after.by_name.keys()) - about
+    return all(before.by_name.get(name) is after.by_name.get(name) for name in names)
+
+
+def _refuse(judgement: Judgement) -> None:
+    stopping = [ruling for ruling in judgement.rulings if ruling.stops]
+    if not stopping:
+        return
+    denying = [ruling for ruling in stopping if not ruling.crashed]
+    if denying:
+        words = "; ".join(ruling.message for ruling in denying if ruling.message)
+        raise Refusal(ErrorCode.POLICY_VIOLATION, words or None)
+    # Who asks is told nothing of how a policy failed (P201-67): that is its author's business.
+    for ruling in stopping:
+        _log.error("%s", ruling.message)
+    names = ", ".join(dict.fromkeys(ruling.policy for ruling in stopping))
+    raise Refusal(
+        ErrorCode.UNKNOWN_SERVER_ERROR, f"The policy {names} failed; the brokers' log says why."
+    )

@@ -1,0 +1,1 @@
+"""The SQLite file of an embedded cluster: the log, its snapshots, and the registry."""

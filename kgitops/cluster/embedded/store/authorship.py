@@ -1,0 +1,96 @@
+"""The log read once more for who wrote it: batch by batch, field by field."""
+
+from collections.abc import Iterable, Iterator
+
+from kgitops.cluster.authors import Author, Authors
+from kgitops.cluster.embedded.image.records import (
+    TOPIC,
+    AccessControlEntryRecord,
+    ClientQuotaRecord,
+    ConfigRecord,
+    MarkTopicRecord,
+    PartitionChangeRecord,
+    PartitionsRecord,
+    ReassignmentRecord,
+    Record,
+    RemoveAccessControlEntryRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from kgitops.model.resources.addresses import (
+    acl_address,
+    local_topic_address,
+    member_address,
+    quota_address,
+    topic_address,
+    virtual_cluster_address,
+)
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName, generated_parts
+from kgitops.virtual_clusters.records import (
+    RemoveVirtualClusterRecord,
+    VirtualClusterEntityRecord,
+    VirtualClusterRecord,
+    VirtualClusterTopicLinkRecord,
+)
+
+_WHOLE = ""
+
+
+def authors_of(batches: Iterable[tuple[Author, Iterable[Record]]], brokers: str) -> Authors:
+    """Who last wrote each field, from the batches in the order of the log.
+
+    What the principal ``brokers`` wrote only finishes what somebody else asked for.
+    """
+    topics: dict[str, str] = {}
+    found: dict[str, dict[str, Author]] = {}
+    for author, records in batches:
+        made = _made_in_virtual_clusters(records)
+        for record in records:
+            if isinstance(record, TopicRecord):
+                local = made.get(record.topic_id)
+                address = local_topic_address(local) if local else topic_address(record.name)
+                topics[record.topic_id] = address
+                found.pop(address, None)  # what was written of the old topic
+            if author.principal != brokers:
+                for address, path in _fields(record, topics):
+                    found.setdefault(address, {})[path] = author
+    return {(address, path): author for address, by in found.items() for path, author in by.items()}
+
+
+def _made_in_virtual_clusters(records: Iterable[Record]) -> dict[str, LocalName]:
+    """Topic id to name: such a topic comes to be together with its link (VC-056)."""
+    links = [record for record in records if isinstance(record, VirtualClusterTopicLinkRecord)]
+    return {
+        link.topic_id: LocalName(link.virtual_cluster, link.link_name)
+        for link in links
+        if link.topic_id and link.topic and generated_parts(link.topic)
+    }
+
+
+def _fields(record: Record, topics: dict[str, str]) -> Iterator[tuple[str, str]]:
+    match record:
+        case TopicRecord() | MarkTopicRecord() | RemoveTopicRecord():
+            yield topics[record.topic_id], _WHOLE
+        case PartitionsRecord():
+            address = topics[record.topic_id]
+            yield from ((address, path) for path in ("partitions", "assignments"))
+        case ReassignmentRecord() | PartitionChangeRecord():
+            address = topics[record.topic_id]
+            yield from ((address, path) for path in ("replicationFactor", "assignments"))
+        case ConfigRecord(resource_type=kind) if kind == TOPIC:
+            yield topics[record.resource], f"configs.{record.key}"
+        case VirtualClusterRecord() | RemoveVirtualClusterRecord():
+            yield virtual_cluster_address(record.name), _WHOLE
+        case VirtualClusterTopicLinkRecord():
+            local = record.virtual_cluster, EntityType.TOPIC, record.link_name
+            yield member_address(*local), _WHOLE
+        case VirtualClusterEntityRecord():
+            member = record.virtual_cluster, record.entity_type, record.entity_name
+            yield member_address(*member), _WHOLE
+        case AccessControlEntryRecord() | RemoveAccessControlEntryRecord():
+            yield acl_address(record.binding), _WHOLE
+        case ClientQuotaRecord():
+            address = quota_address(record.entity)
+            yield from ((address, path) for path in (_WHOLE, f"quotas.{record.key}"))
+        case _:
+            pass

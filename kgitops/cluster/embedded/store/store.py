@@ -1,0 +1,219 @@
+"""The store: one SQLite file with the log of metadata records, snapshots, and the registry's log.
+
+The log is the truth and is kept whole. A snapshot only shortens the way to the newest image: one
+that is missing or damaged costs time, not data. Everything is written in transactions that are on
+the disk before they count (WAL, ``synchronous=FULL``), so a kill at any instant leaves either all
+of a batch or nothing of it.
+"""
+
+import contextlib
+import gc
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from kgitops.cluster.embedded.image.image import Image
+from kgitops.cluster.embedded.image.record_json import Json
+from kgitops.cluster.embedded.image.records import (
+    Record,
+    is_of_virtual_clusters,
+    record_from_json,
+    record_to_json,
+)
+from kgitops.cluster.embedded.image.replay import replay
+from kgitops.cluster.embedded.store.errors import damaged, explained
+from kgitops.cluster.embedded.store.image_json import image_from_json, image_to_json
+
+FORMAT_VERSION = 2
+"""A store is of version 1 until it holds what only a newer kgitops understands."""
+
+# A snapshot is due when the log after the last one has outgrown both of these.
+_SNAPSHOT_MIN_CHARS = 1 << 18
+_SNAPSHOT_SHARE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """An image, the offset of the last batch in it, and how much log there is after a snapshot."""
+
+    image: Image
+    offset: int
+    log_chars: int = 0
+    snapshot_chars: int = 0
+
+
+START = Position(image=Image.EMPTY, offset=-1)
+
+
+class Store:
+    """One open store. Not for several threads at once: the caller takes turns."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str, busy_timeout_ms: int) -> None:
+        self.connection = connection
+        self.name = name
+        self._busy_timeout_ms = busy_timeout_ms
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See one moment of the store, whatever others write meanwhile."""
+        with self._transaction("BEGIN"):
+            yield
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the only writer; all that was written is kept, or nothing if there is an error."""
+        with self._transaction("BEGIN IMMEDIATE"):
+            yield
+
+    def load(self) -> Position:
+        """The newest snapshot and what the log has after it."""
+        with _no_garbage_collection():
+            return self._load()
+
+    def catch_up(self, position: Position) -> Position:
+        """What ``position`` becomes with the batches that were appended after it."""
+        batches = self.connection.execute(
+            "SELECT log_offset, records, crc FROM log WHERE log_offset > ? ORDER BY log_offset",
+            (position.offset,),
+        ).fetchall()
+        records: list[Record] = []
+        offset, chars = position.offset, position.log_chars
+        for found, text, crc in batches:
+            offset += 1
+            chars += len(text)
+            if found != offset or crc != checksum(offset, text):
+                raise damaged(self.name, f"the log's batch {offset} can't be read")
+            records.extend(self._records(text, offset))
+        return Position(
+            image=self._replay(position.image, records, offset) if records else position.image,
+            offset=offset,
+            log_chars=chars,
+            snapshot_chars=position.snapshot_chars,
+        )
+
+    def history(self) -> Iterator[tuple[int, str, Sequence[Record]]]:
+        """Every batch from the beginning: its timestamp in ms, who wrote it, and its records."""
+        rows = self.connection.execute(
+            "SELECT log_offset, timestamp_ms, principal, records FROM log ORDER BY log_offset"
+        )
+        for offset, timestamp_ms, principal, text in rows:
+            yield timestamp_ms, principal, tuple(self._records(text, offset))
+
+    def append(
+        self, position: Position, records: Sequence[Record], *, timestamp_ms: int, principal: str
+    ) -> Position:
+        """Append one batch after ``position``, and a snapshot when one is due."""
+        text = dump_json([record_to_json(record) for record in records])
+        offset = position.offset + 1
+        self.connection.execute(
+            "INSERT INTO log VALUES (?, ?, ?, ?, ?)",
+            (offset, timestamp_ms, principal, text, checksum(offset, text)),
+        )
+        if any(map(is_of_virtual_clusters, records)):
+            # An older kgitops would take a snapshot that leaves them out.
+            self.connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+        image = replay(position.image, records)
+        chars = position.log_chars + len(text)
+        if chars < max(_SNAPSHOT_MIN_CHARS, position.snapshot_chars // _SNAPSHOT_SHARE):
+            return Position(
+                image=image,
+                offset=offset,
+                log_chars=chars,
+                snapshot_chars=position.snapshot_chars,
+            )
+        return self._append_snapshot(image, offset)
+
+    def meta(self, key: str) -> str | None:
+        """A value that belongs to the store as a whole."""
+        row = self.connection.execute(
+            "SELECT value, crc FROM meta WHERE key = ?", (key,)
+        ).fetchone()
+        if row is None:
+            return None
+        if row[1] != checksum(key, row[0]):
+            raise damaged(self.name, f"its {key} can't be read")
+        return str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Keep a value that belongs to the store as a whole."""
+        self.connection.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, checksum(key, value))
+        )
+
+    def close(self) -> None:
+        """Close the file; the last one to do so folds the WAL into it."""
+        self.connection.close()
+
+    def _load(self) -> Position:
+        row = self.connection.execute(
+            "SELECT log_offset, image, crc FROM snapshot ORDER BY log_offset DESC LIMIT 1"
+        ).fetchone()
+        position = START
+        if row is not None and row[2] == checksum(row[0], row[1]):
+            image = image_from_json(json.loads(row[1]))
+            position = Position(image=image, offset=row[0], snapshot_chars=len(row[1]))
+        return self.catch_up(position)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        with explained(self.name, self._busy_timeout_ms):
+            self.connection.execute(begin)
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def _append_snapshot(self, image: Image, offset: int) -> Position:
+        text = dump_json(image_to_json(image))
+        self.connection.execute("DELETE FROM snapshot")
+        self.connection.execute(
+            "INSERT INTO snapshot VALUES (?, ?, ?)", (offset, text, checksum(offset, text))
+        )
+        return Position(image=image, offset=offset, snapshot_chars=len(text))
+
+    def _records(self, text: str, offset: int) -> Iterator[Record]:
+        try:
+            yield from map(record_from_json, json.loads(text))
+        except (ValueError, TypeError, KeyError) as error:
+            raise damaged(self.name, f"the log's batch {offset}: {error}") from error
+
+    def _replay(self, image: Image, records: Sequence[Record], offset: int) -> Image:
+        try:
+            return replay(image, records)
+        except (ValueError, KeyError) as error:
+            raise damaged(self.name, f"the log up to batch {offset}: {error}") from error
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Looking for garbage among very many new values that all stay takes as long as making them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def dump_json(value: Json) -> str:
+    """The text that rows hold."""
+    # Plain ASCII: SQLite's text can't hold everything that a Python string can.
+    return json.dumps(value, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r} can't be kept in a store")
+
+
+def checksum(*parts: int | str | None) -> int:
+    """What tells a row that rotted on the disk."""
+    return zlib.crc32("\0".join(map(str, parts)).encode())

@@ -1,0 +1,1 @@
+"""The state of a Kafka cluster, read in few, large, parallel requests."""

@@ -1,0 +1,76 @@
+"""DescribeClientQuotas: the quotas of every entity, defaults and combinations included."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kafka.protocol.admin import DescribeClientQuotasRequest
+
+from kgitops.cluster.kafka.read.answers import readable
+from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.model.cluster_state import NotChecked
+from kgitops.model.resources.quotas import (
+    ENTITY_TYPES,
+    ClientQuotaEntity,
+    ClientQuotaState,
+    make_entity,
+    quota_keys,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quotas:
+    """By entity, in the order of the entities."""
+
+    by_entity: Mapping[ClientQuotaEntity, ClientQuotaState] = field(default_factory=dict)
+    not_checked: tuple[NotChecked, ...] = ()
+
+
+def quotas_request() -> Message:
+    """The request for all of them: no component is a filter that every entity passes."""
+    return DescribeClientQuotasRequest(components=[], strict=False)
+
+
+def quotas_of(wire: Wire, request: Message, answer: Message) -> Quotas:
+    """What was answered.
+
+    Entity types and keys that this kgitops does not know can't be declared, so nothing is ever
+    done to them; that they are there is said.
+
+    Raises:
+        UnreachableError: the principal may not read them.
+    """
+    response = readable(
+        wire, request, answer, what="the client quotas", right="DescribeConfigs on the cluster"
+    )
+    states: list[ClientQuotaState] = []
+    unknown: set[str] = set()
+    for entry in response.entries or ():
+        kinds = {part.entity_type: part.entity_name for part in entry.entity}
+        strange = kinds.keys() - set(ENTITY_TYPES)
+        if strange:
+            unknown |= {f"entity type {kind}" for kind in strange}
+            continue
+        entity = make_entity(kinds)
+        known = quota_keys(entity)
+        quotas = {row.key: row.value for row in entry.values if row.key in known}
+        unknown |= {f"key {row.key}" for row in entry.values if row.key not in known}
+        if quotas:
+            states.append(ClientQuotaState(entity=entity, quotas=quotas))
+    states.sort(key=lambda state: _order(state.entity))
+    return Quotas(by_entity={state.entity: state for state in states}, not_checked=_said(unknown))
+
+
+def _order(entity: ClientQuotaEntity) -> tuple[tuple[str, bool, str], ...]:
+    return tuple((kind, name is not None, name or "") for kind, name in entity)
+
+
+def _said(unknown: set[str]) -> tuple[NotChecked, ...]:
+    if not unknown:
+        return ()
+    return (
+        NotChecked(
+            problem="some client quotas are of a kind that this kgitops does not know and are left "
+            f"alone: {', '.join(sorted(unknown))}",
+            advice="upgrade kgitops to manage them",
+        ),
+    )

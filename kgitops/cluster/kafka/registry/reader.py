@@ -1,0 +1,263 @@
+"""Reading the registry's topic to its end: what is committed, in order, or nothing at all.
+
+The end is the high watermark, which a new leader may at first know too low: ListOffsets is refused
+until it is sure (KIP-207), so each leader is asked that once. From then on every Fetch names the
+leader's epoch, which makes another leader refuse it (KIP-320).
+"""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kafka.consumer.fetcher import Fetcher, IsolationLevel
+from kafka.errors import CorruptRecordError
+from kafka.protocol.consumer import FetchRequest, ListOffsetsRequest
+from kafka.record.memory_records import MemoryRecords
+from kafka.structs import TopicPartition
+
+from kgitops.cluster.kafka.registry.topic import (
+    PATIENCE_S,
+    POLL_S,
+    RegistryTopic,
+    error_text,
+    find_topic,
+    refuse,
+)
+from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.registry import NO_OBJECT, read_object, without_unreadable
+from kgitops.model.errors import SafetyError, UnreachableError
+from kgitops.model.registry import META_KEY
+from kgitops.model.resources.names import REGISTRY_TOPIC
+from kgitops.model.results import ErrorCode
+
+_PARTITION = TopicPartition(REGISTRY_TOPIC, 0)
+_FETCH_BYTES = 16 << 20
+_LATEST = -1
+_UNCOMMITTED, _COMMITTED = 0, 1
+_LONG_POLL_MS = 100
+_LEADER_MS = 15_000
+
+
+class MovedError(Exception):
+    """The partition's leader is not, or not yet, where it was thought to be."""
+
+
+@dataclass(slots=True)
+class _Position:
+    """How far reading got, and the end that it must reach."""
+
+    offset: int
+    end: int
+
+
+class RegistryReader:
+    """Reads the topic; ``topic`` is where it was last found, None before."""
+
+    def __init__(self, wire: Wire, patience_s: float = PATIENCE_S) -> None:
+        self.topic: RegistryTopic | None = None
+        self._wire = wire
+        self._patience_s = patience_s
+        self._sure_of: RegistryTopic | None = None
+
+    def find(self) -> RegistryTopic | None:
+        """The topic as it is now; None when there is none."""
+        self._sure_of = None
+        self.topic = find_topic(self._wire, self._patience_s)
+        return self.topic
+
+    def read(self, since: int, until: int = 0) -> Sequence[RegistryEntry] | None:
+        """As ``scan``, where all that counts can be read.
+
+        Raises:
+            SafetyError: it can't, there is no meta record, or as of ``scan``.
+            UnreachableError: the cluster can't be reached or refuses.
+        """
+        entries = self.scan(since, until)
+        if entries is None:
+            return None
+        entries = without_unreadable(entries)
+        if since == 0 and all(entry.key != META_KEY for entry in entries):
+            raise SafetyError(
+                f"the registry {REGISTRY_TOPIC} has no meta record, so it can't be trusted to know "
+                "who owns what; see what is lost with kgitops registry check, or delete the topic "
+                "to start without ownership"
+            )
+        return entries
+
+    def scan(self, since: int, until: int = 0) -> Sequence[RegistryEntry] | None:
+        """Every committed entry from ``since`` to the end, which is ``until`` at least.
+
+        Raises:
+            SafetyError: it can't be read to its end, or is no registry any more.
+            UnreachableError: the cluster can't be reached or refuses.
+        """
+        deadline = time.monotonic() + self._patience_s
+        before = self.topic
+        while True:
+            topic = self.topic or self.find()
+            if topic is None:
+                return None
+            if since and before and topic.topic_id != before.topic_id:
+                raise SafetyError(
+                    f"the registry {REGISTRY_TOPIC} was deleted and made again meanwhile, so who "
+                    "owns what is lost; find out who did that, then make a new plan"
+                )
+            try:
+                return self._read(topic, since, until, deadline)
+            except MovedError as error:
+                self.topic = None
+                if time.monotonic() >= deadline:
+                    raise SafetyError(
+                        f"the registry {REGISTRY_TOPIC} can't be read to its end: {error}; see "
+                        "that its brokers run, then try again"
+                    ) from error
+            time.sleep(POLL_S)
+
+    def _read(
+        self, topic: RegistryTopic, since: int, until: int, deadline: float
+    ) -> Sequence[RegistryEntry] | None:
+        at = _Position(offset=since, end=max(until, self._known_end(topic)))
+        entries: list[RegistryEntry] = []
+        first = True
+        while first or at.offset < at.end:
+            part = self._fetch(topic, at.offset, wait_ms=0 if first else _LONG_POLL_MS)
+            if first:
+                first = False
+                at.end = max(at.end, part.high_watermark)
+                if since == 0 and part.log_start_offset > 0:
+                    raise _records_gone()
+                if since == at.end == 0 and topic.leader_epoch == 0:
+                    # Created by someone who died before the first record. No other leader was
+                    # ever elected, so no record can have been lost: it is as if it were not there.
+                    return None
+            entries += _entries(part, at)
+            if at.offset < at.end and time.monotonic() >= deadline:
+                raise SafetyError(
+                    f"the registry {REGISTRY_TOPIC} has an unfinished write at offset {at.offset} "
+                    "that does not end; Kafka ends what a dead kgitops left within 30 s, so try "
+                    "again, and see that the brokers run"
+                )
+        return entries
+
+    def _known_end(self, topic: RegistryTopic) -> int:
+        """The end, asked of each leader once; later Fetches of the same leader say it as well."""
+        if self._sure_of == topic:
+            return 0
+        partition = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition(
+            partition_index=0,
+            current_leader_epoch=topic.leader_epoch,
+            timestamp=_LATEST,
+            max_num_offsets=1,
+        )
+        request = ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=_UNCOMMITTED,
+            topics=[
+                ListOffsetsRequest.ListOffsetsTopic(name=REGISTRY_TOPIC, partitions=[partition])
+            ],
+            timeout_ms=int(self._patience_s * 1000),
+        )
+        answer = self._ask(topic, request).topics[0].partitions[0]
+        _check(answer.error_code)
+        self._sure_of = topic
+        return int(answer.offset)
+
+    def _fetch(self, topic: RegistryTopic, offset: int, *, wait_ms: int) -> Message:
+        partition = FetchRequest.FetchTopic.FetchPartition(
+            partition=0,
+            current_leader_epoch=topic.leader_epoch,
+            fetch_offset=offset,
+            last_fetched_epoch=-1,
+            log_start_offset=-1,
+            partition_max_bytes=_FETCH_BYTES,
+        )
+        request = FetchRequest(
+            replica_id=-1,
+            max_wait_ms=wait_ms,
+            min_bytes=1 if wait_ms else 0,
+            max_bytes=_FETCH_BYTES,
+            isolation_level=_COMMITTED,
+            session_id=0,
+            session_epoch=-1,
+            topics=[
+                FetchRequest.FetchTopic(
+                    topic=REGISTRY_TOPIC, topic_id=topic.topic_id, partitions=[partition]
+                )
+            ],
+            forgotten_topics_data=[],
+            rack_id="",
+        )
+        answer = self._ask(topic, request)
+        _check(answer.error_code)
+        if not answer.responses:
+            # So Kafka answers a Fetch while the client is above its quota: not even an offset.
+            raise MovedError("a client quota throttles this principal or client id")
+        part = answer.responses[0].partitions[0]
+        _check(part.error_code)
+        return part
+
+    def _ask(self, topic: RegistryTopic, request: Message) -> Message:
+        try:
+            return self._wire.send(request, to=topic.leader, timeout_ms=_LEADER_MS, again=False)
+        except UnreachableError as error:
+            # The others may know of another leader by now; where they don't answer, that is said.
+            raise MovedError(str(error)) from error
+
+
+def _records_gone() -> SafetyError:
+    return SafetyError(
+        f"records of the registry {REGISTRY_TOPIC} were deleted, or lost with a broker's disk, so "
+        "who owns what can't be known; restore the registry before planning"
+    )
+
+
+def _check(code: int) -> None:
+    """Turn a partition's error into ours."""
+    if code == ErrorCode.NONE:
+        return
+    refuse(code, "Read")
+    if code == ErrorCode.OFFSET_OUT_OF_RANGE:
+        raise _records_gone()
+    raise MovedError(error_text(code))
+
+
+def _entries(part: Message, at: _Position) -> list[RegistryEntry]:
+    """What one Fetch brought, without aborted transactions; moves ``at`` on."""
+    records = Fetcher.PartitionRecords(
+        at.offset,
+        _PARTITION,
+        MemoryRecords(part.records or b""),
+        isolation_level=IsolationLevel.READ_COMMITTED,
+        aborted_transactions=part.aborted_transactions,
+    )
+    found: list[RegistryEntry] = []
+    try:
+        # What is wrong with one record is only said when more are asked for.
+        while records:
+            found += [
+                _entry(record.offset, record.key, record.value, record.timestamp)
+                for record in records.take()
+            ]
+    except (CorruptRecordError, AttributeError) as error:
+        raise SafetyError(
+            f"the registry {REGISTRY_TOPIC} holds a damaged record from offset {at.offset} on "
+            f"({error}), so who owns what can't be known; restore the registry before planning"
+        ) from error
+    at.offset = max(at.offset, records.next_fetch_offset)
+    return found
+
+
+def _entry(offset: int, key: bytes, data: bytes | None, timestamp_ms: int) -> RegistryEntry:
+    value = None
+    with suppress(UnicodeDecodeError):
+        key.decode()
+        value = None if data is None else read_object(data.decode())
+    return RegistryEntry(
+        offset=offset,
+        key=key.decode(errors="surrogateescape"),
+        value=value,
+        timestamp_ms=timestamp_ms,
+        problem=NO_OBJECT if data is not None and value is None else None,
+    )

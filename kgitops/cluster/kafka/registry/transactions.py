@@ -1,0 +1,186 @@
+"""The registry's only writer: one transactional id for the cluster, one transaction an append.
+
+Opening it fences whoever had it before (KIP-98): their next append fails, and what they left
+unfinished is aborted.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kgitops.cluster.kafka.registry.append import Entries, Written, message
+from kgitops.cluster.kafka.registry.topic import PATIENCE_S, refuse
+from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
+from kgitops.model.resources.names import REGISTRY_TOPIC
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message
+
+TRANSACTIONAL_ID = "kgitops"
+# Longer than a broker's death goes unnoticed (`broker.session.timeout.ms`, 9 s), so that a run
+# survives one; short, because until then nobody reads past what a dead writer left unfinished.
+_TRANSACTION_S = 15.0
+_ABORT_S = 5.0
+_LOG = logging.getLogger(__name__)
+
+
+class _OnlyToDebug(logging.LoggerAdapter[logging.Logger]):
+    """librdkafka's lines, none of which is for the user: what went wrong is raised."""
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: object) -> None:
+        """Write a line at the level debug."""
+        del level, kwargs
+        self.logger.debug(msg, *args)
+
+
+class Transactions:
+    """A transactional producer; after its first failure it writes nothing more."""
+
+    def __init__(self, configs: Mapping[str, str], opening_s: float = PATIENCE_S) -> None:
+        """Become the only writer.
+
+        Raises:
+            UnreachableError: the cluster refuses, or does not answer in time.
+        """
+        from confluent_kafka import KafkaException, Producer
+
+        self._failure: KgitopsError | None = None
+        self._raised = KafkaException
+        transaction_ms = int(_TRANSACTION_S * 1000)
+        self._producer = Producer(
+            {
+                **configs,
+                "transactional.id": TRANSACTIONAL_ID,
+                "transaction.timeout.ms": transaction_ms,
+                "delivery.timeout.ms": transaction_ms - 1000,
+                "socket.timeout.ms": transaction_ms - 1000,
+                "request.timeout.ms": 5000,
+                "linger.ms": 50,  # fills the batches; to flush does not wait for it
+                "compression.type": "gzip",
+                "reconnect.backoff.max.ms": 1000,
+                "retry.backoff.ms": 20,
+            },
+            logger=_OnlyToDebug(_LOG),
+        )
+        try:
+            self._patiently(self._producer.init_transactions, opening_s)
+        except KafkaException as error:
+            what = f"the registry {REGISTRY_TOPIC} can't be opened for writing"
+            raise _meaning(error.args[0], what) from error
+
+    def append(self, entries: Entries, sent_at: float) -> Written:
+        """Write the entries in one transaction, all or none.
+
+        Raises:
+            LockedError: someone else is the only writer by now; nothing was written.
+            UnreachableError: it can't be written, or nobody knows whether it was.
+        """
+        if self._failure:
+            raise self._failure
+        what = "nothing was written"
+        try:
+            last = self._send(entries)
+            what = "whether it was written is unknown"
+            self._patiently(self._producer.commit_transaction, _TRANSACTION_S)
+        except (self._raised, SystemError) as error:
+            problem = self._error_of(error)
+            self._failure = _meaning(
+                problem, f"the registry {REGISTRY_TOPIC} can't be written, and {what}"
+            )
+            self._abort(problem)
+            raise self._failure from error
+        return Written(offset=last.offset() or 0, timestamp_ms=last.timestamp()[1], sent_at=sent_at)
+
+    def close(self) -> None:
+        """Let the connections go, without a wait for anything that is under way."""
+        self._failure = self._failure or LockedError("the registry's writer is closed")
+        self._producer.purge()
+        del self._producer
+
+    def _send(self, entries: Entries) -> "Message":
+        """Bring every entry to the broker, as part of a transaction; the last one's report."""
+        from confluent_kafka import KafkaError
+
+        last: list[Message] = []
+        errors: list[KafkaError] = []
+
+        def delivered(error: "KafkaError | None", record: "Message") -> None:
+            if error is not None:
+                errors.append(error)
+            last[:] = [record]
+
+        self._producer.begin_transaction()
+        for key, value in entries:
+            key_bytes, value_bytes = message(key, value)
+            self._producer.produce(
+                REGISTRY_TOPIC,
+                key=key_bytes,
+                value=value_bytes,
+                partition=0,
+                on_delivery=delivered,
+            )
+        unsent = self._producer.flush(_TRANSACTION_S)
+        if errors:
+            raise self._raised(errors[0])
+        if unsent:
+            raise self._raised(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 (public: its docs)
+        return last[0]
+
+    def _patiently(self, call: Callable[[float], object], patience_s: float) -> None:
+        """Call again what librdkafka says may be called again, until time is up."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                call(max(0.1, deadline - time.monotonic()))
+            except self._raised as error:
+                if not error.args[0].retriable() or time.monotonic() >= deadline:
+                    raise
+            else:
+                return
+
+    def _error_of(self, raised: BaseException) -> "KafkaError":
+        """What librdkafka says.
+
+        confluent-kafka raises a fatal error in the middle of its callbacks, and goes on to call
+        them: of that Python makes a SystemError, whose cause is the error.
+        """
+        found: BaseException | None = raised
+        while found is not None and not isinstance(found, self._raised):
+            found = found.__cause__
+        if found is None:
+            raise raised
+        error: KafkaError = found.args[0]
+        return error
+
+    def _abort(self, error: "KafkaError") -> None:
+        """End the transaction if that can still be done, so that readers need not wait for it."""
+        if error.fatal():
+            return
+        try:
+            self._producer.purge()
+            self._producer.abort_transaction(_ABORT_S)
+        except self._raised as problem:
+            _LOG.debug("the transaction is left to time out: %s", problem)
+
+
+def _meaning(error: "KafkaError", what: str) -> KgitopsError:
+    """What an error of librdkafka means to the user."""
+    from confluent_kafka import KafkaError as Codes
+
+    code = error.code()
+    if code in (Codes._FENCED, Codes.PRODUCER_FENCED, Codes.INVALID_PRODUCER_EPOCH):  # noqa: SLF001
+        return LockedError(
+            "another kgitops has taken the registry over, so this run may write nothing more; "
+            "wait until it is done, then try again"
+        )
+    if code == Codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        return UnreachableError(
+            f"{what}: this principal needs Write and Describe on transactional id "
+            f"{TRANSACTIONAL_ID}; grant that, then try again"
+        )
+    try:
+        refuse(code, "Write")
+    except UnreachableError as refused:
+        return refused
+    return UnreachableError(f"{what}: {error.str()}; see that the brokers run, then try again")

@@ -1,0 +1,1 @@
+"""Connections to brokers: configuration, TLS, tokens, requests and their deadlines."""

@@ -1,0 +1,124 @@
+"""Requests on kafka-python's connections whose answers kafka-python does not decode.
+
+Its own decoder makes Python objects of everything; where answers are large that is most of what a
+read costs, so their bytes go to ``decode`` as they arrive, and only what it makes of them is kept.
+"""
+
+import io
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Generic, TypeVar
+
+from kafka.protocol.api_header import RequestHeader, ResponseHeader
+from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import SerialError
+
+from kgitops.cluster.kafka.transport.wire import Message
+
+T = TypeVar("T")
+_FRAME = struct.Struct(">i")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded(Generic[T]):
+    """An answer: what is kept of it, and for how long the broker throttles this client."""
+
+    kept: T
+    throttle_time_ms: int = 0
+
+
+def kept(answer: Decoded[T]) -> T:
+    """What was kept of an answer."""
+    return answer.kept
+
+
+class DecodedRequest(Generic[T]):
+    """One request of a flexible version: its body, and what reads the body of the answer.
+
+    It has just what kafka-python's connection asks of a request.
+    """
+
+    min_version = 0
+    _min_version = None
+    _max_version = None
+
+    def __init__(
+        self, name: str, key: int, version: int, body: bytes, decode: Callable[[bytes], T]
+    ) -> None:
+        self.name = name
+        self.API_KEY = key
+        self.API_VERSION = version
+        self.max_version = version
+        self.header: _Header | None = None
+        self._body = body
+        self._decode = decode
+
+    def with_header(self, correlation_id: int = 0, client_id: str = "kafka-python") -> None:
+        """Take the number that its answer will bear."""
+        header = RequestHeader(
+            request_api_key=self.API_KEY,
+            request_api_version=self.API_VERSION,
+            correlation_id=correlation_id,
+            client_id=client_id,
+        )
+        self.header = _Header(correlation_id, header.encode(flexible=True), self)
+
+    def encode(self, *, framed: bool = True, header: bool = True) -> bytes:
+        """The bytes to send; kafka-python asks for them framed and headed, never otherwise."""
+        if self.header is None or not framed or not header:
+            raise ValueError("a request is sent with its header")
+        head = self.header.encoded
+        return b"".join((_FRAME.pack(len(head) + len(self._body)), head, self._body))
+
+    def expect_response(self) -> bool:
+        """Whether the broker answers it."""
+        return True
+
+    def parse_header(self, buffer: io.BytesIO) -> Message:
+        """The header of the answer."""
+        return ResponseHeader.decode(buffer, flexible=True)
+
+    def decode(self, buffer: io.BytesIO) -> Decoded[T]:
+        """The rest of the answer.
+
+        Raises:
+            ValueError: it can't be read; the connection is given up then.
+        """
+        data = buffer.read()
+        try:
+            return Decoded(self._decode(data), _FRAME.unpack_from(data)[0])
+        except SerialError as error:
+            raise ValueError(f"the answer to {self.name} can't be read: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    correlation_id: int
+    encoded: bytes
+    request: object
+
+    def get_response_class(self) -> object:
+        return self.request
+
+
+def with_body(request: Message, version: int, decode: Callable[[bytes], T]) -> DecodedRequest[T]:
+    """A request of kafka-python, its answer read by ``decode``."""
+    body = request.encode(version=version)
+    return DecodedRequest(request.name, request.API_KEY, version, body, decode)
+
+
+def of_entity(name: str, entity: Message, decode: Callable[[bytes], T]) -> DecodedRequest[T]:
+    """A request that only kio knows."""
+    kind = type(entity)
+    buffer = io.BytesIO()
+    entity_writer(kind)(buffer, entity)
+    return DecodedRequest(name, kind.__api_key__, kind.__version__, buffer.getvalue(), decode)
+
+
+@cache
+def reader(entity: Message) -> Callable[[bytes], Message]:
+    """What reads such a message of kio's from the bytes of an answer's body."""
+    read = entity_reader(entity)
+    return lambda data: read(data, 0)[0]

@@ -1,0 +1,38 @@
+"""Whether a cluster has an active controller: without one it answers, and changes nothing."""
+
+import time
+from collections.abc import Callable
+
+from kafka.protocol.admin import DescribeQuorumRequest
+
+from kgitops.cluster.kafka.transport.connection import Message
+from kgitops.model.errors import UnreachableError
+
+_PAUSE_S = 0.1
+_CLUSTER_AUTHORIZATION_FAILED = 31
+
+
+def has_controller(ask: Callable[[Message, int], Message], deadline: float) -> bool:
+    """Whether the controller answers until ``deadline``, in seconds of ``time.monotonic``.
+
+    ``ask`` sends a request to any broker, with a timeout in milliseconds.
+
+    A broker forwards this question to the controller. Metadata would not do: in KRaft mode it names
+    some broker as the controller, and goes on to when there is none (KIP-590).
+    """
+    topic = DescribeQuorumRequest.TopicData
+    partition = topic.PartitionData(partition_index=0)
+    request = DescribeQuorumRequest(
+        topics=[topic(topic_name="__cluster_metadata", partitions=[partition])]
+    )
+    while (left_s := deadline - time.monotonic()) > 0:
+        try:
+            answer = ask(request, int(left_s * 1000) + 1)
+        except UnreachableError:
+            return False
+        if answer.error_code == _CLUSTER_AUTHORIZATION_FAILED:
+            return True  # it was the controller who said so
+        if not answer.error_code and not answer.topics[0].partitions[0].error_code:
+            return True
+        time.sleep(_PAUSE_S)
+    return False

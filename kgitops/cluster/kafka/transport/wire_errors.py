@@ -1,0 +1,204 @@
+"""Why there is no connection, said so that the user knows which config to set."""
+
+import socket
+import ssl
+from enum import Enum, auto
+
+from kafka.errors import (
+    IllegalSaslStateError,
+    IncompatibleBrokerVersion,
+    InvalidReceiveError,
+    KafkaConnectionError,
+    KafkaError,
+    KafkaTimeoutError,
+    RequestTimedOutError,
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
+    UnsupportedVersionError,
+)
+
+from kgitops.cluster.kafka.transport.client_configs import WireOptions
+from kgitops.cluster.kafka.transport.oauth import TokenError
+from kgitops.cluster.kafka.transport.tls_errors import (
+    Server,
+    about_client_certificate,
+    about_tls,
+    with_tls,
+)
+
+
+class Stage(Enum):
+    """How far a connection came."""
+
+    NAME = auto()
+    CONNECT = auto()
+    TLS = auto()
+    HELLO = auto()
+    """ApiVersions and SASL."""
+    FIRST_REQUEST = auto()
+
+
+class ConnectionFailedError(Exception):
+    """A connection that was not made, or that broke before it was of use."""
+
+    def __init__(self, server: Server, stage: Stage, error: BaseException) -> None:
+        super().__init__(server, stage, error)
+        self.server = server
+        self.stage = stage
+        self.error = _root(error)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the server was reached and will say the same again."""
+        refusals = (
+            ssl.SSLError,
+            SaslAuthenticationFailedError,
+            UnsupportedSaslMechanismError,
+            IllegalSaslStateError,
+            IncompatibleBrokerVersion,
+            InvalidReceiveError,
+            TokenError,
+        )
+        return isinstance(self.error, refusals)
+
+    def sentence(self, options: WireOptions, *, broker: int | None = None) -> str:
+        """What is wrong with which server, and what to do.
+
+        ``broker``: its id, where the cluster and not the user gave the address.
+        """
+        problem, advice = _explained(self, options)
+        if broker is None:
+            return f"{problem}; {advice}"
+        if self.stage in (Stage.NAME, Stage.CONNECT):
+            advice = (
+                "check that it runs, and that its advertised.listeners can be reached from here"
+            )
+        return f"broker {broker}: {problem}; {advice}"
+
+
+def _root(error: BaseException) -> BaseException:
+    """The error that kafka-python wrapped."""
+    while isinstance(error, KafkaConnectionError) and error.args:
+        inner = error.args[0]
+        if not isinstance(inner, BaseException):
+            break
+        error = inner
+    return error
+
+
+def _explained(failure: ConnectionFailedError, options: WireOptions) -> tuple[str, str]:
+    server, error = failure.server, failure.error
+    match failure.stage:
+        case Stage.NAME:
+            return (
+                f"the host {server.host} of {server} has no address: {_words(error)}",
+                "correct the host in the cluster's url",
+            )
+        case Stage.CONNECT:
+            if isinstance(error, TimeoutError):
+                return (
+                    f"{server} does not answer",
+                    "check the host and port, and that no firewall stands between",
+                )
+            return (
+                f"{server} can't be reached: {_words(error)}",
+                "check the host and port, and that the broker runs",
+            )
+        case Stage.TLS:
+            return about_tls(server, error, options)
+        case Stage.HELLO | Stage.FIRST_REQUEST:
+            return _about_hello(failure, options)
+
+
+def _about_hello(failure: ConnectionFailedError, options: WireOptions) -> tuple[str, str]:
+    server, error = failure.server, failure.error
+    mechanism = options.get("sasl_mechanism", "")
+    match error:
+        case TokenError():
+            problem, _, advice = str(error).rpartition("; ")
+            return problem, advice
+        case SaslAuthenticationFailedError() if mechanism == "OAUTHBEARER":
+            return (
+                f"{server} refuses the token of sasl.oauthbearer.client.id",
+                "check the token's audience, scope and issuer against the broker's configs",
+            )
+        case SaslAuthenticationFailedError():
+            return (
+                f"{server} refuses the user name or password ({mechanism})",
+                "check sasl.username, sasl.password and sasl.mechanism",
+            )
+        case UnsupportedSaslMechanismError():
+            return (
+                f"{server} does not offer {mechanism}",
+                "set sasl.mechanism to one that its listener has enabled",
+            )
+        case IllegalSaslStateError():
+            bare = options.get("security_protocol", "").removeprefix("SASL_").lower()
+            bare = "plaintext" if bare == "plaintext" else "ssl"
+            return f"{server} takes no credentials", f"set security.protocol={bare}"
+        case InvalidReceiveError():
+            return _about_garbage(server, error, options)
+        case ssl.SSLError() if "ALERT" in (error.reason or ""):
+            return about_client_certificate(server, options)
+        case TimeoutError() | KafkaTimeoutError() | RequestTimedOutError():
+            return (
+                f"{server} accepts connections but does not answer",
+                "check that it is the port of a Kafka broker, and that the broker is well",
+            )
+        case IncompatibleBrokerVersion():
+            return (
+                f"{server} is a KRaft controller, not a broker",
+                "use the port of a broker's listener",
+            )
+        case UnsupportedVersionError():
+            return f"{server} is older than Kafka 3.7", "upgrade the cluster's brokers"
+        case OSError() | KafkaConnectionError():
+            return _about_hanging_up(failure, options)
+        case _:
+            return (
+                f"{server} can't be spoken to: {_words(error)}",
+                "check that it is the port of a Kafka broker",
+            )
+
+
+def _about_garbage(
+    server: Server, error: InvalidReceiveError, options: WireOptions
+) -> tuple[str, str]:
+    """Four bytes that are no length: what they spell tells who is there."""
+    digits = str(error).rpartition(" ")[2]
+    first = int(digits) & 0xFFFFFFFF if digits.lstrip("-").isdecimal() else 0
+    spelt = first.to_bytes(4, "big")
+    if spelt == b"HTTP":
+        return f"{server} is an HTTP server, not a Kafka broker", "check the port"
+    if spelt[:1] == b"\x15":  # a TLS alert (RFC 8446 §5.1)
+        return f"{server} speaks TLS", f"set {with_tls(options)}"
+    return f"{server} does not speak Kafka's protocol", "check the port"
+
+
+def _about_hanging_up(failure: ConnectionFailedError, options: WireOptions) -> tuple[str, str]:
+    protocol = options.get("security_protocol", "PLAINTEXT")
+    if failure.stage is Stage.FIRST_REQUEST and not protocol.startswith("SASL"):
+        return (
+            f"{failure.server} hangs up at the first request, as a broker does that wants "
+            "credentials",
+            f"set security.protocol=sasl_{protocol.lower()}, sasl.mechanism, sasl.username and "
+            "sasl.password",
+        )
+    if protocol.endswith("SSL") and not options.get("has_certificate"):
+        return about_client_certificate(failure.server, options)
+    if protocol.endswith("PLAINTEXT"):
+        return (
+            f"{failure.server} hangs up, as a broker does that expects TLS",
+            f"set {with_tls(options)}, or use the port of a {protocol} listener",
+        )
+    return f"{failure.server} hangs up", "check that it is the port of a Kafka broker"
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, socket.gaierror):
+        return (error.strerror or str(error)).lower()
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    if isinstance(error, KafkaError):
+        return str(error)
+    return str(error) or type(error).__name__

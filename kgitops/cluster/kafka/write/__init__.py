@@ -1,0 +1,1 @@
+"""Logical requests as Kafka's requests, and the brokers' answers as results."""

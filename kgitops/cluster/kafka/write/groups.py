@@ -1,0 +1,174 @@
+"""OffsetCommit for a group that nobody is a member of, and DeleteGroups.
+
+Both are asked for by a group's name in a virtual cluster: brokers know it by its physical id.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kafka.protocol.admin import DeleteGroupsRequest as GroupsDeletion
+from kafka.protocol.consumer import OffsetCommitRequest
+from kafka.protocol.metadata import MetadataRequest
+
+from kgitops.cluster.kafka.acl_codes import OPERATIONS
+from kgitops.cluster.kafka.answers import LOOK_MS, NOT_ANSWERED, SEND_MS, result_of
+from kgitops.cluster.kafka.coordinators import ask_coordinators
+from kgitops.cluster.kafka.read.group_offsets import fetch_offsets
+from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.model.cluster_state import GroupOffsets
+from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.virtual_clusters import physical_id
+from kgitops.model.results import NO_SUCH_TOPIC, OK, ErrorCode, RequestResult
+
+_BY_NAME = 9  # the last version of OffsetCommit that names topics
+_WITH_RIGHTS, _RIGHTS_APART = 8, 10  # the versions of Metadata that say what the principal may do
+_NO_GENERATION = -1  # of a committer that is no member
+_UNKNOWN_MEMBER, _ILLEGAL_GENERATION = 25, 22
+# Coordinators answer with a code and no words (C-22).
+_WORDS = {
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.GROUP_ID_NOT_FOUND: "The group id does not exist.",
+    ErrorCode.NON_EMPTY_GROUP: "The group is not empty: {group} has members; stop them first.",
+}
+
+
+def copy_group_offsets(
+    wire: Wire, requests: Sequence[CopyGroupOffsetsRequest]
+) -> list[RequestResult]:
+    """Commit for each group what its source has committed, all of it or nothing (VC-114).
+
+    A group that has committed anything itself is left as it is, which is a success. What a source
+    has committed for topics that are gone is left out.
+
+    Raises:
+        UnreachableError: no answer; what happened is unknown and must be looked up.
+    """
+    groups = {name for request in requests for name in (_physical(request), request.source)}
+    known = fetch_offsets(wire, groups)
+    topics = _topics(
+        wire,
+        {
+            topic
+            for offsets in known.values()
+            if not isinstance(offsets, RequestResult)
+            for topic, _ in offsets
+        },
+    )
+    return [_copy(wire, request, known, topics) for request in requests]
+
+
+def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[RequestResult]:
+    """Delete groups and their offsets.
+
+    Raises:
+        UnreachableError: no answer; what happened is unknown and must be looked up.
+    """
+
+    def delete(broker: int, groups: Sequence[str]) -> Mapping[str, RequestResult]:
+        request = GroupsDeletion(groups_names=list(groups))
+        rows = wire.send(request, to=broker, timeout_ms=SEND_MS).results
+        found = {row.group_id: result_of(row.error_code, None) for row in rows}
+        return {group: found.get(group, NOT_ANSWERED) for group in groups}
+
+    groups = [_physical(request) for request in requests]
+    found = ask_coordinators(wire, groups, delete)
+    return [_worded(found[group], group) for group in groups]
+
+
+def _physical(request: CopyGroupOffsetsRequest | DeleteGroupRequest) -> str:
+    return physical_id(request.virtual_cluster, request.group)
+
+
+def _copy(
+    wire: Wire,
+    request: CopyGroupOffsetsRequest,
+    known: Mapping[str, GroupOffsets | RequestResult],
+    topics: Mapping[str, RequestResult],
+) -> RequestResult:
+    target = _physical(request)
+    source, there = known[request.source], known[target]
+    for answer in (source, there):
+        if isinstance(answer, RequestResult) and answer.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+            return _worded(answer, request.source if answer is source else target)
+    if isinstance(source, RequestResult) or (there and not isinstance(there, RequestResult)):
+        return OK
+    offsets: dict[tuple[str, int], int] = {}
+    for (topic, partition), offset in source.items():
+        # Brokers commit what the principal may read and refuse the rest of a request. A part of a
+        # copy would look like a whole one for ever after, so that it is asked beforehand.
+        allowed = topics.get(topic, NOT_ANSWERED)
+        if allowed.code not in NO_SUCH_TOPIC:
+            if not allowed.ok:
+                return allowed
+            offsets[topic, partition] = offset
+    if not offsets:
+        return OK
+
+    def commit(broker: int, groups: Sequence[str]) -> Mapping[str, RequestResult]:
+        del groups
+        answer = wire.send(_commitment(target, offsets), to=broker, timeout_ms=SEND_MS)
+        return {target: _first_failure(answer)}
+
+    return _worded(ask_coordinators(wire, [target], commit)[target], target)
+
+
+def _topics(wire: Wire, names: set[str]) -> Mapping[str, RequestResult]:
+    """Of each topic whether it is there and offsets may be committed for it, or why not."""
+    if not names:
+        return {}
+    request = MetadataRequest(
+        topics=[
+            MetadataRequest.MetadataRequestTopic(topic_id=None, name=name) for name in sorted(names)
+        ],
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=True,
+        min_version=_WITH_RIGHTS,
+        max_version=_RIGHTS_APART,
+    )
+    return {row.name: _right(row) for row in wire.send(request, timeout_ms=LOOK_MS).topics}
+
+
+def _right(row: Message) -> RequestResult:
+    if row.error_code or OPERATIONS[Operation.READ] in row.authorized_operations:
+        return result_of(row.error_code, None)
+    return RequestResult(
+        code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        message=f"Committing offsets of {row.name} takes Read on it.",
+    )
+
+
+def _commitment(group: str, offsets: GroupOffsets) -> Message:
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic
+    by_topic: defaultdict[str, list[Message]] = defaultdict(list)
+    for (name, partition), offset in sorted(offsets.items()):
+        by_topic[name].append(
+            topic.OffsetCommitRequestPartition(
+                partition_index=partition, committed_offset=offset, committed_metadata=""
+            )
+        )
+    return OffsetCommitRequest(
+        group_id=group,
+        generation_id_or_member_epoch=_NO_GENERATION,
+        member_id="",
+        group_instance_id=None,
+        topics=[topic(name=name, partitions=rows) for name, rows in by_topic.items()],
+        max_version=_BY_NAME,
+    )
+
+
+def _first_failure(answer: Message) -> RequestResult:
+    codes = (row.error_code for topic in answer.topics for row in topic.partitions)
+    code = next(filter(None, codes), ErrorCode.NONE)
+    if code in (_UNKNOWN_MEMBER, _ILLEGAL_GENERATION):
+        code = ErrorCode.NON_EMPTY_GROUP
+    return result_of(code, None)
+
+
+def _worded(result: RequestResult, group: str) -> RequestResult:
+    words = _WORDS.get(result.code)
+    if words is None or result.message:
+        return result
+    return replace(result, message=words.format(group=group))

@@ -1,0 +1,130 @@
+"""AlterPartitionReassignments, and the replication throttle that brokers keep meanwhile."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from kafka.protocol.admin import AlterPartitionReassignmentsRequest, IncrementalAlterConfigsRequest
+
+from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, TIMEOUT_MS, answer, result_of
+from kgitops.cluster.kafka.config_resources import BROKER, alteration
+from kgitops.cluster.kafka.transport.wire import Message, Wire
+from kgitops.cluster.kafka.write.topic_ids import Found, each_same
+from kgitops.model.errors import UnreachableError
+from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
+from kgitops.model.resources.topics import Assignment
+from kgitops.model.results import OK, ErrorCode, RequestResult
+
+_LEAST_MS = 1_000
+
+_Target = tuple[str, Mapping[int, Sequence[int] | None]]
+"""A topic and where its partitions should be; None cancels (A4-80)."""
+
+
+def reassign(wire: Wire, requests: Sequence[AlterTopicRequest]) -> list[RequestResult]:
+    """Ask that replicas move; brokers answer once they took it on, long before data is copied.
+
+    A partition that is where it should be is left out. One that is on its way there is asked for
+    again, which changes nothing.
+    """
+
+    def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
+        return _ask(wire, [_target(*pair) for pair in zip(batch, found, strict=True)])
+
+    return each_same(wire, requests, _partitions, send)
+
+
+def cancel(wire: Wire, moves: Mapping[str, Sequence[int]]) -> list[RequestResult]:
+    """Take back what moves, topic by topic; a partition that is there by now is no failure."""
+    asked = [(topic, dict.fromkeys(partitions)) for topic, partitions in moves.items()]
+    return [
+        OK if result.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS else result
+        for result in _ask(wire, asked)
+    ]
+
+
+def alter_brokers(
+    wire: Wire, requests: Sequence[AlterBrokerRequest], *, validate_only: bool
+) -> list[RequestResult]:
+    """Set and remove throttle rates. A broker takes such a change only for itself.
+
+    One that can't be reached says nothing of the others: what became of it is unknown. Together
+    they have as much time as any other change.
+    """
+    deadline = time.monotonic() + SEND_MS / 1000
+    return [
+        _alter_broker(wire, request, deadline, validate_only=validate_only) for request in requests
+    ]
+
+
+def _alter_broker(
+    wire: Wire, request: AlterBrokerRequest, deadline: float, *, validate_only: bool
+) -> RequestResult:
+    item = alteration(BROKER, str(request.broker), request.configs)
+    try:
+        response = wire.send(
+            IncrementalAlterConfigsRequest(resources=[item], validate_only=validate_only),
+            to=request.broker,
+            timeout_ms=max(_LEAST_MS, int((deadline - time.monotonic()) * 1000)),
+            again=validate_only,
+        )
+    except UnreachableError as error:
+        return RequestResult(code=ErrorCode.NETWORK_EXCEPTION, message=str(error))
+    return answer(next(iter(response.responses), None), response)
+
+
+def _target(request: AlterTopicRequest, topic: Found) -> _Target:
+    wanted = enumerate(request.requested_state.assignment)
+    return request.topic, {
+        partition: replicas
+        for partition, replicas in wanted
+        if topic.replicas.get(partition) != replicas
+    }
+
+
+def _ask(wire: Wire, targets: Sequence[_Target]) -> list[RequestResult]:
+    """One result a topic: the first of its partitions that failed speaks for it."""
+    asked = [(name, partitions) for name, partitions in targets if partitions]
+    if not asked:
+        return [OK for _ in targets]
+    response = wire.send(
+        AlterPartitionReassignmentsRequest(
+            topics=[_topic(name, partitions) for name, partitions in asked], timeout_ms=TIMEOUT_MS
+        ),
+        timeout_ms=SEND_MS,
+    )
+    if response.error_code:
+        return [result_of(response.error_code, response.error_message) for _ in targets]
+    rows = {
+        topic.name: {row.partition_index: row for row in topic.partitions}
+        for topic in response.responses
+    }
+    return [_whole(rows.get(name, {}), partitions) for name, partitions in targets]
+
+
+def _topic(name: str, partitions: Mapping[int, Sequence[int] | None]) -> Message:
+    topic = AlterPartitionReassignmentsRequest.ReassignableTopic
+    return topic(
+        name=name,
+        partitions=[
+            topic.ReassignablePartition(
+                partition_index=partition, replicas=None if replicas is None else list(replicas)
+            )
+            for partition, replicas in partitions.items()
+        ],
+    )
+
+
+def _whole(
+    rows: Mapping[int, Message], partitions: Mapping[int, Sequence[int] | None]
+) -> RequestResult:
+    for partition in partitions:
+        row = rows.get(partition)
+        result = result_of(row.error_code, row.error_message) if row else NOT_ANSWERED
+        if not result.ok:
+            return result
+    return OK
+
+
+def _partitions(request: AlterTopicRequest) -> int:
+    assignment: Assignment = request.requested_state.assignment
+    return len(assignment)

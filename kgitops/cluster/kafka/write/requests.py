@@ -1,0 +1,163 @@
+"""Logical requests as Kafka's requests, and what the brokers answer.
+
+One module a kind: topics, alterations, records, ACLs, quotas, reassignments, groups. Virtual
+clusters are never asked for on the wire: no broker of today's Kafka knows them (VC-230).
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TypeVar, assert_never
+
+from kgitops.cluster.kafka.transport.wire import Wire
+from kgitops.cluster.kafka.write.acls import create_acls, delete_acls
+from kgitops.cluster.kafka.write.alterations import alter_configs, create_partitions
+from kgitops.cluster.kafka.write.groups import copy_group_offsets, delete_groups
+from kgitops.cluster.kafka.write.quotas import alter_quotas
+from kgitops.cluster.kafka.write.reassignments import alter_brokers, reassign
+from kgitops.cluster.kafka.write.records import delete_records
+from kgitops.cluster.kafka.write.topics import create_topics, delete_topics
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteGroupRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
+from kgitops.model.results import RequestResult
+
+R = TypeVar("R", bound=Request)
+
+
+def execute(
+    wire: Wire, requests: Sequence[Request], *, validate_only: bool
+) -> Sequence[RequestResult]:
+    """Carry out one wire batch: requests of one api, one result each, in order.
+
+    A batch that a controller would refuse for its size goes as several requests. Nothing is sent
+    again here but what only looks: a refusal that may pass is the caller's to try again.
+
+    Raises:
+        UnreachableError: no answer; what happened is unknown and must be looked up.
+        ValueError: Kafka can't validate such a request ahead (C-22), or one is about a virtual
+            cluster; nothing of it was sent.
+    """
+    _check_physical(requests)
+    batches = [list(group) for _, group in groupby(requests, key=_kind)]
+    if validate_only:
+        _check_can_be_validated(batches)
+    return [
+        result
+        for batch in batches
+        for result in _execute_alike(wire, batch, validate_only=validate_only)
+    ]
+
+
+def _kind(request: Request) -> tuple[type[Request], AlterStep | None]:
+    return type(request), request.step if isinstance(request, AlterTopicRequest) else None
+
+
+def _check_physical(requests: Sequence[Request]) -> None:
+    for request in requests:
+        match request:
+            case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
+                scoped = binding.scoped
+            case AlterClientQuotaRequest(entity=entity):
+                scoped = any(kind == VIRTUAL_CLUSTER for kind, _ in entity)
+            case CreateTopicRequest() | DeleteTopicRequest():
+                scoped = request.local is not None
+            case (
+                CreateVirtualClusterRequest()
+                | AlterVirtualClusterRequest()
+                | DeleteVirtualClusterRequest()
+            ):
+                scoped = True
+            case (
+                AlterTopicRequest()
+                | DeleteRecordsRequest()
+                | AlterBrokerRequest()
+                | CopyGroupOffsetsRequest()
+                | DeleteGroupRequest()
+            ):
+                scoped = False
+            case _:
+                assert_never(request)
+        if scoped:
+            raise ValueError(f"brokers of today's Kafka know no virtual clusters: {request}")
+
+
+def _check_can_be_validated(batches: Sequence[Sequence[Request]]) -> None:
+    for request in (batch[0] for batch in batches):
+        match request:
+            case CreateTopicRequest() | AlterClientQuotaRequest() | AlterBrokerRequest():
+                pass
+            case AlterTopicRequest(step=AlterStep.CONFIGS | AlterStep.PARTITIONS):
+                pass
+            case _:
+                kind, step = _kind(request)
+                raise ValueError(f"Kafka has no validate_only for {kind.__name__} {step or ''}")
+
+
+def _execute_alike(
+    wire: Wire, batch: Sequence[Request], *, validate_only: bool
+) -> Sequence[RequestResult]:
+    match batch[0]:
+        case CreateTopicRequest():
+            return create_topics(wire, _as(CreateTopicRequest, batch), validate_only=validate_only)
+        case AlterTopicRequest(step=step):
+            alterations = _as(AlterTopicRequest, batch)
+            return _alter_topics(wire, step, alterations, validate_only=validate_only)
+        case DeleteTopicRequest():
+            return delete_topics(wire, _as(DeleteTopicRequest, batch))
+        case DeleteRecordsRequest():
+            return delete_records(wire, _as(DeleteRecordsRequest, batch))
+        case CreateAclRequest():
+            return create_acls(wire, _as(CreateAclRequest, batch))
+        case DeleteAclRequest():
+            return delete_acls(wire, _as(DeleteAclRequest, batch))
+        case AlterClientQuotaRequest():
+            quotas = _as(AlterClientQuotaRequest, batch)
+            return alter_quotas(wire, quotas, validate_only=validate_only)
+        case AlterBrokerRequest():
+            brokers = _as(AlterBrokerRequest, batch)
+            return alter_brokers(wire, brokers, validate_only=validate_only)
+        case CopyGroupOffsetsRequest():
+            return copy_group_offsets(wire, _as(CopyGroupOffsetsRequest, batch))
+        case DeleteGroupRequest():
+            return delete_groups(wire, _as(DeleteGroupRequest, batch))
+        case (
+            CreateVirtualClusterRequest()
+            | AlterVirtualClusterRequest()
+            | DeleteVirtualClusterRequest()
+        ):
+            raise AssertionError("refused before anything is sent")
+        case unknown:
+            assert_never(unknown)
+
+
+def _alter_topics(
+    wire: Wire, step: AlterStep, batch: Sequence[AlterTopicRequest], *, validate_only: bool
+) -> Sequence[RequestResult]:
+    match step:
+        case AlterStep.CONFIGS:
+            return alter_configs(wire, batch, validate_only=validate_only)
+        case AlterStep.PARTITIONS:
+            return create_partitions(wire, batch, validate_only=validate_only)
+        case AlterStep.REPLICAS:
+            return reassign(wire, batch)
+        case _:
+            assert_never(step)
+
+
+def _as(kind: type[R], batch: Sequence[Request]) -> list[R]:
+    return [request for request in batch if isinstance(request, kind)]

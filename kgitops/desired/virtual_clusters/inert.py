@@ -1,0 +1,196 @@
+"""What is legal and has no effect, or another than it seems: warnings about virtual clusters."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from kgitops.desired.findings import DeclaredIn, Declaring, Findings, Path
+from kgitops.desired.state import (
+    DesiredAcl,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredQuota,
+    DesiredTopic,
+    DesiredVirtualCluster,
+    MembersMode,
+)
+from kgitops.desired.virtual_clusters.membership import place_of
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    EVERYONE,
+    VIRTUAL_CLUSTER_OPERATIONS,
+    PatternType,
+    ResourceType,
+)
+from kgitops.model.resources.quotas import CLIENT_ID, USER, VIRTUAL_CLUSTER
+from kgitops.model.resources.virtual_clusters import EntityType, virtual_cluster_name_problem
+
+
+@dataclass(slots=True)
+class _Members:
+    """Who is declared to belong where; ``complete`` are virtual clusters that list all users."""
+
+    home: dict[str, str] = field(default_factory=dict)
+    with_users: set[str] = field(default_factory=set)
+    client_ids: dict[str, tuple[DesiredMember, Declaring]] = field(default_factory=dict)
+    declared: set[str] = field(default_factory=set)
+    complete: set[str] = field(default_factory=set)
+
+
+def warn_of_inert(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+    """ACLs and quotas that reach nobody, and client ids that prove nothing."""
+    members = _members(objects)
+    if not (members.declared or members.home or members.client_ids):
+        return
+    pairs: dict[str, set[str]] = defaultdict(set)
+    said: set[tuple[Declaring, str]] = set()
+    for desired, document in objects:
+        match desired:
+            case DesiredAcl(binding=binding) if binding.scoped:
+                literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
+                whom, scope = binding.principal, binding.virtual_cluster
+                if literal and scope != "*" and (document, whom) not in said:
+                    said.add((document, whom))
+                    path: Path = ("spec", "virtualCluster")
+                    _check_reach(whom, scope, "ACLs", document, path, members, findings)
+            case DesiredQuota(entity=entity):
+                parts = dict(entity)
+                user, client_id = parts.get(USER), parts.get(CLIENT_ID)
+                if user is not None and client_id is not None:
+                    pairs[client_id].add(f"User:{user}")
+                in_scope = parts.get(VIRTUAL_CLUSTER)
+                if user is not None and in_scope is not None:
+                    path = ("spec", "entity", "user")
+                    whom = f"User:{user}"
+                    _check_reach(whom, in_scope, "quotas", document, path, members, findings)
+            case _:
+                pass
+    for client_id, (member, document) in members.client_ids.items():
+        users = (f"User:{client_id}", *sorted(pairs[client_id]))
+        _check_client_id(member, document, users, members, findings)
+
+
+def warn_of_other_clusters(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+    """Rights on a resource cluster that is not Kafka's, and no other document knows of."""
+    declared = {name for item, _ in objects if (name := _virtual_cluster(item)) is not None}
+    said: set[Declaring] = set()
+    for desired, document in objects:
+        if not isinstance(desired, DesiredAcl) or document in said:
+            continue
+        binding, name = desired.binding, desired.binding.resource_name
+        if (
+            binding.resource_type is not ResourceType.CLUSTER
+            or binding.operation in VIRTUAL_CLUSTER_OPERATIONS
+            or name in (CLUSTER_NAME, *declared)
+            or (name != "*" and virtual_cluster_name_problem(name))
+        ):
+            continue
+        pattern = name == "*" or binding.pattern_type is PatternType.PREFIXED
+        if pattern and declared:
+            continue
+        said.add(document)
+        findings.warning(
+            document,
+            ("spec", "resource", "name"),
+            f"the resource cluster {shown(name)} stands for virtual clusters, and none "
+            f"{'' if pattern else 'of that name '}is in these manifests",
+            f"write {CLUSTER_NAME} if you mean the cluster itself",
+        )
+
+
+def _virtual_cluster(item: DesiredObject) -> str | None:
+    """The one that an object is, or lies in."""
+    match item:
+        case DesiredVirtualCluster(name=name):
+            return name
+        case DesiredTopic(virtual_cluster=name) | DesiredMember(virtual_cluster=name):
+            return name
+        case DesiredLink(local=local):
+            return local.virtual_cluster
+        case DesiredQuota(entity=entity):
+            return dict(entity).get(VIRTUAL_CLUSTER)
+        case DesiredAcl(binding=binding):
+            literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
+            return binding.virtual_cluster if binding.scoped and literal else None
+        case other:
+            assert_never(other)
+
+
+def _members(objects: Sequence[DeclaredIn]) -> _Members:
+    members = _Members()
+    for desired, document in objects:
+        match desired:
+            case DesiredVirtualCluster(name=name, mode=mode):
+                members.declared.add(name)
+                if mode is MembersMode.AUTHORITATIVE:
+                    members.complete.add(name)
+            case DesiredMember(entity_type=EntityType.USER):
+                members.home.setdefault(desired.name, desired.virtual_cluster)
+                members.with_users.add(desired.virtual_cluster)
+            case DesiredMember(entity_type=EntityType.CLIENT_ID):
+                members.client_ids.setdefault(desired.name, (desired, document))
+            case _:
+                pass
+    # Whoever says such a client id is a member too, without being declared as a user.
+    members.complete -= {member.virtual_cluster for member, _ in members.client_ids.values()}
+    return members
+
+
+def _check_reach(
+    principal: str,
+    scope: str,
+    what: str,
+    document: Declaring,
+    path: Path,
+    members: _Members,
+    findings: Findings,
+) -> None:
+    """ACLs and quotas of a virtual cluster are for its members alone (VC-145, VC-213)."""
+    home = members.home.get(principal)
+    if home == scope or principal == EVERYONE:
+        return
+    if home is not None:
+        findings.warning(
+            document,
+            path,
+            f"{principal} belongs to {home}, so {what} in {scope} do nothing for it",
+            f"link what it needs into {home}, and declare them there",
+        )
+    elif scope in members.complete:
+        findings.warning(
+            document,
+            path,
+            f"{principal} is not declared as a member of {scope}, so these {what} do nothing",
+            f"add it to spec.members.users of {scope}",
+        )
+
+
+def _check_client_id(
+    member: DesiredMember,
+    document: Declaring,
+    users: Sequence[str],
+    members: _Members,
+    findings: Findings,
+) -> None:
+    """Anybody may claim any client id; who logs in as a user belongs where the user does."""
+    scope = member.virtual_cluster
+    if scope in members.declared and scope not in members.with_users:
+        findings.warning(
+            document,
+            place_of(member),
+            f"clients need no proof of the client id {member.name}, and {scope} has no user",
+            f"add the users, who log in, to spec.members.users of {scope}",
+        )
+    for principal in users:
+        home = members.home.get(principal, scope)
+        if home != scope:
+            findings.warning(
+                document,
+                place_of(member),
+                f"{principal} belongs to {home}, also when it comes with the client id "
+                f"{member.name} of {scope}",
+                f"let clients with this client id log in as users of {scope}",
+            )

@@ -1,0 +1,134 @@
+"""What must hold between the names of each virtual cluster: topics made in it, and links."""
+
+from collections.abc import Sequence
+
+from kgitops.desired.findings import DeclaredIn, Declaring, Findings
+from kgitops.desired.state import DesiredLink, DesiredObject, DesiredTopic
+from kgitops.model.resources.names import collision_key
+from kgitops.model.resources.virtual_clusters import LocalName
+
+_Named = DesiredTopic | DesiredLink
+_NAME = ("metadata", "name")
+
+
+def check_links(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+    """Report what does not hold, and what is better known.
+
+    Targets that are declared nowhere are passed over: they may be on the cluster.
+    """
+    names: dict[LocalName, tuple[_Named, Declaring]] = {}
+    global_topics: set[str] = set()
+    for desired, document in objects:
+        local = _local(desired)
+        if isinstance(desired, DesiredTopic) and local is None:
+            global_topics.add(desired.name)
+        elif local is not None and isinstance(desired, DesiredTopic | DesiredLink):
+            first, where = names.setdefault(local, (desired, document))
+            if first.address != desired.address:
+                findings.error(
+                    document,
+                    _NAME,
+                    f"the name {local} is taken: {first.address} is declared at {where.source}",
+                    "give one of the two another name",
+                )
+    for desired, document in names.values():
+        if isinstance(desired, DesiredLink) and desired.target is not None:
+            _check_target(desired, desired.target, document, names, findings)
+    _warn_of_shadows(names, global_topics, findings)
+    _warn_of_collisions(names, findings)
+    _warn_of_two_links(names, findings)
+
+
+def _local(desired: DesiredObject) -> LocalName | None:
+    match desired:
+        case DesiredTopic(virtual_cluster=str() as scope, name=name):
+            return LocalName(scope, name)
+        case DesiredLink(local=local):
+            return local
+        case _:
+            return None
+
+
+def _check_target(
+    link: DesiredLink,
+    target: LocalName,
+    document: Declaring,
+    names: dict[LocalName, tuple[_Named, Declaring]],
+    findings: Findings,
+) -> None:
+    """A link leads to a topic (VC-005), and to another's only with consent (VC-040)."""
+    found = names.get(target)
+    scope = link.local.virtual_cluster
+    path = ("spec", "target", "topic")
+    if found is None:
+        return
+    topic, where = found
+    if isinstance(topic, DesiredLink):
+        findings.error(
+            document,
+            path,
+            f"{target} is a link itself ({where.source}), and links lead to topics only",
+            "name the topic that it leads to",
+        )
+    elif scope not in (target.virtual_cluster, *topic.share_with):
+        findings.error(
+            document,
+            path,
+            f"the topic {target} ({where.source}) is not shared with {scope}",
+            f"let its owner add shareWith: [{scope}] to it, or remove the link",
+        )
+
+
+def _warn_of_shadows(
+    names: dict[LocalName, tuple[_Named, Declaring]],
+    global_topics: set[str],
+    findings: Findings,
+) -> None:
+    for local, (desired, document) in names.items():
+        leads_there = isinstance(desired, DesiredLink) and desired.topic == local.name
+        if local.name in global_topics and not leads_there:
+            findings.warning(
+                document,
+                _NAME,
+                f"{local} has the name of the global topic {local.name}, "
+                f"which members of {local.virtual_cluster} can't see",
+                "rename it if the two could be taken for each other",
+            )
+
+
+def _warn_of_collisions(
+    names: dict[LocalName, tuple[_Named, Declaring]], findings: Findings
+) -> None:
+    """Brokers would refuse two such topics; in a virtual cluster nothing collides (VC-044)."""
+    seen: dict[LocalName, LocalName] = {}
+    for local in names:
+        key = LocalName(local.virtual_cluster, collision_key(local.name))
+        other = seen.setdefault(key, local)
+        if other != local:
+            findings.warning(
+                names[local][1],
+                _NAME,
+                f"{local} and {other} ({names[other][1].source}) differ only in '.' and '_', "
+                "and would collide outside a virtual cluster",
+                "rename one of them",
+            )
+
+
+def _warn_of_two_links(
+    names: dict[LocalName, tuple[_Named, Declaring]], findings: Findings
+) -> None:
+    """VC-039: one topic id under two names; the same topic, whichever way it is named."""
+    seen: dict[tuple[str, LocalName | str], LocalName] = {}
+    for local, (desired, document) in names.items():
+        leads_to = (desired.target or desired.topic) if isinstance(desired, DesiredLink) else local
+        if leads_to is None:
+            continue
+        other = seen.setdefault((local.virtual_cluster, leads_to), local)
+        if other != local:
+            findings.warning(
+                document,
+                _NAME,
+                f"{local} and {other} ({names[other][1].source}) lead to one topic, so a consumer "
+                "that subscribes by a pattern reads its records twice",
+                "remove one of them once nobody uses it",
+            )

@@ -1,0 +1,207 @@
+"""Users, client ids, groups and transactional ids of virtual clusters, however declared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kgitops.desired.findings import Declaring, Findings
+from kgitops.desired.state import DeletionPolicy, DesiredMember
+from kgitops.desired.virtual_clusters.scopes import check_name
+from kgitops.manifests.kinds.members import (
+    BindingSpec,
+    ConsumerGroup,
+    ConsumerGroupSpec,
+    VirtualClusterBinding,
+)
+from kgitops.manifests.kinds.virtual_cluster import GroupMember, UserMember
+from kgitops.manifests.yaml.document import Document, Part
+from kgitops.manifests.yaml.text import shown
+from kgitops.model.resources.acls import CLUSTER_NAME, EVERYONE
+from kgitops.model.resources.addresses import member_address
+from kgitops.model.resources.names import is_principal, text_problem
+from kgitops.model.resources.virtual_clusters import EntityType, as_principal, physical_id
+
+_DELETION = {policy.value: policy for policy in DeletionPolicy}
+_KNOWN_TYPES = ("User", "Group")
+"""Of principals: Kafka's own, and the one that many principal builders add."""
+_NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", EVERYONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Where a member is declared: its fields begin at ``fields``, in the short form at the item."""
+
+    virtual_cluster: str
+    labels: Mapping[str, str]
+    located: Declaring
+    fields: Declaring
+    deletion_policy: str | None = None
+
+
+def build_group(group: ConsumerGroup, document: Document, findings: Findings) -> DesiredMember:
+    """The group that a document declares."""
+    check_name(group.metadata.virtual_cluster, document, ("metadata", "virtualCluster"), findings)
+    declared = Declared(
+        group.metadata.virtual_cluster,
+        group.metadata.labels,
+        document,
+        Part(document, "spec"),
+        group.spec.deletion_policy,
+    )
+    return make_group(declared, group.metadata.name, group.spec, findings)
+
+
+def build_binding(
+    binding: VirtualClusterBinding, document: Document, findings: Findings
+) -> DesiredMember | None:
+    """The user, client id or transactional id; None where the document names not exactly one."""
+    spec, scope = binding.spec, binding.metadata.virtual_cluster
+    check_name(scope, document, ("metadata", "virtualCluster"), findings)
+    fields = Part(document, "spec")
+    declared = Declared(scope, binding.metadata.labels, document, fields, spec.deletion_policy)
+    names = [name for name in (spec.user, spec.client_id, spec.transactional_id) if name]
+    if len(names) != 1:
+        findings.error(
+            document,
+            ("spec",),
+            f"the binding names {'several members' if names else 'no member'}",
+            "write exactly one of user, clientId and transactionalId",
+        )
+        return None
+    if spec.user is not None:
+        return make_user(declared, spec.user, "user", spec, findings)
+    for name, written in (
+        ("copyAclsFrom", spec.copy_acls_from),
+        ("removeOldAclsFrom", spec.remove_old_acls_from),
+    ):
+        if written is not None:
+            findings.error(fields, (name,), f"only a user has {name}", "remove it", key=True)
+    if spec.client_id is not None:
+        return make_client_id(declared, spec.client_id, findings, move=spec.move)
+    if spec.move:
+        problem = "a transactional id can't be moved: its name on the cluster would be another"
+        findings.error(fields, ("move",), problem, "remove it", key=True)
+    return make_transactional_id(declared, names[0], findings)
+
+
+def make_user(
+    declared: Declared,
+    user: str,
+    field: str,
+    written: UserMember | BindingSpec,
+    findings: Findings,
+) -> DesiredMember:
+    """A user, named in ``field`` of the declaration."""
+    principal = as_principal(user)
+    if principal in _NOBODY_IN_PARTICULAR:
+        problem = f"{principal} is nobody in particular and can't belong to a virtual cluster"
+        findings.error(declared.fields, (field,), problem, "name users who log in")
+    elif not is_principal(principal):
+        problem = f"{shown(user)} is not a principal"
+        findings.error(
+            declared.fields, (field,), problem, "write it as Type:name, such as User:billing"
+        )
+    elif (kind := principal.partition(":")[0]) not in _KNOWN_TYPES:
+        findings.warning(
+            declared.fields,
+            (field,),
+            f"{shown(user)} is a principal of the type {kind}, which brokers without a "
+            "principal.builder.class of their own never see",
+            f"write {shown(f'User:{user}')} if that is the user's name",
+        )
+    for name, source in (
+        ("copyAclsFrom", written.copy_acls_from),
+        ("removeOldAclsFrom", written.remove_old_acls_from),
+    ):
+        if source == declared.virtual_cluster:
+            problem = f"{name} names the virtual cluster that the user belongs to"
+            findings.error(
+                declared.fields, (name,), problem, "name where the user comes from, or remove it"
+            )
+        elif source not in (None, CLUSTER_NAME):
+            check_name(source, declared.fields, (name,), findings)
+    return _member(
+        declared,
+        EntityType.USER,
+        principal,
+        findings,
+        copy_acls_from=written.copy_acls_from,
+        remove_old_acls_from=written.remove_old_acls_from,
+        move=written.move,
+    )
+
+
+def make_client_id(
+    declared: Declared, name: str, findings: Findings, *, move: bool = False
+) -> DesiredMember:
+    """A client id."""
+    return _member(declared, EntityType.CLIENT_ID, name, findings, move=move)
+
+
+def make_group(
+    declared: Declared,
+    name: str,
+    written: GroupMember | ConsumerGroupSpec,
+    findings: Findings,
+) -> DesiredMember:
+    """A consumer group; without a word about it, it is unbound and its offsets stay (VC-119)."""
+    if written.copy_offsets is not None and written.adopt is None:
+        findings.error(
+            declared.fields,
+            ("copyOffsets",),
+            "copyOffsets needs adopt beside it, which says whose offsets",
+            "add adopt, or remove copyOffsets",
+            key=True,
+        )
+    if written.adopt == physical_id(declared.virtual_cluster, name):
+        problem = f"{written.adopt} is this group itself, by its name on the cluster"
+        findings.error(
+            declared.fields, ("adopt",), problem, "name the group that it takes over, or remove it"
+        )
+    return _member(
+        declared,
+        EntityType.GROUP,
+        name,
+        findings,
+        adopt=written.adopt,
+        copy_offsets=written.copy_offsets is not False,
+    )
+
+
+def make_transactional_id(declared: Declared, name: str, findings: Findings) -> DesiredMember:
+    """A transactional id."""
+    return _member(declared, EntityType.TRANSACTIONAL_ID, name, findings)
+
+
+def _member(
+    declared: Declared,
+    entity_type: EntityType,
+    name: str,
+    findings: Findings,
+    *,
+    copy_acls_from: str | None = None,
+    remove_old_acls_from: str | None = None,
+    move: bool = False,
+    adopt: str | None = None,
+    copy_offsets: bool = True,
+) -> DesiredMember:
+    default = DeletionPolicy.ORPHAN if entity_type is EntityType.GROUP else DeletionPolicy.DELETE
+    written = declared.deletion_policy
+    # On the cluster the name of the virtual cluster stands before that of a group.
+    if problem := text_problem(physical_id(declared.virtual_cluster, name)):
+        what = f"the name of this member of {declared.virtual_cluster}, with that before it,"
+        findings.error(declared.fields, (), f"{what} {problem}", "shorten it")
+    return DesiredMember(
+        address=member_address(declared.virtual_cluster, entity_type, name),
+        virtual_cluster=declared.virtual_cluster,
+        entity_type=entity_type,
+        name=name,
+        copy_acls_from=copy_acls_from,
+        remove_old_acls_from=remove_old_acls_from,
+        move=move,
+        adopt=adopt,
+        copy_offsets=copy_offsets,
+        deletion_policy=default if written is None else _DELETION[written],
+        deletion_policy_written=written is not None,
+        labels=declared.labels,
+        located=declared.located,
+    )

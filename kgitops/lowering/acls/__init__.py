@@ -1,0 +1,1 @@
+"""ACLs of virtual clusters as physical ones."""

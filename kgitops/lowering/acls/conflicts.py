@@ -1,0 +1,99 @@
+"""Contradicting rules for two links of one topic: on Kafka they can't both hold (VC-169)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kgitops.lowering.acls.compile import WILDCARD, names_link, operations
+from kgitops.model.resources.acls import (
+    EVERYONE,
+    IMPLIED,
+    AclBinding,
+    Operation,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.model.resources.virtual_clusters import VirtualCluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Conflict:
+    """``allow`` lets in by the link ``allowed``, which ``deny`` shuts by the link ``denied``."""
+
+    topic: str
+    allowed: str
+    denied: str
+    allow: AclBinding
+    deny: AclBinding
+
+    def __str__(self) -> str:
+        return (
+            f"the links {self.allowed} and {self.denied} lead to the same topic {self.topic}: "
+            f"{self.deny.principal} may not {self.deny.operation} by {self.denied}, but "
+            f"{self.allow.principal} may {self.allow.operation} by {self.allowed}"
+        )
+
+
+def conflicts(found: VirtualCluster, bindings: Iterable[AclBinding]) -> Iterator[Conflict]:
+    """Each pair of the virtual cluster's bindings on topics that contradict each other."""
+    allows: list[AclBinding] = []
+    denies: list[AclBinding] = []
+    for binding in bindings:
+        if binding.resource_type is ResourceType.TOPIC and _applies(found, binding):
+            deny = binding.permission_type is PermissionType.DENY
+            (denies if deny else allows).append(binding)
+    if not denies or not allows:
+        return
+    links = defaultdict(list)
+    for link in found.links.values():
+        links[link.topic].append(link.name)
+    for topic, names in links.items():
+        if len(names) > 1:
+            yield from _of_topic(topic, sorted(names), allows, denies)
+
+
+def _of_topic(
+    topic: str, names: list[str], allows: list[AclBinding], denies: list[AclBinding]
+) -> Iterator[Conflict]:
+    for allowed in names:
+        permitting = [allow for allow in allows if names_link(allow, allowed)]
+        here = [deny for deny in denies if names_link(deny, allowed)]
+        for denied in names:
+            for deny in denies:
+                if not names_link(deny, denied) or deny in here:
+                    continue
+                for allow in permitting:
+                    if _shut(allow, deny, here):
+                        yield Conflict(
+                            topic=topic, allowed=allowed, denied=denied, allow=allow, deny=deny
+                        )
+
+
+def _shut(allow: AclBinding, deny: AclBinding, here: list[AclBinding]) -> bool:
+    """Whether the denial takes what nothing denies on the allowing link itself."""
+    if not (_meet(allow.principal, deny.principal, EVERYONE) and _meet(allow.host, deny.host)):
+        return False
+    taken = _allowed(allow) & operations(deny)
+    for other in here:
+        if _covers(other.principal, (allow.principal, deny.principal), EVERYONE) and _covers(
+            other.host, (allow.host, deny.host)
+        ):
+            taken -= operations(other)
+    return bool(taken)
+
+
+def _allowed(allow: AclBinding) -> frozenset[Operation]:
+    named = operations(allow)
+    return named.union(*(IMPLIED.get(operation, frozenset()) for operation in named))
+
+
+def _applies(found: VirtualCluster, binding: AclBinding) -> bool:
+    return binding.principal in found.users or (binding.principal == EVERYONE and bool(found.users))
+
+
+def _meet(one: str, other: str, everything: str = WILDCARD) -> bool:
+    return one == other or everything in (one, other)
+
+
+def _covers(outer: str, inner: tuple[str, str], everything: str = WILDCARD) -> bool:
+    return outer == everything or outer in inner

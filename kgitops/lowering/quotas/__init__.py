@@ -1,0 +1,1 @@
+"""Quotas of virtual clusters as physical ones."""

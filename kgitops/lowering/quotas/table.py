@@ -1,0 +1,123 @@
+"""The quotas that are meant, by where they are looked up: of each virtual cluster, and global."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from kgitops.model.resources.quotas import (
+    CLIENT_ID,
+    USER,
+    VIRTUAL_CLUSTER,
+    ClientQuotaEntity,
+    ClientQuotaState,
+    make_entity,
+)
+
+Who = tuple[tuple[str, str | None], ...]
+"""The user's part of an entity: one user, the default user, or none at all."""
+
+
+class Family:
+    """The entries of one virtual cluster, or the global ones; an entity without that part."""
+
+    def __init__(self) -> None:
+        self.entries: dict[ClientQuotaEntity, dict[str, float]] = {}
+        self._clients: defaultdict[Who, set[str]] = defaultdict(set)
+
+    def set(self, entity: ClientQuotaEntity, key: str, value: float | None) -> None:
+        """Set one value, None removes it."""
+        entry = self.entries.setdefault(entity, {})
+        if value is None:
+            entry.pop(key, None)
+        else:
+            entry[key] = value
+        if not entry:
+            del self.entries[entity]
+        who, client = _split(entity)
+        if client is not None:
+            (self._clients[who].add if entry else self._clients[who].discard)(client)
+
+    def get(self, entity: ClientQuotaEntity, key: str) -> float | None:
+        """The value, None where there is none."""
+        entry = self.entries.get(entity)
+        return entry.get(key) if entry else None
+
+    def named(self, who: Who, key: str) -> Iterator[tuple[str, float]]:
+        """The client ids that ``who`` has entries for, in their order."""
+        for client in sorted(self._clients.get(who, ())):
+            value = self.get((*who, (CLIENT_ID, client)), key)
+            if value is not None:
+                yield client, value
+
+
+_NOTHING = Family()
+
+
+class QuotaTable:
+    """All quotas but those of ip addresses, which no virtual cluster has (VC-209)."""
+
+    def __init__(self, quotas: Iterable[ClientQuotaState]) -> None:
+        self.physical = Family()
+        self._virtual: dict[str | None, Family] = {}
+        for state in quotas:
+            for key, value in state.quotas.items():
+                self.set(state.entity, key, value)
+
+    def set(self, entity: ClientQuotaEntity, key: str, value: float | None) -> None:
+        """Set one value, None removes it."""
+        family, rest = self._family(entity)
+        family.set(rest, key, value)
+
+    def get(self, entity: ClientQuotaEntity, key: str) -> float | None:
+        """The value that is meant."""
+        family, rest = self._family(entity)
+        return family.get(rest, key)
+
+    def of(self, virtual_cluster: str) -> Family:
+        """The entries of a virtual cluster; the one of the empty entity is its cap."""
+        return self._virtual.get(virtual_cluster, _NOTHING)
+
+    def cap(self, virtual_cluster: str, key: str) -> tuple[ClientQuotaEntity, float] | None:
+        """Its own, or else the default one, key by key (VC-203)."""
+        for name in (virtual_cluster, None):
+            value = self._virtual.get(name, _NOTHING).get((), key)
+            if value is not None:
+                return make_entity({VIRTUAL_CLUSTER: name}), value
+        return None
+
+    def keys_in(self, virtual_cluster: str) -> tuple[str, ...]:
+        """The keys that anything is said about there; only of these can there be anything to do."""
+        own = self.of(virtual_cluster).entries.values()
+        default = self._virtual.get(None, _NOTHING).entries.values()
+        return tuple(sorted({key for entry in (*own, *default) for key in entry}))
+
+    @property
+    def capped(self) -> bool:
+        """Whether any virtual cluster has a cap."""
+        return any(family.entries.get(()) for family in self._virtual.values())
+
+    def states(self) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
+        """What is in the table, as a cluster's state has it."""
+        found = dict(self.physical.entries)
+        for name, family in self._virtual.items():
+            for rest, entry in family.entries.items():
+                found[((VIRTUAL_CLUSTER, name), *rest)] = entry
+        return {
+            entity: ClientQuotaState(entity=entity, quotas=dict(entry))
+            for entity, entry in found.items()
+        }
+
+    def _family(self, entity: ClientQuotaEntity) -> tuple[Family, ClientQuotaEntity]:
+        if not entity or entity[0][0] != VIRTUAL_CLUSTER:
+            return self.physical, entity
+        return self._virtual.setdefault(entity[0][1], Family()), entity[1:]
+
+
+def user_of(entity: ClientQuotaEntity) -> str | None:
+    """The named user of a global entity."""
+    return entity[0][1] if entity and entity[0][0] == USER else None
+
+
+def _split(entity: ClientQuotaEntity) -> tuple[Who, str | None]:
+    """The user's part, and the client id if it is a named one."""
+    kind, name = entity[-1] if entity else ("", None)
+    return (entity[:-1], name) if kind == CLIENT_ID else (entity, None)

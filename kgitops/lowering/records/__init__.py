@@ -1,0 +1,1 @@
+"""The registry's records of virtual clusters."""

@@ -1,0 +1,175 @@
+"""The records below ``vcs/``, as they are read: what is not of the expected shape stops the run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from kgitops.lowering.records.writing import PREFIX, Status
+from kgitops.model.errors import SafetyError
+from kgitops.model.json.objects import read_binding, read_entity, read_quota
+from kgitops.model.json.strict import (
+    ShapeError,
+    array,
+    boolean,
+    choice,
+    members,
+    text,
+    text_or_none,
+)
+from kgitops.model.json.virtual_clusters import read_options
+from kgitops.model.lowered import LoweredAcl, LoweredQuota
+from kgitops.model.registry import SCHEMA_VERSION, Json
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.virtual_clusters import LocalName, LoweringOptions, TopicLink
+
+QuotaKey = tuple[ClientQuotaEntity, str]
+_KEYS = {
+    kind: ("schema_version", *names)
+    for kind, names in {
+        "vc": ("options",),
+        "link": ("topic", "topic_id", "status"),
+        "user": ("virtual_cluster", "status"),
+        "client": ("virtual_cluster",),
+        "group": ("virtual_cluster", "name", "adopts"),
+        "txn": ("virtual_cluster", "name"),
+        "vcacl": ("binding", "status"),
+        "acl": ("binding", "virtual_cluster", "sources", "adopted"),
+        "vcquota": ("entity", "key", "value", "status"),
+        "quota": ("entity", "key", "virtual_cluster", "value", "sources"),
+        "quota-shadow": ("entity", "key", "value"),
+    }.items()
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Records:
+    """What the registry says of virtual clusters; ``users`` and ``client_ids`` map to where."""
+
+    virtual_clusters: dict[str, LoweringOptions] = field(default_factory=dict)
+    links: dict[LocalName, tuple[TopicLink, Status]] = field(default_factory=dict)
+    users: dict[str, tuple[str, Status]] = field(default_factory=dict)
+    client_ids: dict[str, str] = field(default_factory=dict)
+    groups: dict[LocalName, str | None] = field(default_factory=dict)
+    transactional_ids: set[LocalName] = field(default_factory=set)
+    acls: dict[AclBinding, Status] = field(default_factory=dict)
+    lowered_acls: dict[AclBinding, LoweredAcl] = field(default_factory=dict)
+    quotas: dict[QuotaKey, tuple[float, Status]] = field(default_factory=dict)
+    lowered_quotas: dict[QuotaKey, LoweredQuota] = field(default_factory=dict)
+    hidden: dict[QuotaKey, float] = field(default_factory=dict)
+
+
+def read_records(raw: Mapping[str, Mapping[str, Json]]) -> Records:
+    """The records by their key without ``vcs/``, as values; ``present`` and ``found`` are not told.
+
+    Raises:
+        SafetyError: one is damaged, of a version that this kgitops does not know, or belongs to a
+            virtual cluster of which there is no record.
+    """
+    records = Records()
+    for key in raw:
+        try:
+            _read(records, key, raw[key])
+        except ShapeError as error:
+            raise _damaged(key, str(error)) from error
+    for key, virtual_cluster in _belonging(records):
+        if virtual_cluster not in records.virtual_clusters:
+            raise _damaged(key, f"there is no record of the virtual cluster {virtual_cluster}")
+    return records
+
+
+def _read(records: Records, key: str, value: Json) -> None:
+    kind, _, name = key.partition("/")
+    if not isinstance(value, dict) or value.get("schema_version") != SCHEMA_VERSION:
+        version = value.get("schema_version") if isinstance(value, dict) else None
+        raise SafetyError(
+            f"the registry record {PREFIX}{key} has schema version {version}, this kgitops knows "
+            f"{SCHEMA_VERSION}; use a newer kgitops"
+        )
+    if kind not in _KEYS or not name:
+        raise SafetyError(
+            f"the registry record {PREFIX}{key} is of a kind that this kgitops does not know; "
+            "use a newer kgitops"
+        )
+    given = members(value, key, _KEYS[kind])
+    match kind:
+        case "vc":
+            records.virtual_clusters[unquote(name)] = read_options(given["options"], "options")
+        case "link":
+            virtual_cluster, slash, link = name.partition("/")
+            if not slash or not link:
+                raise ShapeError("its key names no link")
+            local = LocalName(unquote(virtual_cluster), unquote(link))
+            records.links[local] = (
+                TopicLink(
+                    name=local.name,
+                    topic=text(given["topic"], "topic"),
+                    topic_id=text_or_none(given["topic_id"], "topic_id"),
+                ),
+                choice(Status, given["status"], "status"),
+            )
+        case "user":
+            records.users[unquote(name)] = (
+                text(given["virtual_cluster"], "virtual_cluster"),
+                choice(Status, given["status"], "status"),
+            )
+        case "client":
+            records.client_ids[unquote(name)] = text(given["virtual_cluster"], "virtual_cluster")
+        case "group":
+            records.groups[_local(given)] = text_or_none(given["adopts"], "adopts")
+        case "txn":
+            records.transactional_ids.add(_local(given))
+        case "vcacl":
+            binding = read_binding(given["binding"], "binding")
+            records.acls[binding] = choice(Status, given["status"], "status")
+        case "acl":
+            binding = read_binding(given["binding"], "binding")
+            records.lowered_acls[binding] = LoweredAcl(
+                binding=binding,
+                virtual_cluster=text(given["virtual_cluster"], "virtual_cluster"),
+                sources=array(given["sources"], "sources", text),
+                adopted=boolean(given["adopted"], "adopted"),
+                present=False,
+            )
+        case "vcquota":
+            records.quotas[_quota_key(given)] = (
+                read_quota(given["value"], "value"),
+                choice(Status, given["status"], "status"),
+            )
+        case "quota":
+            entity, quota = _quota_key(given)
+            records.lowered_quotas[entity, quota] = LoweredQuota(
+                entity=entity,
+                key=quota,
+                virtual_cluster=text(given["virtual_cluster"], "virtual_cluster"),
+                value=None if given["value"] is None else read_quota(given["value"], "value"),
+                sources=array(given["sources"], "sources", text),
+            )
+        case _:
+            records.hidden[_quota_key(given)] = read_quota(given["value"], "value")
+
+
+def _belonging(records: Records) -> list[tuple[str, str]]:
+    """Each record that belongs to a virtual cluster, and to which."""
+    return [
+        *((f"link/{local}", local.virtual_cluster) for local in records.links),
+        *((f"user/{user}", where) for user, (where, _) in records.users.items()),
+        *((f"client/{client_id}", where) for client_id, where in records.client_ids.items()),
+        *((f"group/{local}", local.virtual_cluster) for local in records.groups),
+        *((f"txn/{local}", local.virtual_cluster) for local in records.transactional_ids),
+    ]
+
+
+def _local(given: Mapping[str, Json]) -> LocalName:
+    return LocalName(text(given["virtual_cluster"], "virtual_cluster"), text(given["name"], "name"))
+
+
+def _quota_key(given: Mapping[str, Json]) -> QuotaKey:
+    return read_entity(given["entity"], "entity"), text(given["key"], "key")
+
+
+def _damaged(key: str, problem: str) -> SafetyError:
+    return SafetyError(
+        f"the registry record {PREFIX}{key} is damaged: {problem}; nobody can tell what the "
+        "virtual clusters consist of, so restore the registry before planning"
+    )

@@ -1,0 +1,1 @@
+"""What a Kafka without virtual clusters does not keep exactly."""

@@ -1,0 +1,97 @@
+"""What of the quotas of virtual clusters is not kept exactly."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kgitops.lowering.quotas.compile import lower_user
+from kgitops.lowering.quotas.table import QuotaTable
+from kgitops.lowering.report.lines import line
+from kgitops.model.lowered import Grade, LoweringLine
+from kgitops.model.resources.addresses import quota_address
+from kgitops.model.resources.quotas import (
+    CLIENT_ID,
+    USER,
+    VIRTUAL_CLUSTER,
+    ClientQuotaEntity,
+    ClientQuotaState,
+    quota_text,
+)
+from kgitops.model.resources.virtual_clusters import CapLowering, VirtualCluster, user_name
+
+
+def quota_lines(
+    quotas: Mapping[ClientQuotaEntity, ClientQuotaState],
+    virtual_clusters: Mapping[str, VirtualCluster],
+) -> Iterator[LoweringLine]:
+    """Lines for each entity of a virtual cluster, and for what is hidden by them."""
+    scoped = {e: state for e, state in quotas.items() if e[0][0] == VIRTUAL_CLUSTER}
+    if not scoped:
+        return
+    yield line("L-QUOTA-API")
+    table = QuotaTable(quotas.values())
+    for entity, state in scoped.items():
+        name = entity[0][1] or ""
+        if len(entity) == 1:
+            yield from _cap(table, state, virtual_clusters)
+        elif (USER, None) in entity:
+            yield line("L-QUOTA-EXPAND", virtual_cluster=name, subject=quota_address(entity))
+        elif entity[1][0] == CLIENT_ID:
+            yield line("L-QUOTA-CLIENT", virtual_cluster=name, subject=quota_address(entity))
+    for found in virtual_clusters.values():
+        yield from _hidden(table, found)
+
+
+def _cap(
+    table: QuotaTable, state: ClientQuotaState, virtual_clusters: Mapping[str, VirtualCluster]
+) -> Iterator[LoweringLine]:
+    """A cap holds for each member, and not for all together: up to how much may that be?"""
+    name = state.entity[0][1]
+    capped = [
+        found
+        for found in virtual_clusters.values()
+        if any(
+            (cap := table.cap(found.name, key)) is not None and cap[0] == state.entity
+            for key in state.quotas
+        )
+    ]
+    grades = {_grade(found) for found in capped} or {Grade.APPROX}
+    members = max((_multiple(found) for found in capped), default=0)
+    worst = ", ".join(
+        f"{key} {quota_text(value)} times {members} = {quota_text(value * members)}"
+        for key, value in sorted(state.quotas.items())
+    )
+    where = "in the largest of them " if name is None else ""
+    reason = f"no quota is shared by several users on brokers; at worst {where}it is {worst}"
+    if Grade.NONE in grades:
+        reason = "a cap is not lowered where lowering.capLowering is none"
+    yield line(
+        "L-QUOTA-CAP",
+        virtual_cluster=name or "",
+        subject=quota_address(state.entity),
+        reason=reason,
+        grade=Grade.NONE if Grade.NONE in grades else Grade.APPROX,
+    )
+
+
+def _grade(found: VirtualCluster) -> Grade:
+    return Grade.NONE if found.options.cap_lowering is CapLowering.NONE else Grade.APPROX
+
+
+def _multiple(found: VirtualCluster) -> int:
+    """By how much all members together may exceed the cap."""
+    if found.options.cap_lowering is CapLowering.DIVIDE:
+        return min(len(found.users), 1)
+    return len(found.users)
+
+
+def _hidden(table: QuotaTable, found: VirtualCluster) -> Iterable[LoweringLine]:
+    for user in sorted(filter(None, map(user_name, found.users))):
+        for (entity, key), target in lower_user(table, found, user).items():
+            value = table.get(entity, key)
+            if value is not None and value != target.value:
+                yield line(
+                    "L-QUOTA-SHADOW",
+                    virtual_cluster=found.name,
+                    subject=quota_address(entity),
+                    reason=f"the global {key} of {quota_text(value)} is hidden while the user is a "
+                    "member",
+                )

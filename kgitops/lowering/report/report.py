@@ -1,0 +1,154 @@
+"""The lowering report: whatever a Kafka without virtual clusters does not keep exactly (§18)."""
+
+from collections.abc import Iterable, Iterator
+
+from kgitops.lowering.acls.compile import is_logical
+from kgitops.lowering.acls.scoped_acls import ScopedAcls
+from kgitops.lowering.report.acls import acl_lines
+from kgitops.lowering.report.isolation import isolation_lines
+from kgitops.lowering.report.lines import line
+from kgitops.lowering.report.quotas import quota_lines
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.lowered import Grade, Lowered, LoweringLine
+from kgitops.model.requests import NEW_UUID
+from kgitops.model.resources.acls import ResourceType
+from kgitops.model.resources.addresses import acl_address, member_address, quota_address
+from kgitops.model.resources.virtual_clusters import EntityType, VirtualCluster, generated_parts
+
+_GRADES = tuple(Grade)
+
+
+def report(state: ClusterState) -> tuple[LoweringLine, ...]:
+    """All lines for a logical state, as a rule the one after a plan; none without any (VC-390).
+
+    They are in the order of their codes, then of virtual clusters and subjects.
+    """
+    virtual_clusters = state.virtual_clusters
+    if not virtual_clusters and not state.lowered and not any(map(is_logical, state.acls)):
+        return ()
+    bindings = sorted(state.acls)
+    lines = [
+        *(line(code) for code in ("L-NATIVE", "L-LIST", "L-DYNAMIC", "L-STREAMS")),
+        *_preflight(state),
+        *acl_lines(bindings, virtual_clusters.values()),
+        *quota_lines(state.quotas, virtual_clusters),
+        *isolation_lines(bindings, virtual_clusters, state.lowered.acls if state.lowered else ()),
+        *_topics(state),
+        *_leftovers(state),
+    ]
+    scoped = ScopedAcls(bindings)
+    for found in virtual_clusters.values():
+        kinds = {b.resource_type for b in scoped.in_virtual_cluster(found.name).all()}
+        lines += _members(found, kinds)
+    lines += _goals({found.code for found in lines})
+    return tuple(sorted(set(lines), key=_order))
+
+
+def native_report(state: ClusterState) -> tuple[LoweringLine, ...]:
+    """The one line where brokers know virtual clusters, but move no data (VC-392)."""
+    return (line("L-DATAPLANE"),) if state.virtual_clusters else ()
+
+
+def fails(lines: Iterable[LoweringLine], threshold: Grade) -> tuple[LoweringLine, ...]:
+    """The lines that are at least as bad; what is refused fails anyway (§18, ``--fail-on``)."""
+    worst = _GRADES.index(threshold)
+    return tuple(
+        found for found in lines if found.grade is not None and _GRADES.index(found.grade) >= worst
+    )
+
+
+def _preflight(state: ClusterState) -> Iterator[LoweringLine]:
+    """VC-391: what isolation depends on."""
+    settings = state.settings
+    if not state.has_authorizer:
+        yield line("L-NO-AUTHORIZER")
+    elif not settings:
+        yield line("L-PREFLIGHT")
+    elif not settings.get("authorizer.class.name", "unknown"):
+        yield line("L-NO-AUTHORIZER")
+    if _true(settings.get("allow.everyone.if.no.acl.found", "false")):
+        yield line("L-ALLOW-EVERYONE")
+    if _true(settings.get("auto.create.topics.enable", "false")):
+        yield line("L-AUTO-CREATE")
+    for key in ("allow.everyone.if.no.acl.found", "super.users"):
+        if settings.get(key) == "":  # no config of theirs, so that brokers take it for a secret
+            yield line("L-HIDDEN", subject=key)
+    for found in state.virtual_clusters.values():
+        for user in found.users & super_users(state):
+            address = member_address(found.name, EntityType.USER, user)
+            yield line("L-SUPER-USER", virtual_cluster=found.name, subject=address)
+
+
+def super_users(state: ClusterState) -> frozenset[str]:
+    """The principals that brokers let do everything: none of them can be bound (VC-092)."""
+    given = state.settings.get("super.users", "").split(";")
+    return frozenset(user.strip() for user in given if user.strip())
+
+
+def _members(found: VirtualCluster, kinds: set[ResourceType]) -> Iterator[LoweringLine]:
+    name = found.name
+    yield line("L-CREATE", virtual_cluster=name)
+    yield line("L-TRANSPARENCY", virtual_cluster=name)
+    if found.users or found.groups or ResourceType.GROUP in kinds:
+        yield line("L-GROUP", virtual_cluster=name)
+    if found.transactional_ids or ResourceType.TRANSACTIONAL_ID in kinds:
+        yield line("L-TXN", virtual_cluster=name)
+    for local in found.transactional_ids:
+        address = member_address(name, EntityType.TRANSACTIONAL_ID, local)
+        yield line("L-TXN-CHECK", virtual_cluster=name, subject=address)
+    for client_id in found.client_ids:
+        address = member_address(name, EntityType.CLIENT_ID, client_id)
+        yield line("L-CLIENTID", virtual_cluster=name, subject=address)
+
+
+def _topics(state: ClusterState) -> Iterator[LoweringLine]:
+    linked = {
+        link.topic for found in state.virtual_clusters.values() for link in found.links.values()
+    }
+    guarded = not _true(state.settings.get("delete.topic.enable", "true"))
+    for topic in linked:
+        if not guarded:
+            yield line("L-LINK-GUARD", subject=topic)
+        if generated_parts(topic) is not None or topic.startswith(NEW_UUID):
+            yield line("L-TOPICID", subject=topic)
+
+
+def _leftovers(state: ClusterState) -> Iterator[LoweringLine]:
+    """What an interrupted apply has made of what is not there: nothing else shows it."""
+    lowered = state.lowered or Lowered()
+    for acl in lowered.acls.values():
+        if not acl.sources and acl.present and not acl.adopted:
+            address = acl_address(acl.binding)
+            yield line("L-LEFTOVER", virtual_cluster=acl.virtual_cluster, subject=address)
+    for quota in lowered.quotas.values():
+        if not quota.sources and quota.found != quota.hidden:
+            address = quota_address(quota.entity)
+            yield line("L-LEFTOVER", virtual_cluster=quota.virtual_cluster, subject=address)
+    for local, topic in lowered.pending.items():
+        if topic in state.topics:
+            yield line("L-PENDING", virtual_cluster=local.virtual_cluster, subject=topic)
+
+
+def _goals(codes: set[str]) -> Iterator[LoweringLine]:
+    """KIP-1134's goals, and which of them hold (VC-003)."""
+    open_to_all = codes & {"L-NO-AUTHORIZER", "L-ALLOW-EVERYONE"}
+    isolation = Grade.NONE if open_to_all else Grade.EXACT
+    if isolation is Grade.EXACT and "L-ISOLATION" in codes:
+        isolation = Grade.APPROX
+    for goal, grade, reason in (
+        ("logical abstraction", Grade.SNAPSHOT, "kgitops keeps virtual clusters as of each apply"),
+        ("isolation", isolation, "brokers isolate data by ACLs, and show physical names"),
+        ("simpler multi-tenancy", Grade.SNAPSHOT, "tenants are declared, brokers see users only"),
+        ("low administrative overhead", Grade.EXACT, "ACLs and quotas of users are derived"),
+        ("backward compatibility", Grade.EXACT, "what is in no virtual cluster is as it was"),
+        ("transparency to clients", Grade.CLIENT, "clients are configured with physical names"),
+    ):
+        yield line("L-GOAL", subject=goal, reason=reason, grade=grade)
+
+
+def _true(value: str) -> bool:
+    return value.strip().lower() == "true"
+
+
+def _order(found: LoweringLine) -> tuple[str, str, str, str]:
+    return found.code, found.virtual_cluster, found.subject, found.reason

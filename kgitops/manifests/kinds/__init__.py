@@ -1,0 +1,1 @@
+"""The models of the manifest kinds, and what is made from them."""

@@ -1,0 +1,233 @@
+"""What the fields of all kinds are made of: how pydantic reads them, and in which words it refuses.
+
+Kinds are pydantic dataclasses with slots: a fleet of documents stays small in memory. Every field
+is read strictly, and an optional field is left out: null is never a value.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, TypeVar, dataclass_transform
+
+import pydantic.dataclasses
+from annotated_types import MinLen
+from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+API_VERSION = "kgitops/v1"
+REFUSED = "kgitops_refused"
+"""The type of pydantic errors whose context holds our own words."""
+
+MAX_INT32 = 2**31 - 1
+MAX_INT64 = 2**63 - 1
+
+T = TypeVar("T")
+
+_CONFIG = ConfigDict(
+    extra="forbid",
+    alias_generator=to_camel,
+    validate_by_name=False,
+    validate_by_alias=True,
+    defer_build=True,
+)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def manifest(cls: type[T]) -> type[T]:
+    """A part of a document: a frozen pydantic dataclass with camelCase names."""
+    make = pydantic.dataclasses.dataclass(config=_CONFIG, frozen=True, slots=True, kw_only=True)
+    made: type[T] = make(cls)  # type: ignore[assignment]  # the class itself, with slots
+    return made
+
+
+def refuse(schema: CoreSchema, expected: str, advice: str) -> CoreSchema:
+    """``schema``, whose every error says that the value must be ``expected``."""
+    return core_schema.custom_error_schema(
+        schema,
+        custom_error_type=REFUSED,
+        custom_error_message=expected,
+        custom_error_context={"expected": expected, "advice": advice},
+    )
+
+
+class NotNull:
+    """An optional field: it may be left out, but null is refused."""
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: object,
+        handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """Take ``None`` out of the field's type."""
+        return _without_null(handler(source))
+
+
+@dataclass(frozen=True)
+class Says:
+    """Refuses whatever is wrong with a value, null included, in these words."""
+
+    expected: str
+    advice: str
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: object,
+        handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """Put these words in place of pydantic's."""
+        return refuse(_without_null(handler(source)), self.expected, self.advice)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number in a range; ``example`` is what the advice shows."""
+
+    low: int
+    high: int = MAX_INT32
+    example: int = 3
+
+    def __get_pydantic_core_schema__(
+        self,
+        _source: object,
+        _handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """A strict integer: neither text, nor a fraction, nor a boolean."""
+        least = f"a whole number of at least {self.low}"
+        limited = f"a whole number from {self.low} to {self.high}"
+        return refuse(
+            core_schema.int_schema(strict=True, ge=self.low, le=self.high),
+            least if self.high in (MAX_INT32, MAX_INT64) else limited,
+            f"write a number such as {self.example}",
+        )
+
+
+class Numbered:
+    """A mapping from numbers, which JSON can only write as text."""
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: object,
+        handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """Read the keys first."""
+        inner = _without_null(handler(source))
+        return core_schema.no_info_before_validator_function(_numbers_as_keys, inner)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Say which keys there may be."""
+        return {**handler(schema), "propertyNames": {"pattern": "^[0-9]+$"}}
+
+
+@dataclass(frozen=True)
+class Short:
+    """A mapping that may also be written as the text of one of its fields alone."""
+
+    field: str
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: object,
+        handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """Write the text out as a mapping first."""
+        return core_schema.no_info_before_validator_function(self._written_out, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Either form."""
+        return {"anyOf": [{"type": "string", "minLength": 1}, handler(schema)]}
+
+    def _written_out(self, value: object) -> object:
+        if isinstance(value, str):
+            return {self.field: value}
+        if isinstance(value, Mapping):
+            return value
+        words = {"expected": f"a name, or a mapping with {self.field}", "advice": "write a name"}
+        raise PydanticCustomError(REFUSED, "short", words)
+
+
+class EnumName:
+    """Kafka's name of an enum member, read without regard to case, ``_`` and ``-``."""
+
+    def __init__(self, members: type[StrEnum]) -> None:
+        self._members = members
+
+    def __get_pydantic_core_schema__(
+        self,
+        _source: object,
+        _handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """The exact name costs no Python; any other spelling is looked up."""
+        members = list(self._members)
+        by_name = {_fold(name): member for member in members for name in (member, member.name)}
+
+        def spelt_otherwise(value: object) -> StrEnum:
+            if isinstance(value, str) and (member := by_name.get(_fold(value))):
+                return member
+            raise ValueError
+
+        schema = core_schema.union_schema(
+            [
+                core_schema.enum_schema(self._members, members, sub_type="str"),
+                core_schema.no_info_plain_validator_function(spelt_otherwise),
+            ],
+            mode="left_to_right",
+        )
+        return refuse(schema, f"one of {', '.join(members)}", "write one of these")
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Editors complete from the enum; the pattern takes what kgitops takes beside it."""
+        names = [str(member) for member in self._members]
+        return {"anyOf": [{"enum": names}, {"type": "string", "pattern": _any_case(self._members)}]}
+
+
+def _without_null(schema: CoreSchema) -> CoreSchema:
+    return schema["schema"] if schema["type"] == "nullable" else schema
+
+
+def _fold(name: str) -> str:
+    return name.casefold().replace("-", "_")
+
+
+def _any_case(members: type[StrEnum]) -> str:
+    def letters(word: str) -> str:
+        return "".join(f"[{letter.upper()}{letter.lower()}]" for letter in word)
+
+    spellings = ("[_-]?".join(map(letters, member.name.split("_"))) for member in members)
+    return f"^({'|'.join(spellings)})$"
+
+
+def _numbers_as_keys(value: object) -> object:
+    """JSON's keys are text; digits in it count as the number."""
+    if not isinstance(value, Mapping):
+        return value
+    result: dict[object, object] = {}
+    for key, item in value.items():
+        number = int(key) if isinstance(key, str) and _DIGITS.fullmatch(key) else key
+        if number in result:
+            problem = f"the key {number} stands here twice"
+            words = {"problem": problem, "advice": "keep one of them"}
+            raise PydanticCustomError(REFUSED, "twice", words)
+        result[number] = item
+    return result
+
+
+_DIGITS = re.compile(r"[0-9]{1,10}")
+
+Text = Annotated[str, MinLen(1)]
+Flag = Annotated[bool, Strict()]
+Number = Annotated[int, Strict()] | Annotated[float, Strict()]
+PartitionId = Annotated[int, Whole(0, example=0)]
+BrokerId = Annotated[int, Whole(0, example=1)]
+ConfigScalar = Annotated[
+    str | int | float | bool,
+    Says("text, a number, true or false", "write the value, or remove the key"),
+]

@@ -1,0 +1,55 @@
+"""``kind: Tombstone``: the reviewed statement that an object is to be deleted."""
+
+from typing import Annotated, Literal
+
+from kgitops.manifests.kinds.fields import NotNull, Text, manifest
+from kgitops.manifests.kinds.metadata import Metadata
+
+
+@manifest
+class TombstoneTarget:
+    """The object: its address, or kind and name."""
+
+    address: Annotated[Text | None, NotNull()] = None
+    """The address, as a plan shows it: topic/orders, acl/…, quota/…, vc/…."""
+    kind: Annotated[Text | None, NotNull()] = None
+    """Topic, VirtualCluster, TopicLink or ConsumerGroup; others are named by their address."""
+    name: Annotated[Text | None, NotNull()] = None
+    """The object's name."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that the object lies in, beside kind and name."""
+    topic_id: Annotated[Text | None, NotNull()] = None
+    """Delete the topic only if it has this id."""
+
+
+@manifest
+class TombstoneSpec:
+    """What is to be deleted, and why."""
+
+    target: TombstoneTarget
+    """The object."""
+    reason: Text
+    """Why it is deleted; shown in the plan."""
+
+
+@manifest
+class Tombstone:
+    """The reviewed statement that an object is to be deleted.
+
+    Example:
+        apiVersion: kgitops/v1
+        kind: Tombstone
+        metadata: {name: drop-orders-v1}
+        spec:
+          target: {kind: Topic, name: orders.v1}
+          reason: replaced by orders (2026-11)
+    """
+
+    api_version: Literal["kgitops/v1"]
+    """The version of this format."""
+    kind: Literal["Tombstone"]
+    """What the document declares."""
+    metadata: Metadata
+    """What the document says about itself."""
+    spec: TombstoneSpec
+    """What is to be deleted, and why."""

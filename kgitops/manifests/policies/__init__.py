@@ -1,0 +1,1 @@
+"""The kinds Policy, Waiver and PolicyTest."""

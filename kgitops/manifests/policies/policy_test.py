@@ -1,0 +1,88 @@
+"""``kind: PolicyTest``: cases of requests, and what a policy must say of each."""
+
+from dataclasses import field
+from typing import Annotated, Literal
+
+from annotated_types import MinLen
+from pydantic import Field
+
+from kgitops.manifests.kinds.fields import ConfigScalar, NotNull, Text, manifest
+from kgitops.manifests.kinds.metadata import RuleMetadata
+from kgitops.manifests.policies.policy_test_cluster import GivenCluster
+from kgitops.manifests.policies.policy_test_requests import RequestStep
+
+
+@manifest
+class ExpectedOutcome:
+    """Something that a policy must say."""
+
+    address: Text
+    """The address of the object, such as topic/orders."""
+    outcome: Literal["denied", "passed"] = "denied"
+    """Whether the policy denies the request or lets it pass."""
+    policy: Annotated[Text | None, NotNull()] = None
+    """The policy's name; left out, it is the policy under test."""
+    message: Annotated[Text | None, NotNull()] = None
+    """A regular expression that is found in what the policy says."""
+
+
+@manifest
+class PolicyTestCase:
+    """Requests that are judged in order; what no policy denies takes effect."""
+
+    name: Text
+    """What the case shows."""
+    principal: Text = "User:ANONYMOUS"
+    """Who makes the requests."""
+    cluster: Annotated[GivenCluster | None, NotNull()] = None
+    """The cluster that the case starts from, instead of spec.cluster."""
+    requests: Annotated[list[RequestStep], MinLen(1)]
+    """The requests."""
+    expect: list[ExpectedOutcome] = field(default_factory=list)
+    """What must be said; a denial that is not among it fails the case."""
+    never: list[Text] = field(default_factory=list)
+    """Policies of the project that must not deny any of the requests."""
+
+
+@manifest
+class PolicyTestSpec:
+    """The policy under test and the cases."""
+
+    policy: Annotated[Text | None, NotNull()] = None
+    """The name of a policy of the project."""
+    class_: Annotated[Text | None, NotNull(), Field(alias="class")] = None
+    """A policy that the project need not name, as module:Class; instead of policy."""
+    configs: dict[str, ConfigScalar] = field(default_factory=dict)
+    """What the class is configured with."""
+    cluster: GivenCluster = field(default_factory=GivenCluster)
+    """The cluster that every case starts from."""
+    cases: Annotated[list[PolicyTestCase], MinLen(1)]
+    """The cases."""
+
+
+@manifest
+class PolicyTest:
+    """A test of a policy.
+
+    Example:
+        apiVersion: kgitops/v1
+        kind: PolicyTest
+        metadata: {name: replication-factor}
+        spec:
+          policy: replication-factor
+          cases:
+            - name: two replicas are too few
+              requests:
+                - createTopic: {name: orders, partitions: 3, replicationFactor: 2}
+              expect:
+                - {address: topic/orders, outcome: denied, message: replication factor}
+    """
+
+    api_version: Literal["kgitops/v1"]
+    """The version of this format."""
+    kind: Literal["PolicyTest"]
+    """What the document declares."""
+    metadata: RuleMetadata
+    """What the document says about itself."""
+    spec: PolicyTestSpec
+    """The policy under test and the cases."""

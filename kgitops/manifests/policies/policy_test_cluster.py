@@ -1,0 +1,132 @@
+"""The cluster that a case of a PolicyTest starts from."""
+
+from dataclasses import field
+from typing import Annotated
+
+from annotated_types import MinLen
+
+from kgitops.manifests.kinds.acl import AclResource
+from kgitops.manifests.kinds.fields import (
+    BrokerId,
+    EnumName,
+    NotNull,
+    Number,
+    Numbered,
+    PartitionId,
+    Says,
+    Text,
+    Whole,
+    manifest,
+)
+from kgitops.manifests.kinds.quota import DefaultEntity
+from kgitops.manifests.kinds.topic import ConfigValue
+from kgitops.model.resources.acls import Operation, PatternType, PermissionType
+
+Assignments = Annotated[dict[PartitionId, list[BrokerId]] | None, Numbered()]
+_ENTITY = Says("a name or {default: true}", "write the name, in quotes if it is a number")
+Name = Annotated[Text | DefaultEntity | None, _ENTITY]
+_BROKERS = Says("a number of brokers or a list of {id, rack}", "write for example 3")
+
+
+@manifest
+class GivenBroker:
+    """A broker of the cluster that a case starts from."""
+
+    id: Annotated[int, Whole(0, example=1)]
+    """The broker's id."""
+    rack: Annotated[str | None, NotNull()] = None
+    """The broker's rack."""
+
+
+@manifest
+class GivenTopic:
+    """A topic that is there: either partitions and replicationFactor, or assignments."""
+
+    partitions: Annotated[int | None, Whole(1)] = None
+    """How many partitions the topic has."""
+    replication_factor: Annotated[int | None, Whole(1, 32767)] = None
+    """How many replicas each partition has; kgitops places them."""
+    assignments: Assignments = None
+    """Partition id to the brokers of its replicas, the preferred leader first."""
+    configs: dict[str, ConfigValue] = field(default_factory=dict)
+    """The topic's own configs."""
+
+
+@manifest
+class GivenAcl:
+    """One ACL binding."""
+
+    principal: Text
+    """Who, as Type:name."""
+    host: Text = "*"
+    """The address that the client connects from, or "*" for any."""
+    permission: Annotated[PermissionType, EnumName(PermissionType)]
+    """Allow or Deny."""
+    operation: Annotated[Operation, EnumName(Operation)]
+    """What may, or may not, be done."""
+    resource: AclResource
+    """What the binding is about."""
+    virtual_cluster: Annotated[Text | None, NotNull()] = None
+    """The virtual cluster that the resource lies in, or its prefix; left out, it is in none."""
+    virtual_cluster_pattern_type: Annotated[PatternType, EnumName(PatternType)] = (
+        PatternType.LITERAL
+    )
+    """How virtualCluster is read: as it stands, or as a prefix."""
+
+
+@manifest
+class GivenEntity:
+    """Whom quotas are for: user, clientId, both, or ip; the first three in a virtual cluster."""
+
+    user: Name = None
+    """The user's name without "User:", or {default: true} for all others."""
+    client_id: Name = None
+    """The client id, or {default: true} for all others."""
+    ip: Name = None
+    """The address, or {default: true} for all others; stands alone."""
+    virtual_cluster: Name = None
+    """The virtual cluster; alone, the quotas are its cap."""
+
+
+@manifest
+class GivenQuota:
+    """The quotas of one entity."""
+
+    entity: GivenEntity
+    """Whom the quotas are for."""
+    quotas: Annotated[dict[str, Number], MinLen(1)]
+    """Quota key to its value."""
+
+
+@manifest
+class GivenVirtualCluster:
+    """A virtual cluster that is there."""
+
+    users: list[Text] = field(default_factory=list)
+    """The principals of its users; a bare name gets "User:"."""
+    client_ids: list[Text] = field(default_factory=list)
+    """Its client ids."""
+    groups: list[Text] = field(default_factory=list)
+    """Its consumer groups, by the names that it knows."""
+    transactional_ids: list[Text] = field(default_factory=list)
+    """Its transactional ids, by the names that it knows."""
+    links: dict[str, Text] = field(default_factory=dict)
+    """The name of each link to the topic of the cluster that it leads to."""
+
+
+@manifest
+class GivenCluster:
+    """The cluster that a case starts from."""
+
+    brokers: Annotated[
+        Annotated[int, Whole(1, 1000)] | Annotated[list[GivenBroker], MinLen(1)], _BROKERS
+    ] = 3
+    """The brokers: how many, or a list of id and rack."""
+    topics: dict[str, GivenTopic] = field(default_factory=dict)
+    """The topics, by name."""
+    acls: list[GivenAcl] = field(default_factory=list)
+    """The ACL bindings."""
+    quotas: list[GivenQuota] = field(default_factory=list)
+    """The quotas."""
+    virtual_clusters: dict[str, GivenVirtualCluster] = field(default_factory=dict)
+    """The virtual clusters, by name."""

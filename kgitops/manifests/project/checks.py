@@ -1,0 +1,161 @@
+"""What is wrong with a project file, before any cluster of it is used."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from kgitops.manifests.check import kind_of
+from kgitops.manifests.files import display_name
+from kgitops.manifests.kind_models import adapter
+from kgitops.manifests.library import READ_ONCE, Library
+from kgitops.manifests.problems import model_findings, suggestion
+from kgitops.manifests.project.document import Project
+from kgitops.manifests.raw_document import Written
+from kgitops.manifests.yaml.construct import Content
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.parse import ParsedDocument
+from kgitops.manifests.yaml.placeholders import Lookup
+from kgitops.manifests.yaml.substitute import substitute
+from kgitops.model.source import Finding, Source
+
+
+def parse_project(
+    file: Path, findings: list[Finding], library: Library = READ_ONCE
+) -> ParsedDocument | None:
+    """The one document of a project file; None, and findings, where it holds none."""
+    name = display_name(file)
+    if not file.is_file():
+        findings.append(
+            Finding(
+                source=None,
+                problem=f"{name} {'links to nothing' if file.is_symlink() else 'does not exist'}",
+                advice="correct the link"
+                if file.is_symlink()
+                else "run kgitops init, or give the folder of a project",
+            )
+        )
+        return None
+    text = library.text(file, name)
+    if isinstance(text, Finding):
+        findings.append(text)
+        return None
+    items = list(library.documents(text))
+    findings += (item for item in items if isinstance(item, Finding))
+    if findings:
+        return None
+    documents = [item for item in items if isinstance(item, Written)]
+    if len(documents) != 1:
+        findings.append(
+            Finding(
+                source=documents[1].document.source if documents else Source(name, 1, 1),
+                problem=f"a project file holds one document, not {len(documents)}",
+                advice="write one Project, and everything else among the manifests",
+            )
+        )
+        return None
+    return ParsedDocument(documents[0].document, documents[0].content)
+
+
+def check_project(
+    written: ParsedDocument, env: Mapping[str, str], findings: list[Finding]
+) -> Project | None:
+    """The project as it stands but for its clusters, whose placeholders are left alone."""
+    document = written.document
+    kind = kind_of(written.content, document, findings)
+    if kind is None:
+        return None
+    if kind != "Project":
+        findings.append(
+            Finding(
+                source=document.at("kind"),
+                problem=f"a project file holds a Project, not a {kind}",
+                advice="move the document to the manifests",
+            )
+        )
+        return None
+    project = validate_project(
+        with_clusters(written.content, {}), document, Lookup({}, env), findings
+    )
+    clusters = clusters_of(written.content)
+    try:
+        adapter("Project").validate_python(written.content)
+    except ValidationError as error:
+        findings.extend(
+            model_findings(error, "Project", document, written.content, below=("spec", "clusters"))
+        )
+    for name, cluster in clusters.items():
+        findings.extend(_secret_findings(name, cluster, document))
+    if project:
+        findings.extend(_reference_findings(project, clusters, document))
+    return project
+
+
+def validate_project(
+    content: Content, document: Document, lookup: Lookup, findings: list[Finding]
+) -> Project | None:
+    """The project with every placeholder of ``content`` replaced; None, and findings, if wrong."""
+    before = len(findings)
+    content = substitute(content, document, lookup, findings)
+    if len(findings) > before:
+        return None
+    try:
+        project: Project = adapter("Project").validate_python(content)
+    except ValidationError as error:
+        findings.extend(model_findings(error, "Project", document, content))
+        return None
+    return project
+
+
+def _reference_findings(
+    project: Project, clusters: Mapping[str, Content], document: Document
+) -> list[Finding]:
+    findings = []
+    default = project.spec.default_cluster
+    if default is not None and default not in clusters:
+        near = suggestion(default, list(clusters))
+        findings.append(
+            Finding(
+                source=document.at("spec", "defaultCluster"),
+                problem=f"the project has no cluster {default!r}",
+                advice=f"did you mean {near}?" if near else "add it to spec.clusters",
+            )
+        )
+    return findings
+
+
+def _secret_findings(name: str, cluster: Content, document: Document) -> list[Finding]:
+    """A secret that is written out; the finding does not show it."""
+    configs = cluster.get("configs") if isinstance(cluster, dict) else None
+    return [
+        Finding(
+            source=document.at("spec", "clusters", name, "configs", key),
+            problem=f"the secret {key} is written out",
+            advice=f'write {key}: "${{env:NAME}}" and set that environment variable',
+        )
+        for key, value in (configs.items() if isinstance(configs, dict) else ())
+        if _is_secret(key) and not (isinstance(value, str) and _ENV_ONLY.fullmatch(value))
+    ]
+
+
+_ENV_ONLY = re.compile(r"\$\{env:[^{}:]+\}")
+
+
+def _is_secret(key: object) -> bool:
+    return isinstance(key, str) and key.endswith(("password", "secret", "ssl.key.pem"))
+
+
+def clusters_of(content: Content) -> dict[str, Content]:
+    """The clusters as they are written."""
+    spec = content.get("spec")
+    clusters = spec.get("clusters") if isinstance(spec, dict) else None
+    return clusters if isinstance(clusters, dict) else {}
+
+
+def with_clusters(content: Content, clusters: dict[str, Any]) -> Content:
+    """The content with these clusters only; the others' placeholders are not looked at."""
+    if not clusters_of(content):
+        return content
+    return {**content, "spec": {**content["spec"], "clusters": clusters}}

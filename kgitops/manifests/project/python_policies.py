@@ -1,0 +1,88 @@
+"""Policies in Python as the project file names them; no code of theirs runs here."""
+
+import ast
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from kgitops.manifests.project.document import PythonPolicy as Written
+from kgitops.manifests.yaml.scalars import scalar_text
+from kgitops.model.json.canonical import canonical_json
+from kgitops.model.source import Source
+from kgitops.policy.api.naming import kebab_case
+from kgitops.policy.evaluate.rules import Level, PythonPolicy
+
+
+def python_policy(written: Written, source: Source, folder: Path) -> PythonPolicy:
+    """The policy, its module's text read where it lies in the project's ``folder``.
+
+    Its digest covers the class, the configs and that text, but not what the module imports.
+    """
+    class_name = written.class_.partition(":")[2]
+    configs = {key: scalar_text(value) for key, value in written.configs.items()}
+    text = _text(_file(folder, written.class_))
+    said = _said_by_class(text, class_name)
+    content = {"class": written.class_, "configs": configs, "text": text}
+    return PythonPolicy(
+        name=written.name or kebab_case(class_name or written.class_),
+        level=Level(written.level),
+        digest=f"sha256:{sha256(canonical_json(content)).hexdigest()}",
+        class_=written.class_,
+        description=said.get("description", ""),
+        remediation=said.get("remediation", ""),
+        source=source,
+        folder=folder,
+        configs=configs,
+    )
+
+
+def module_file(policy: PythonPolicy) -> Path | None:
+    """The file of the policy's module; None where it is an installed package's."""
+    return None if policy.folder is None else _file(policy.folder, policy.class_)
+
+
+def _file(folder: Path, class_: str) -> Path | None:
+    path = folder.joinpath(*class_.partition(":")[0].split("."))
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in files if _is_file(file)), None)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except ValueError:  # some names no file can have
+        return False
+
+
+def _text(file: Path | None) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8") if file else None
+    except (OSError, ValueError):
+        return None
+
+
+def _said_by_class(text: str | None, name: str) -> Mapping[str, str]:
+    """``description`` and ``remediation`` as the class writes them, or its docstring's first line.
+
+    A module that is no Python is a finding where it is loaded.
+    """
+    try:
+        body = ast.parse(text or "").body
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    for node in body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            first_line = (ast.get_docstring(node) or "").partition("\n")[0].strip()
+            return {"description": first_line} | dict(_texts(node))
+    return {}
+
+
+def _texts(node: ast.ClassDef) -> list[tuple[str, str]]:
+    """The class's attributes that are plain text."""
+    return [
+        (target.id, statement.value.value)
+        for statement in node.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+        for target in statement.targets
+        if isinstance(target, ast.Name) and isinstance(statement.value.value, str)
+    ]

@@ -1,0 +1,221 @@
+"""The project file ``kgitops.yaml`` → its values; a cluster's secrets only once it is used."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgitops.manifests.files import PROJECT_FILE
+from kgitops.manifests.library import READ_ONCE, Library
+from kgitops.manifests.problems import suggestion
+from kgitops.manifests.project.checks import (
+    check_project,
+    clusters_of,
+    parse_project,
+    validate_project,
+    with_clusters,
+)
+from kgitops.manifests.project.document import ClusterSettings, Project
+from kgitops.manifests.project.python_policies import python_policy
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.parse import ParsedDocument
+from kgitops.manifests.yaml.placeholders import Lookup
+from kgitops.manifests.yaml.scalars import scalar_text
+from kgitops.model.errors import FindingsError, UsageError
+from kgitops.model.source import Finding, Source
+from kgitops.policy.evaluate.rules import Level, PythonPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """A broker of an embedded cluster."""
+
+    id: int
+    rack: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterConfig:
+    """A cluster of the project, with every placeholder replaced; ``configs`` may hold secrets.
+
+    ``policy_levels`` are the levels that policies have here, by name, and where that is written.
+    """
+
+    name: str
+    url: str
+    brokers: int | tuple[BrokerConfig, ...] | None = None
+    configs: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    policy_levels: Mapping[str, tuple[Level, Source]] = field(default_factory=dict)
+    env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What was taken from the environment, to its variable's name: findings must not show it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectFile:
+    """A project file; its paths are already joined to its folder.
+
+    ``policies`` are files and folders of Policy, Waiver and PolicyTest documents.
+    """
+
+    path: Path
+    name: str
+    uid: str | None = None
+    formerly: tuple[str, ...] = ()
+    take_from: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    manifests: tuple[Path, ...] = ()
+    policies: tuple[Path, ...] = ()
+    python_policies: tuple[PythonPolicy, ...] = ()
+    default_cluster: str | None = None
+    principal: str | None = None
+    cluster_names: tuple[str, ...] = ()
+    max_deletes: int = 10
+    max_delete_percent: int = 20
+    replication_throttle: int = 50 * 1024 * 1024
+    allow_configs: tuple[str, ...] = ()
+    _written: ParsedDocument = field(repr=False, compare=False)
+
+    @property
+    def folder(self) -> Path:
+        """Where the project lies."""
+        return self.path.parent
+
+    def cluster(self, name: str, *, env: Mapping[str, str], offline: bool = False) -> ClusterConfig:
+        """The cluster called ``name``, its placeholders replaced from ``env``.
+
+        ``offline`` leaves out how it is reached: who plans from a snapshot needs no password.
+
+        Raises:
+            UsageError: the project has no such cluster.
+            FindingsError: a placeholder has no value, or the result is not valid.
+        """
+        if name not in self.cluster_names:
+            near = suggestion(name, list(self.cluster_names))
+            known = ", ".join(self.cluster_names) or "none"
+            advice = f"did you mean {near}?" if near else f"it has {known}"
+            raise UsageError(f"the project {self.name} has no cluster {name!r}; {advice}")
+        return _cluster(name, self._written, env, offline=offline)
+
+    def place_of(self, cluster: str) -> Source:
+        """Where the project says that it is for ``cluster``."""
+        return self._written.document.key_at("spec", "clusters", cluster)
+
+    def url_written(self, cluster: str) -> str:
+        """How the project says that ``cluster`` is reached, its placeholders left as they are."""
+        settings = clusters_of(self._written.content).get(cluster)
+        return str(settings.get("url")) if isinstance(settings, dict) else ""
+
+    @property
+    def manifests_there(self) -> tuple[Path, ...]:
+        """Where manifests are, but for the default folder where it neither is nor was written."""
+        spec = self._written.content.get("spec")
+        written = isinstance(spec, dict) and "manifests" in spec
+        return tuple(path for path in self.manifests if written or path.exists())
+
+    @property
+    def strictest_levels(self) -> Mapping[str, Level]:
+        """The strictest level that each policy is given on any cluster of the project."""
+        strictest: dict[str, Level] = {}
+        for cluster in clusters_of(self._written.content).values():
+            levels = cluster.get("policyLevels") if isinstance(cluster, dict) else None
+            for policy, written in levels.items() if isinstance(levels, dict) else ():
+                # What a placeholder stands for is not known here: it may be hard.
+                level = Level(written) if written in tuple(Level) else Level.HARD
+                strictest[policy] = max(level, strictest.get(policy, Level.OFF), key=Level.rank)
+        return strictest
+
+
+def load_project(
+    path: Path, *, env: Mapping[str, str], library: Library = READ_ONCE
+) -> ProjectFile:
+    """The project file at ``path``, which may also be the folder that holds it.
+
+    It is read in the ``library``; ``env`` is what ``${env:NAME}`` stands for.
+
+    Raises:
+        FindingsError: it can't be read or is not valid; the error holds every finding.
+    """
+    file = path / PROJECT_FILE if path.is_dir() else path
+    findings: list[Finding] = []
+    written = parse_project(file, findings, library)
+    project = check_project(written, env, findings) if written else None
+    if project and written:
+        findings += _missing_policies(project, written.document, file.parent)
+    if findings or project is None or written is None:
+        raise FindingsError(findings)
+    metadata, spec = project.metadata, project.spec
+    return ProjectFile(
+        path=file,
+        name=metadata.name,
+        uid=metadata.uid,
+        formerly=tuple(metadata.formerly),
+        take_from=tuple(metadata.take_from),
+        labels=metadata.labels,
+        manifests=tuple(file.parent / name for name in spec.manifests),
+        policies=tuple(file.parent / item for item in spec.policies if isinstance(item, str)),
+        python_policies=tuple(
+            python_policy(item, written.document.at("spec", "policies", index), file.parent)
+            for index, item in enumerate(spec.policies)
+            if not isinstance(item, str)
+        ),
+        default_cluster=spec.default_cluster,
+        principal=spec.principal,
+        cluster_names=tuple(map(str, clusters_of(written.content))),
+        max_deletes=spec.safety.max_deletes,
+        max_delete_percent=spec.safety.max_delete_percent,
+        replication_throttle=spec.safety.replication_throttle,
+        allow_configs=tuple(spec.allow_configs),
+        _written=written,
+    )
+
+
+def _missing_policies(project: Project, document: Document, folder: Path) -> Iterator[Finding]:
+    for index, item in enumerate(project.spec.policies):
+        if isinstance(item, str) and not (folder / item).exists():
+            yield Finding(
+                source=document.at("spec", "policies", index),
+                problem=f"{item} does not exist",
+                advice="correct the path",
+            )
+
+
+def _cluster(
+    name: str, written: ParsedDocument, env: Mapping[str, str], *, offline: bool
+) -> ClusterConfig:
+    findings: list[Finding] = []
+    settings_written = clusters_of(written.content)[name]
+    if offline:
+        settings_written = {**settings_written, "url": "embedded:", "configs": {}}
+    content = with_clusters(written.content, {name: settings_written})
+    lookup = Lookup({}, env)
+    project = validate_project(content, written.document, lookup, findings)
+    if project is None or findings:
+        raise FindingsError(findings)
+    settings: ClusterSettings = project.spec.clusters[name]
+    if not settings.url.startswith(("embedded:", "kafka://")):
+        place = written.document.at("spec", "clusters", name, "url")
+        problem = f"the url of cluster {name} is of no known kind"
+        advice = "write embedded:FILE or kafka://HOST:PORT"
+        raise FindingsError([Finding(source=place, problem=problem, advice=advice)])
+    brokers = settings.brokers
+    return ClusterConfig(
+        name=name,
+        url=settings.url,
+        brokers=tuple(BrokerConfig(id=broker.id, rack=broker.rack) for broker in brokers)
+        if isinstance(brokers, list)
+        else brokers,
+        configs=_texts(settings.configs),
+        variables=_texts(settings.variables),
+        policy_levels={
+            policy: (
+                Level(level),
+                written.document.key_at("spec", "clusters", name, "policyLevels", policy),
+            )
+            for policy, level in settings.policy_levels.items()
+        },
+        env_values=lookup.used_env,
+    )
+
+
+def _texts(values: Mapping[str, str | int | float | bool]) -> dict[str, str]:
+    return {key: scalar_text(value) for key, value in values.items()}

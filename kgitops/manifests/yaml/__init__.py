@@ -1,0 +1,1 @@
+"""Strict YAML 1.2 with a file, line and column for every value."""

@@ -1,0 +1,188 @@
+"""Nodes → plain Python values, by YAML 1.2's core schema, collecting what is wrong on the way."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from kgitops.manifests.yaml.nodes import (
+    MAX_DEPTH,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    is_plain,
+)
+from kgitops.manifests.yaml.placeholders import is_placeholder
+from kgitops.manifests.yaml.scalars import Scalar, plain_value
+from kgitops.manifests.yaml.text import shown
+
+Content = Any
+"""What a document holds: dicts, lists, text, numbers, booleans and None."""
+
+MAX_EXPANDED = 20_000
+_STANDARD = "tag:yaml.org,2002:"
+_TAGGED_TYPES: dict[str, type | tuple[type, ...]] = {
+    "str": str,
+    "int": int,
+    "float": (int, float),
+    "bool": bool,
+    "null": type(None),
+}
+
+
+class PlainPlaceholder(str):
+    """A scalar that is one placeholder without quotes: what it becomes is read as YAML again."""
+
+    __slots__ = ()
+
+
+class Constructor:
+    """Builds the values of one file's documents.
+
+    ``problems`` are (character index in the parsed text, problem, advice), in the order met.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[tuple[int, str, str]] = []
+        self._plain: dict[str, Scalar] = {}
+        self._built: dict[int, Content] = {}
+        self._open: set[int] = set()
+        self._merged = 0
+
+    def build(self, root: Node, *, aliases: bool) -> Content:
+        """The value of a document; ``aliases`` says whether one node may occur twice."""
+        self._built.clear()
+        self._open.clear()
+        self._merged = 0
+        value = self._value(root)
+        if aliases and not self.problems:
+            self._check_expansion(root, value)
+        return value
+
+    def _value(self, node: Node) -> Content:
+        if isinstance(node, ScalarNode):
+            return self._scalar(node)
+        identity = id(node)
+        if identity in self._built:
+            return self._built[identity]
+        if identity in self._open:
+            self._add(node, "an alias stands inside what it repeats", "write the value out")
+            return None
+        self._open.add(identity)
+        if isinstance(node, MappingNode):
+            value: Content = self._mapping(node)
+            expected = "map"
+        else:
+            assert isinstance(node, SequenceNode)  # noqa: S101 (YAML has three kinds of node)
+            value = [self._value(item) for item in node.value]
+            expected = "seq"
+        if node.tag and node.tag != _STANDARD + expected:
+            self._add_tag(node)
+        self._open.discard(identity)
+        self._built[identity] = value
+        return value
+
+    def _scalar(self, node: ScalarNode) -> Scalar:
+        text: str = node.value
+        if node.tag:  # None unless it was written
+            return self._tagged(node)
+        if node.style:
+            return text
+        try:
+            return self._plain[text]
+        except KeyError:
+            pass
+        if text.startswith("${") and is_placeholder(text):
+            return PlainPlaceholder(text)
+        value = self._plain[text] = self._plain_value(node)
+        return value
+
+    def _plain_value(self, node: ScalarNode) -> Scalar:
+        try:
+            return plain_value(node.value)
+        except ValueError:
+            self._add(node, "the number has too many digits", "write a shorter number")
+            return None
+
+    def _tagged(self, node: ScalarNode) -> Scalar:
+        name = node.tag.removeprefix(_STANDARD)
+        if node.tag == "!" or name == "str":
+            return str(node.value)
+        if name not in _TAGGED_TYPES or name == node.tag:
+            self._add_tag(node)
+            return None
+        value = self._plain_value(node)
+        is_number_for_bool = isinstance(value, bool) and name != "bool"
+        if not isinstance(value, _TAGGED_TYPES[name]) or is_number_for_bool:
+            self._add(node, f"{shown(node.value)} is not of the type !!{name}", "remove the tag")
+        return value
+
+    def _mapping(self, node: MappingNode) -> dict[Hashable, Content]:
+        result: dict[Hashable, Content] = {}
+        merges: list[Node] = []
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, ScalarNode):
+                self._add(key_node, "a key can't be a mapping or a list", "write a plain key")
+                continue
+            if key_node.value == "<<" and is_plain(key_node):
+                merges.append(value_node)
+                continue
+            key = self._scalar(key_node)
+            if key in result:
+                self._add(key_node, f"the key {shown(key)} stands here twice", "keep one of them")
+                continue
+            result[key] = (
+                self._scalar(value_node)
+                if isinstance(value_node, ScalarNode)
+                else self._value(value_node)
+            )
+        for merged in merges:
+            self._merge(merged, result)
+        return result
+
+    def _merge(self, node: Node, result: dict[Hashable, Content]) -> None:
+        sources = node.value if isinstance(node, SequenceNode) else [node]
+        for source in sources:
+            if not isinstance(source, MappingNode):
+                self._add(node, "<< can only merge mappings", "give it an alias of a mapping")
+                return
+            values = self._value(source)
+            self._merged += len(values or ())
+            if self._merged > MAX_EXPANDED:
+                return
+            for key, value in (values or {}).items():
+                result.setdefault(key, value)
+
+    def _check_expansion(self, root: Node, value: Content) -> None:
+        sizes: dict[int, tuple[int, int]] = {}
+
+        def measure(item: Content) -> tuple[int, int]:
+            """How many values ``item`` stands for with all aliases written out, and how deep."""
+            if not isinstance(item, dict | list):
+                return 1, 0
+            if id(item) not in sizes:
+                children = item.values() if isinstance(item, dict) else item
+                measured = [measure(child) for child in children]
+                sizes[id(item)] = (
+                    1 + sum(size for size, _ in measured),
+                    1 + max((depth for _, depth in measured), default=0),
+                )
+            return sizes[id(item)]
+
+        size, depth = measure(value)
+        if max(size, self._merged) > MAX_EXPANDED or depth > MAX_DEPTH:
+            self._add(
+                root,
+                f"the aliases of this document stand for more than {MAX_EXPANDED} values "
+                f"or {MAX_DEPTH} levels",
+                "write out what you need",
+            )
+
+    def _add_tag(self, node: Node) -> None:
+        self._add(node, f"the tag {_written_tag(node.tag)} is not allowed", "remove the tag")
+
+    def _add(self, node: Node, problem: str, advice: str) -> None:
+        self.problems.append((node.start_mark.index, problem, advice))
+
+
+def _written_tag(tag: str) -> str:
+    return tag.replace(_STANDARD, "!!", 1)

@@ -1,0 +1,166 @@
+"""The text of a file → its documents, each with its content; what is no YAML becomes findings."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import yaml
+
+from kgitops.manifests.yaml.construct import Constructor, Content
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.nodes import (
+    MAX_DEPTH,
+    Node,
+    ScalarNode,
+    TooDeepError,
+    compose_all,
+    is_plain,
+)
+from kgitops.manifests.yaml.text import SourceText
+from kgitops.model.source import Finding, Severity
+
+MAX_BROKEN = 50
+_DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    """A document and what stands in it; ``content`` is not yet checked against any model."""
+
+    document: Document
+    content: Content
+
+
+def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]:
+    """The documents of ``file`` that are YAML, in order; what is wrong is added to ``findings``."""
+    constructor = Constructor()
+    offset = 0
+    count = broken = 0
+    while offset >= 0:
+        try:
+            for root in compose_all(file.text[offset:]):
+                if _is_empty(root):
+                    continue
+                count += 1
+                if (parsed := _construct(root, file, offset, constructor, findings)) is not None:
+                    yield parsed
+            offset = -1
+        except yaml.YAMLError as error:
+            count += 1
+            index = offset + _error_index(error, len(file.text) - offset)
+            findings.append(_syntax_finding(error, file, offset, index))
+            offset = _next_document(file.text, after=max(index, offset + 1))
+            broken += 1
+            if broken == MAX_BROKEN and offset >= 0:
+                findings.append(_too_many_finding(file, offset))
+                return
+    if count == 0:
+        findings.append(_nothing_finding(file))
+
+
+def _construct(
+    root: Node, file: SourceText, offset: int, constructor: Constructor, findings: list[Finding]
+) -> ParsedDocument | None:
+    start, end = offset + root.start_mark.index, offset + root.end_mark.index
+    content = constructor.build(root, aliases=file.text.find("&", start, end) >= 0)
+    if not constructor.problems:
+        return ParsedDocument(Document(file, start, end), content)
+    findings.extend(
+        Finding(source=file.place(offset + index), problem=problem, advice=advice)
+        for index, problem, advice in constructor.problems
+    )
+    constructor.problems.clear()
+    return None
+
+
+def _is_empty(root: Node) -> bool:
+    return isinstance(root, ScalarNode) and not root.value and is_plain(root)
+
+
+def _nothing_finding(file: SourceText) -> Finding:
+    """A file cut to nothing may be an accident; one of comments says that it is meant."""
+    empty = not file.text.strip()
+    return Finding(
+        source=file.place(0),
+        problem="the file is empty" if empty else "the file declares nothing",
+        advice="delete it if nothing is declared here any more",
+        severity=Severity.ERROR if empty else Severity.WARNING,
+    )
+
+
+def _too_many_finding(file: SourceText, offset: int) -> Finding:
+    """Each broken document means reading the rest of the file once more."""
+    return Finding(
+        source=file.place(offset),
+        problem=f"{MAX_BROKEN} documents above are no YAML, so the rest is not read",
+        advice="correct those first",
+    )
+
+
+def _next_document(text: str, after: int) -> int:
+    """Where the next document begins, -1 where none does."""
+    found = _DOCUMENT_START.search(text, after)
+    return found.start() if found else -1
+
+
+def _error_index(error: yaml.YAMLError, end: int) -> int:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    return min(mark.index, end) if mark else 0
+
+
+def _syntax_finding(error: yaml.YAMLError, file: SourceText, offset: int, index: int) -> Finding:
+    """What is wrong at ``index``; text that is not closed is shown where it begins."""
+    words = getattr(error, "problem", None) or "it can't be read"
+    if isinstance(error, TooDeepError):
+        words = f"collections are nested more than {MAX_DEPTH} deep"
+        advice = "flatten the document"
+    elif "'\t'" in words or file.text[index : index + 1] == "\t" or "tab" in words:
+        words, advice = "a tab can't indent YAML", "indent with spaces"
+    elif "${" in file.text[file.text.rfind("\n", 0, index) + 1 : index + 1]:
+        advice = (
+            "put the placeholder in quotes, or write it on a line of its own without {…} or […]"
+        )
+    else:
+        if words in _NOT_CLOSED and (mark := getattr(error, "context_mark", None)):
+            index = offset + mark.index
+        words, advice = _PLAINLY.get(words, (f"this is not YAML: {words}", "correct the syntax"))
+    return Finding(source=file.place(index), problem=words, advice=advice)
+
+
+# libyaml's words, and what a person can do about them.
+_PLAINLY = {
+    "mapping values are not allowed in this context": (
+        "a ':' can't stand here",
+        "correct the indentation, or put the text in quotes",
+    ),
+    "could not find expected ':'": ("a ':' is missing", "write 'key: value' on one line"),
+    "found character that cannot start any token": (
+        "no value can start with this character",
+        "put the text in quotes",
+    ),
+    "found undefined alias": ("the alias is not defined", "define its anchor (&name) before it"),
+    "found unexpected end of stream": ("the quotes are not closed", "close them"),
+    "found unexpected document indicator": ("the quotes are not closed before ---", "close them"),
+    "did not find expected key": ("a key is expected here", "correct the indentation"),
+    "did not find expected node content": (
+        "a value is expected here",
+        "write it, or close the bracket",
+    ),
+    "did not find expected ',' or '}'": ("a ',' or '}' is missing", "close the mapping"),
+    "did not find expected ',' or ']'": ("a ',' or ']' is missing", "close the list"),
+    "did not find expected '-' indicator": ("a '-' is expected here", "correct the indentation"),
+    "did not find expected <document start>": (
+        "another document begins here",
+        "separate documents by a line ---",
+    ),
+    "found unknown escape character": (
+        "the text has an unknown escape",
+        "write \\\\ for a backslash, or use single quotes",
+    ),
+    "found invalid Unicode character escape code": (
+        "the text has an escape that is no character",
+        "write the character itself",
+    ),
+    "second occurrence": ("the anchor is defined twice", "give it another name"),
+}
+_NOT_CLOSED = ("found unexpected end of stream", "found unexpected document indicator")

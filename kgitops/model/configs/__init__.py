@@ -1,0 +1,1 @@
+"""Kafka's topic configs: names, types, normal forms and rules."""

@@ -1,0 +1,187 @@
+"""Kafka's topic configs: what exists, what is legal, and when two values mean the same.
+
+The facts are Apache Kafka's own: ``data/topic_configs.json`` is a dump of LogConfig's ConfigDef.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+from kgitops.model.configs.rules import RULED, Problem, cross_problems
+from kgitops.model.configs.values import (
+    ConfigType,
+    TopicConfig,
+    Value,
+    is_legal,
+    legal_values,
+    to_text,
+    trim,
+    value_parser,
+)
+
+__all__ = [
+    "CLUSTER_DEFAULT",
+    "KAFKA_DEFAULT",
+    "ConfigType",
+    "TopicConfig",
+    "config_problem",
+    "configs_problems",
+    "effective_default",
+    "is_throttle",
+    "kafka_version",
+    "nearest_config",
+    "normal_value",
+    "removed_config",
+    "topic_configs",
+]
+
+CLUSTER_DEFAULT = "cluster default"
+KAFKA_DEFAULT = "Kafka default"
+_REMEMBERED = 1 << 14
+
+
+@cache
+def topic_configs() -> Mapping[str, TopicConfig]:
+    """Every topic config that this version of Kafka knows, by name."""
+    return MappingProxyType(
+        {
+            row["name"]: TopicConfig(
+                name=row["name"],
+                type=ConfigType(row["type"]),
+                default=row["default"],
+                minimum=row["min"],
+                maximum=row["max"],
+                valid_values=tuple(row["valid_values"]),
+                server_default=row["server_default"],
+                doc=row["doc"],
+            )
+            for row in _data()["configs"]
+        }
+    )
+
+
+def kafka_version() -> str:
+    """The version of Apache Kafka that the facts were taken from."""
+    return str(_data()["kafka_version"])
+
+
+def removed_config(key: str) -> str | None:
+    """What to write instead of a config that Kafka 4 removed; None for every other key."""
+    advice = _data()["removed"].get(key)
+    return None if advice is None else str(advice)
+
+
+@cache
+def nearest_config(key: str) -> str | None:
+    """The config that a misspelt key may mean: also for ``retentionMs`` or a broker's name."""
+    plain = re.sub(r"[_\s-]", ".", re.sub(r"(?<=[a-z])(?=[A-Z])", ".", key)).lower()
+    plain = re.sub(r"\.(hours|minutes|seconds)$", ".ms", plain)
+    broker_names = {config.server_default: name for name, config in topic_configs().items()}
+    if plain in broker_names:
+        return broker_names[plain]
+    nearest = difflib.get_close_matches(plain, topic_configs(), n=1, cutoff=0.7)
+    return nearest[0] if nearest else None
+
+
+# A cluster has few distinct values of a key, and each of them very many times.
+@lru_cache(maxsize=_REMEMBERED)
+def normal_value(key: str, value: str) -> str:
+    """The value as Kafka writes it, so that equal texts mean the same; idempotent.
+
+    Lists come sorted, without duplicates. An unknown key's value is returned as it is, and a value
+    that Kafka can't read only trimmed.
+    """
+    reader = _readers().get(key)
+    if reader is None:
+        return value
+    parsed = reader.parse(value)
+    return trim(value) if parsed is None else to_text(parsed)
+
+
+def config_problem(key: str, value: str) -> str | None:
+    """Why Kafka would refuse ``value`` for a known key, and what is legal; else None."""
+    reader = _readers().get(key)
+    if reader is None or _legal_value(key, value) is not None:
+        return None
+    shown = value if len(value) <= _LONGEST_SHOWN else f"{value[:_LONGEST_SHOWN]}…"
+    return f"{key} must be {legal_values(reader.config)}, not {shown!r}"
+
+
+def configs_problems(
+    configs: Mapping[str, str],
+    *,
+    broker_defaults: Mapping[str, str] | None = None,
+    existing: Mapping[str, str] | None = None,
+) -> tuple[Problem, ...]:
+    """What is wrong between the configs of one topic: the key at fault, and why.
+
+    A key that a topic doesn't set counts with the value of ``broker_defaults``, else with Kafka's.
+    Values that are illegal by themselves are ``config_problem``'s to report: here they count as
+    not set. ``existing`` are the topic's own configs before the change.
+    """
+    values = dict(_default_values())
+    for source in (broker_defaults or {}, configs):
+        for key in RULED:
+            legal = _legal_value(key, source[key]) if key in source else None
+            if legal is not None:
+                values[key] = legal
+    # LogConfig reads the old value with Boolean.parseBoolean, which doesn't trim.
+    was_tiered = (existing or {}).get("remote.storage.enable", "").lower() == "true"
+    return tuple(cross_problems(values, was_tiered=was_tiered))
+
+
+def effective_default(key: str, broker_defaults: Mapping[str, str]) -> tuple[str | None, str]:
+    """The value of a key that a topic doesn't set, and whose default that is."""
+    if key in broker_defaults:
+        return broker_defaults[key], CLUSTER_DEFAULT
+    config = topic_configs().get(key)
+    return (config.default if config else None), KAFKA_DEFAULT
+
+
+def is_throttle(key: str) -> bool:
+    """Whether the key throttles replication: operators set it for a while, nobody declares it."""
+    return ".replication.throttled." in key
+
+
+_LONGEST_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reader:
+    config: TopicConfig
+    parse: Callable[[str], Value | None]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _legal_value(key: str, text: str) -> Value | None:
+    """The value of ``text`` for a known key, where Kafka accepts it."""
+    reader = _readers()[key]
+    value = reader.parse(text)
+    return value if value is not None and is_legal(reader.config, value) else None
+
+
+@cache
+def _readers() -> Mapping[str, _Reader]:
+    return {
+        name: _Reader(config=config, parse=value_parser(config))
+        for name, config in topic_configs().items()
+    }
+
+
+@cache
+def _default_values() -> Mapping[str, Value]:
+    parsed = ((key, _readers()[key].parse(_readers()[key].config.default or "")) for key in RULED)
+    return {key: value for key, value in parsed if value is not None}
+
+
+@cache
+def _data() -> dict[str, Any]:
+    source = files("kgitops.model") / "data" / "topic_configs.json"
+    data: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    return data

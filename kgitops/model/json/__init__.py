@@ -1,0 +1,1 @@
+"""JSON of the model's values, canonical and strict."""

@@ -1,0 +1,1 @@
+"""Which brokers hold a topic's replicas."""

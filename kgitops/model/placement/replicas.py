@@ -1,0 +1,231 @@
+"""Decides which brokers hold a topic's replicas: rack-aware, even, and always in the same way.
+
+The planner shows what this module decides and the embedded cluster does it, so both agree. Brokers
+without a rack count as standing in one rack of their own, as in Kafka.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+
+from kgitops.model.cluster_state import Broker
+from kgitops.model.placement.evenness import Choice, even_out
+from kgitops.model.placement.rotation import going_round, led, racks_in_order, rotated
+from kgitops.model.resources.topics import Assignment
+
+_REMEMBERED = 100
+"""Partitions: what is placed for larger topics would take much memory to remember."""
+
+_Racks = tuple[tuple[int, ...], ...]
+"""The ids of each rack's brokers."""
+
+
+class PlacementError(ValueError):
+    """The brokers can't hold what was asked for; says why in one sentence."""
+
+
+def place(
+    brokers: Sequence[Broker],
+    *,
+    partitions: int,
+    replication_factor: int,
+    existing: Assignment = (),
+    seed: str = "",
+) -> Assignment:
+    """The replicas of the partitions that ``existing`` lacks, up to ``partitions`` in all (A4-38).
+
+    Fenced brokers get nothing. ``seed``, say the topic's name, decides where to start, so that the
+    topics with few partitions don't all lie on the same brokers.
+
+    Raises:
+        PlacementError: there are too few brokers, or a count that no topic can have.
+    """
+    if partitions < 1:
+        raise PlacementError(f"a topic needs at least 1 partition, not {partitions}")
+    if partitions < len(existing):
+        raise PlacementError(
+            f"a topic with {len(existing)} partitions can't be reduced to {partitions}"
+        )
+    racks = _ids(racks_in_order(brokers, seed))
+    _require(replication_factor, sum(map(len, racks)))
+    found = _placed_before if partitions <= _REMEMBERED else _placed
+    return found(racks, partitions, replication_factor, existing)
+
+
+def _placed(
+    racks: _Racks, partitions: int, replication_factor: int, existing: Assignment
+) -> Assignment:
+    usual = going_round(
+        racks, partitions=partitions, replication_factor=replication_factor, existing=existing
+    )
+    if usual is not None:
+        return usual
+    loads = _Loads(racks)
+    loads.count(existing)
+    new = [
+        led(loads.take((), replication_factor), loads.leaders)
+        for _ in range(len(existing), partitions)
+    ]
+    # The order above is even by itself; only after partitions placed otherwise there is more to do.
+    leading = [Choice(chosen=replicas[:1], spare=replicas[1:]) for replicas in new]
+    even_out(loads.leaders, leading, loads.rack_of, lambda *_: True)
+    return tuple(
+        tuple(rotated(replicas, replicas.index(choice.chosen[0])))
+        for replicas, choice in zip(new, leading, strict=True)
+    )
+
+
+# Of a hundred thousand topics on some brokers many are placed alike.
+_placed_before = lru_cache(maxsize=1 << 12)(_placed)
+
+
+def reassign(
+    brokers: Sequence[Broker], current: Assignment, *, replication_factor: int
+) -> Assignment:
+    """The assignment with another replication factor that moves as few replicas as can be.
+
+    A replica stays unless it is surplus or its broker isn't registered any more; of the surplus
+    ones those on fenced brokers go first. The leader stays first as long as it stays at all.
+
+    Raises:
+        PlacementError: there are too few brokers, or the replication factor is less than 1.
+    """
+    loads = _Loads(_ids(racks_in_order(brokers)))
+    _require_positive(replication_factor)
+    registered = {broker.id for broker in brokers}
+    kept = tuple([tuple([id_ for id_ in ids if id_ in registered]) for ids in current])
+    loads.count(kept)
+    resized = [_resize(loads, replicas, replication_factor) for replicas in kept]
+    stays = [_staying(before, after) for before, after in zip(kept, resized, strict=True)]
+    choices = [
+        _choice(loads, before, after, len(fixed))
+        for before, after, fixed in zip(kept, resized, stays, strict=True)
+    ]
+
+    def allowed(index: int, old: int, new: int) -> bool:
+        return loads.as_spread((*stays[index], *choices[index].chosen), old, new)
+
+    even_out(loads.replicas, choices, loads.rack_of, allowed)
+    return tuple((*fixed, *choice.chosen) for fixed, choice in zip(stays, choices, strict=True))
+
+
+def _ids(racks: Mapping[str | None, Sequence[int]]) -> _Racks:
+    return tuple(map(tuple, racks.values()))
+
+
+class _Loads:
+    """How many replicas and leaders each unfenced broker has, while partitions are placed."""
+
+    def __init__(self, racks: _Racks) -> None:
+        self._ids = racks
+        self.rack_of = {id_: rack for rack, ids in enumerate(self._ids) for id_ in ids}
+        self.leaders = defaultdict(int, dict.fromkeys(self.rack_of, 0))
+        self.replicas = defaultdict(int, dict.fromkeys(self.rack_of, 0))
+        self._in_rack = [0] * len(self._ids)
+
+    def count(self, assignment: Assignment) -> None:
+        for id_, leads in Counter([replicas[0] for replicas in assignment if replicas]).items():
+            self.leaders[id_] += leads
+        for id_, held in Counter(chain.from_iterable(assignment)).items():
+            self.add(id_, held)
+
+    def add(self, id_: int, step: int) -> None:
+        self.replicas[id_] += step
+        if id_ in self.rack_of:
+            self._in_rack[self.rack_of[id_]] += step
+
+    def take(self, taken: Sequence[int], missing: int) -> list[int]:
+        """The best brokers for so many more replicas of a partition that has ``taken`` already.
+
+        Raises:
+            PlacementError: there are too few brokers.
+        """
+        beside = [0] * len(self._ids)
+        for id_ in taken:
+            if id_ in self.rack_of:
+                beside[self.rack_of[id_]] += 1
+        turns: list[int] = []
+        while len(turns) < missing:
+            turns += self._emptiest(beside, missing - len(turns), len(taken) + len(turns))
+        # What a partition takes of one broker changes nothing between the others of its rack.
+        in_turn = {rack: iter(self._free(rack, taken)) for rack in dict.fromkeys(turns)}
+        found = [next(in_turn[rack]) for rack in turns]
+        for id_ in found:
+            self.replicas[id_] += 1
+        return found
+
+    def _free(self, rack: int, taken: Sequence[int]) -> list[int]:
+        """The rack's brokers besides ``taken``, emptiest first."""
+        ids = [id_ for id_ in self._ids[rack] if id_ not in taken] if taken else self._ids[rack]
+        return sorted(ids, key=self.replicas.__getitem__)
+
+    def _emptiest(self, beside: list[int], most: int, so_far: int) -> list[int]:
+        """Racks that hold fewest replicas of the partition, emptiest first; each gets one more."""
+        room = [rack for rack, ids in enumerate(self._ids) if beside[rack] < len(ids)]
+        if not room:
+            raise PlacementError(
+                f"a partition on {so_far} brokers needs one more, and no other is unfenced"
+            )
+        least = min([beside[rack] for rack in room])
+        equals = [rack for rack in room if beside[rack] == least]
+        filled = [held / len(ids) for held, ids in zip(self._in_rack, self._ids, strict=True)]
+        found = sorted(equals, key=filled.__getitem__)[:most]
+        for rack in found:
+            beside[rack] += 1
+            self._in_rack[rack] += 1
+        return found
+
+    def as_spread(self, replicas: Sequence[int], old: int, new: int) -> bool:
+        """Whether ``new`` in place of ``old`` leaves the partition no worse spread over racks."""
+        if self.rack_of[old] == self.rack_of[new]:
+            return True
+        racks = [self.rack_of[id_] for id_ in replicas if id_ in self.rack_of]
+        return racks.count(self.rack_of[new]) < racks.count(self.rack_of[old])
+
+    def most_dispensable(self, replicas: Sequence[int]) -> int:
+        """The replica to drop first: on a fenced broker, in a crowded rack, on a full broker."""
+        beside = Counter(self.rack_of[id_] for id_ in replicas if id_ in self.rack_of)
+
+        def worth(place: int) -> tuple[bool, bool, int, int, int]:
+            id_ = replicas[place]
+            live = id_ in self.rack_of
+            crowd = beside[self.rack_of[id_]] if live else 0
+            return live, place == 0, -crowd, -self.replicas[id_], -place
+
+        return replicas[min(range(len(replicas)), key=worth)]
+
+
+def _require(replication_factor: int, brokers: int) -> None:
+    _require_positive(replication_factor)
+    if replication_factor > brokers:
+        raise PlacementError(
+            f"{replication_factor} replicas need as many brokers, and "
+            f"{brokers} {'is' if brokers == 1 else 'are'} unfenced"
+        )
+
+
+def _require_positive(replication_factor: int) -> None:
+    if replication_factor < 1:
+        raise PlacementError(f"a partition needs at least 1 replica, not {replication_factor}")
+
+
+def _resize(loads: _Loads, kept: Sequence[int], replication_factor: int) -> tuple[int, ...]:
+    replicas = list(kept)
+    while len(replicas) > replication_factor:
+        surplus = loads.most_dispensable(replicas)
+        loads.add(surplus, -1)
+        replicas.remove(surplus)
+    return (*replicas, *loads.take(replicas, replication_factor - len(replicas)))
+
+
+def _staying(before: Sequence[int], after: tuple[int, ...]) -> tuple[int, ...]:
+    """The replicas that have no alternative: all that there were, or where some go the leader."""
+    return after[: len(before)] if len(after) >= len(before) else after[:1]
+
+
+def _choice(loads: _Loads, before: Sequence[int], after: tuple[int, ...], staying: int) -> Choice:
+    """What else could replace the rest: any other broker if it is new, else what was dropped."""
+    others = before if len(after) < len(before) else loads.rack_of
+    spare = [id_ for id_ in others if id_ in loads.rack_of and id_ not in after]
+    return Choice(chosen=list(after[staying:]), spare=spare)

@@ -1,0 +1,1 @@
+"""Kafka's resources as frozen values."""

@@ -1,0 +1,171 @@
+"""A virtual cluster (KIP-1134): links to physical topics, and who and what belongs to it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.names import MAX_TOPIC_NAME
+
+SEPARATOR = ":"
+"""Between a virtual cluster's name and a group or transactional id (VC-112): in no such name."""
+MAX_LOCAL_NAME = MAX_TOPIC_NAME - 37
+"""What is left for the user once ``<uuid>.`` stands before a topic's name (VC-058)."""
+DEFAULT = "<default>"
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_GENERATED = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(.+)", re.DOTALL)
+
+
+class EntityType(StrEnum):
+    """What a virtual cluster consists of (VC-239)."""
+
+    TOPIC = "topic"
+    GROUP = "group"
+    TRANSACTIONAL_ID = "transactionalId"
+    USER = "user"
+    CLIENT_ID = "clientId"
+
+
+EXCLUSIVE = (EntityType.USER, EntityType.CLIENT_ID)
+"""Each of these is in one virtual cluster at most, and what it does counts there (VC-080)."""
+
+
+class ChangeType(StrEnum):
+    """KIP-1134's ResourceChangeType."""
+
+    ADD = "add"
+    REMOVE = "remove"
+
+
+class CapLowering(StrEnum):
+    """What becomes of a cap on Kafka, which has no bucket over several users (VC-221)."""
+
+    CLAMP = "clamp"
+    DIVIDE = "divide"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoweringOptions:
+    """``spec.lowering`` of one virtual cluster."""
+
+    cap_lowering: CapLowering = CapLowering.CLAMP
+    deny_wins: bool = False
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LocalName:
+    """A name within a virtual cluster."""
+
+    virtual_cluster: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.virtual_cluster}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicLink:
+    """A link: ``topic`` is the physical topic's name (VC-020, VC-047)."""
+
+    name: str
+    topic: str
+    topic_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VirtualCluster:
+    """One virtual cluster (VC-316).
+
+    ``links`` are by link name; ``users`` are principals; ``groups`` maps a local group id to the
+    global group that it took over, None where it took over none (VC-114); ``options`` count only on
+    a Kafka that has no virtual clusters; the rest are names.
+    """
+
+    name: str
+    links: Mapping[str, TopicLink] = field(default_factory=dict)
+    users: frozenset[str] = frozenset()
+    client_ids: frozenset[str] = frozenset()
+    groups: Mapping[str, str | None] = field(default_factory=dict)
+    transactional_ids: frozenset[str] = frozenset()
+    options: LoweringOptions = field(default_factory=LoweringOptions)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is left that keeps it from being deleted (VC-245)."""
+        return not (
+            self.links or self.users or self.client_ids or self.groups or self.transactional_ids
+        )
+
+    def members(self, entity_type: EntityType) -> frozenset[str]:
+        """The names of this type."""
+        match entity_type:
+            case EntityType.TOPIC:
+                return frozenset(self.links)
+            case EntityType.GROUP:
+                return frozenset(self.groups)
+            case EntityType.TRANSACTIONAL_ID:
+                return self.transactional_ids
+            case EntityType.USER:
+                return self.users
+            case EntityType.CLIENT_ID:
+                return self.client_ids
+
+
+def physical_id(virtual_cluster: str, local_id: str) -> str:
+    """The group id or transactional id that stands for a local one (VC-111, VC-120)."""
+    return f"{virtual_cluster}{SEPARATOR}{local_id}"
+
+
+def generated_topic_name(uuid: str, name: str) -> str:
+    """The physical name of a topic made in a virtual cluster; a uuid has 36 characters (VC-056)."""
+    return f"{uuid}.{name}"
+
+
+def name_until_made(local: LocalName) -> str:
+    """Stands for the physical name of a topic of a virtual cluster until it is made.
+
+    Unlike the name in a plan it is one topic's alone: two virtual clusters may each get an Orders.
+    """
+    return generated_topic_name(f"<uuid:new of {local.virtual_cluster}>", local.name)
+
+
+def generated_parts(topic: str) -> tuple[str, str] | None:
+    """The uuid and the user's part of a name that looks generated; None for another name."""
+    match = _GENERATED.fullmatch(topic)
+    return (match[1], match[2]) if match else None
+
+
+def default_link_name(topic: str) -> str:
+    """What a link to ``topic`` is called unless someone says otherwise (VC-025)."""
+    parts = generated_parts(topic)
+    return parts[1] if parts else topic
+
+
+def virtual_cluster_name_problem(name: str) -> str | None:
+    """What is wrong with the name of a virtual cluster (VC-007, VC-104); None: nothing."""
+    if name == CLUSTER_NAME:
+        return f"{CLUSTER_NAME} is the physical cluster itself and can't be a virtual cluster"
+    if name in (".", ".."):
+        return f"a virtual cluster can't be named {name!r}"
+    if not name:
+        return "the name of a virtual cluster can't be empty"
+    if len(name) > MAX_TOPIC_NAME:
+        return f"the name has {len(name)} characters, {MAX_TOPIC_NAME} are allowed"
+    if not _NAME.fullmatch(name):
+        illegal = sorted(set(re.sub(r"[A-Za-z0-9._-]", "", name)))
+        return f"the name {name!r} contains {', '.join(map(repr, illegal))}"
+    return None
+
+
+def as_principal(user: str) -> str:
+    """``jane`` and ``User:jane`` are the same user (VC-083)."""
+    return user if SEPARATOR in user else f"User:{user}"
+
+
+def user_name(principal: str) -> str | None:
+    """The user's name in quotas; None for a principal that is no ``User:`` (VC-083)."""
+    kind, colon, name = principal.partition(SEPARATOR)
+    return name if colon and kind == "User" else None

@@ -1,0 +1,171 @@
+"""What principals can no longer do after a plan, by Kafka's authorization rules.
+
+An Allow of Read, Write, Delete or Alter also allows Describe, of AlterConfigs DescribeConfigs; a
+Deny of an operation denies just that one; a Deny wins over every Allow (StandardAuthorizer).
+Only what ACLs say is known here: super users and allow.everyone.if.no.acl.found are the brokers'.
+"""
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
+
+from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    EVERYONE,
+    IMPLIED,
+    OPERATIONS,
+    VIRTUAL_CLUSTER_OPERATIONS,
+    AclBinding,
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from kgitops.plan.acls.patterns import Rules, covers
+from kgitops.plan.document.plan import AccessLoss, Change
+
+
+def access_losses(
+    before: Set[AclBinding], changes: Iterable[Change], requester: str
+) -> tuple[AccessLoss, ...]:
+    """Every (principal, operation, resource) that is allowed before the changes and not after.
+
+    What only moves into a virtual cluster is not lost (VC-191).
+    """
+    added, removed = set(), set()
+    for planned in (planned for change in changes for planned in change.requests):
+        match planned.request:
+            case CreateAclRequest(binding=binding):
+                added.add(binding)
+            case DeleteAclRequest(binding=binding, migrated_to=None):
+                removed.add(binding)
+            case _:
+                pass
+    questions = {acl for acl in removed if acl.permission_type is PermissionType.ALLOW}
+    denies = [acl for acl in added if acl.permission_type is PermissionType.DENY]
+    if denies:
+        allows = Rules((a, a) for a in before if a.permission_type is PermissionType.ALLOW)
+        questions |= {_meet(allow, deny) for deny in denies for allow in allows.meeting(deny)}
+    if not questions:
+        return ()
+    # Rules of others, nearly all of a large cluster's, answer none of the questions.
+    asked = {requester, EVERYONE, *(question.principal for question in questions)}
+    there = {acl for acl in before if acl.principal in asked}
+    check = _Check(old=_rules(there), new=_rules((there | added) - removed))
+    losses = {
+        AccessLoss(
+            principal=question.principal,
+            operation=operation.value,
+            resource=resource_text(question),
+            requester=question.principal in (requester, EVERYONE)
+            and operation in check.lost(replace(question, principal=requester)),
+        )
+        for question in questions
+        for operation in check.lost(question)
+    }
+    return tuple(sorted(losses, key=lambda loss: (loss.principal, loss.resource, loss.operation)))
+
+
+def with_rights_lost(changes: Iterable[Change], losses: Iterable[AccessLoss]) -> tuple[Change, ...]:
+    """The changes, those that take rights away with the operations in ``impact["rights_lost"]``.
+
+    Only what a rule's own principal loses on the rule's own resource is told there. A rule that is
+    removed has an empty list where others still allow the same, or a Deny refused it before.
+    """
+    lost: dict[tuple[str, str], list[Operation]] = {}
+    for loss in losses:
+        lost.setdefault((loss.principal, loss.resource), []).append(Operation(loss.operation))
+    return tuple(_with_lost(change, lost) for change in changes)
+
+
+def taken_rule(change: Change) -> AclBinding | None:
+    """The Allow that a change removes, or the Deny that it adds; None for every other change."""
+    for planned in change.requests:
+        match planned.request:
+            case CreateAclRequest(binding=rule) if rule.permission_type is PermissionType.DENY:
+                return rule
+            case DeleteAclRequest(binding=rule, migrated_to=None) if (
+                rule.permission_type is PermissionType.ALLOW
+            ):
+                return rule
+            case _:
+                pass
+    return None
+
+
+def _with_lost(change: Change, lost: Mapping[tuple[str, str], list[Operation]]) -> Change:
+    rule = taken_rule(change)
+    if rule is None:
+        return change
+    denies = rule.permission_type is PermissionType.DENY
+    reach = frozenset({rule.operation}) if denies else _granted(rule)
+    found = lost.get((rule.principal, resource_text(rule)), ())
+    own = [str(each) for each in found if each in reach or rule.operation is Operation.ALL]
+    if denies and not own:
+        return change
+    return replace(change, impact={**change.impact, "rights_lost": own})
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """The rules before and after."""
+
+    old: Rules[AclBinding]
+    new: Rules[AclBinding]
+
+    def lost(self, question: AclBinding) -> frozenset[Operation]:
+        """What the question grants, its principal could do, and now can't any more."""
+        granted = _granted(question)
+        return _allowed(self.old, question, granted) - _allowed(self.new, question, granted)
+
+
+def _rules(acls: Iterable[AclBinding]) -> Rules[AclBinding]:
+    return Rules((acl, acl) for acl in acls)
+
+
+def _allowed(
+    rules: Rules[AclBinding], question: AclBinding, operations: frozenset[Operation]
+) -> frozenset[Operation]:
+    """Which of the operations the question's principal may do on its whole resource pattern."""
+    allowed: set[Operation] = set()
+    denied: set[Operation] = set()
+    for rule in rules.covering(question):
+        if rule.host not in ("*", question.host):
+            continue
+        if rule.permission_type is PermissionType.ALLOW:
+            allowed |= _granted(rule)
+        elif rule.operation is Operation.ALL:
+            denied |= operations
+        else:
+            denied.add(rule.operation)
+    return (operations & allowed) - denied
+
+
+def _granted(acl: AclBinding) -> frozenset[Operation]:
+    if acl.operation is Operation.ALL:
+        operations = OPERATIONS[acl.resource_type]
+        of_one = acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME
+        return operations | VIRTUAL_CLUSTER_OPERATIONS if of_one else operations
+    return frozenset({acl.operation}) | IMPLIED.get(acl.operation, frozenset())
+
+
+def resource_text(question: AclBinding) -> str:
+    """``topic orders (prefixed)``, with the host and the virtual cluster it is limited to."""
+    where = "" if question.host == "*" else f" from {question.host}"
+    if question.scoped:
+        prefixed = question.virtual_cluster_pattern_type is PatternType.PREFIXED
+        scope = f"{question.virtual_cluster}*" if prefixed else question.virtual_cluster
+        where = f" in virtual cluster {scope}{where}"
+    return f"{question.resource_type} {question.resource_name} ({question.pattern_type}){where}"
+
+
+def _meet(allow: AclBinding, deny: AclBinding) -> AclBinding:
+    """What an Allow grants where a Deny that meets it reaches: the narrower of each part."""
+    narrower = allow if covers(deny, allow) else deny
+    return replace(
+        allow,
+        principal=deny.principal if allow.principal == EVERYONE else allow.principal,
+        host=deny.host if allow.host == "*" else allow.host,
+        resource_name=narrower.resource_name,
+        pattern_type=narrower.pattern_type,
+    )

@@ -1,0 +1,178 @@
+"""Which ACLs reach which resources, found by Kafka's patterns instead of comparing all with all."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+from kgitops.model.resources.acls import CLUSTER_NAME, EVERYONE, AclBinding, PatternType
+
+_T = TypeVar("_T")
+
+
+def covers(rule: AclBinding, other: AclBinding) -> bool:
+    """Whether the rule's pattern reaches every resource that the other's reaches."""
+    if rule.resource_type is not other.resource_type:
+        return False
+    if rule.pattern_type is PatternType.LITERAL and rule.resource_name == "*":
+        return True
+    if other.pattern_type is PatternType.LITERAL and other.resource_name == "*":
+        return False
+    if rule.pattern_type is PatternType.PREFIXED:
+        return other.resource_name.startswith(rule.resource_name)
+    return other.pattern_type is PatternType.LITERAL and other.resource_name == rule.resource_name
+
+
+class _Names:
+    """Names in their order, where those with a prefix stand side by side."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._places = {name: place for place, name in enumerate(names)}
+        self._sorted = sorted(self._places)
+
+    def starting(self, prefix: str) -> list[str]:
+        """The names that begin with the prefix, in the order in which they were given."""
+        names = self._sorted
+        first = end = bisect_left(names, prefix)
+        while end < len(names) and names[end].startswith(prefix):
+            end += 1
+        return sorted(names[first:end], key=self._places.__getitem__)
+
+
+class Patterns(Generic[_T]):
+    """Items filed under the pattern of a binding; one instance is for one resource type."""
+
+    def __init__(self) -> None:
+        self._literal: dict[str, list[_T]] = {}
+        self._prefixed: dict[str, list[_T]] = {}
+        self._names: dict[PatternType, _Names] = {}
+
+    def add(self, binding: AclBinding, item: _T) -> None:
+        """File ``item`` under the pattern of ``binding``."""
+        self._names.clear()
+        self._of(binding.pattern_type).setdefault(binding.resource_name, []).append(item)
+
+    def reach(self, name: str) -> bool:
+        """Whether anything is filed under a pattern that matches the resource ``name``."""
+        return next(self._of_name(name), None) is not None
+
+    def covering(self, binding: AclBinding) -> Iterator[_T]:
+        """What is filed under patterns that reach all that ``binding`` reaches."""
+        name = binding.resource_name
+        if binding.pattern_type is PatternType.LITERAL:
+            yield from self._literal.get("*", ()) if name == "*" else self._of_name(name)
+            return
+        yield from self._literal.get("*", ())
+        yield from self._of_prefixes(name)
+
+    def meeting(self, binding: AclBinding) -> Iterator[_T]:
+        """What is filed under patterns that have a resource in common with ``binding``."""
+        yield from self.covering(binding)
+        everything = binding.pattern_type is PatternType.LITERAL and binding.resource_name == "*"
+        if binding.pattern_type is PatternType.LITERAL and not everything:
+            return
+        prefix = "" if everything else binding.resource_name
+        for name in self._starting(PatternType.LITERAL, prefix):
+            if name != "*":
+                yield from self._literal[name]
+        for name in self._starting(PatternType.PREFIXED, prefix):
+            if everything or name != prefix:
+                yield from self._prefixed[name]
+
+    def _starting(self, pattern: PatternType, prefix: str) -> list[str]:
+        """The names that begin so, in the order in which they were filed."""
+        if pattern not in self._names:
+            self._names[pattern] = _Names(self._of(pattern))
+        return self._names[pattern].starting(prefix)
+
+    def _of_name(self, name: str) -> Iterator[_T]:
+        yield from self._literal.get("*", ())
+        yield from self._literal.get(name, ())
+        yield from self._of_prefixes(name)
+
+    def _of_prefixes(self, name: str) -> Iterator[_T]:
+        if self._prefixed:
+            for end in range(len(name) + 1):
+                yield from self._prefixed.get(name[:end], ())
+
+    def _of(self, pattern: PatternType) -> dict[str, list[_T]]:
+        return self._literal if pattern is PatternType.LITERAL else self._prefixed
+
+
+_Scope = tuple[str, PatternType]
+"""The virtual clusters that a binding is for; ``kafka-cluster`` stands for none."""
+
+
+class Rules(Generic[_T]):
+    """Items filed under whole bindings: by scope, resource type and principal, then by pattern.
+
+    Bindings in a virtual cluster name resources by their names there, global ones by their own:
+    the two never meet.
+    """
+
+    def __init__(self, items: Iterable[tuple[AclBinding, _T]] = ()) -> None:
+        self._index: dict[_Scope, dict[str, dict[str, Patterns[_T]]]] = {}
+        self._wide: list[_Scope] = []
+        for binding, item in items:
+            self.add(binding, item)
+
+    def add(self, binding: AclBinding, item: _T) -> None:
+        """File ``item`` under ``binding``."""
+        scope = _scope(binding)
+        if scope not in self._index and _is_wide(scope) and binding.scoped:
+            self._wide.append(scope)
+        types = self._index.setdefault(scope, {})
+        principals = types.setdefault(binding.resource_type, {})
+        principals.setdefault(binding.principal, Patterns()).add(binding, item)
+
+    def covering(self, binding: AclBinding) -> Iterator[_T]:
+        """What is filed for the principal, or for everyone, and reaches all that it reaches."""
+        for scope in self._scopes(binding, _reaches):
+            principals = self._index[scope].get(binding.resource_type, {})
+            for principal in dict.fromkeys((binding.principal, EVERYONE)):
+                if principal in principals:
+                    yield from principals[principal].covering(binding)
+
+    def meeting(self, binding: AclBinding) -> Iterator[_T]:
+        """What is filed for a principal and a resource that ``binding`` is for as well."""
+        everyone = binding.principal == EVERYONE
+        for scope in self._scopes(binding, _meet):
+            principals = self._index[scope].get(binding.resource_type, {})
+            for principal in principals if everyone else (binding.principal, EVERYONE):
+                if principal in principals:
+                    yield from principals[principal].meeting(binding)
+
+    def _scopes(
+        self, binding: AclBinding, related: Callable[[_Scope, _Scope], bool]
+    ) -> Iterator[_Scope]:
+        """The scopes with rules that matter to ``binding``; one lookup where none is a pattern."""
+        scope = _scope(binding)
+        if not binding.scoped or not (self._wide or _is_wide(scope)):
+            if scope in self._index:
+                yield scope
+            return
+        candidates = self._index if _is_wide(scope) else [*self._wide, scope]
+        yield from (other for other in candidates if other in self._index and related(other, scope))
+
+
+def _scope(binding: AclBinding) -> _Scope:
+    return binding.virtual_cluster, binding.virtual_cluster_pattern_type
+
+
+def _is_wide(scope: _Scope) -> bool:
+    return scope[1] is PatternType.PREFIXED or scope[0] == "*"
+
+
+def _reaches(scope: _Scope, other: _Scope) -> bool:
+    """Whether the one is for every virtual cluster that the other is for (VC-144)."""
+    name, pattern = scope
+    if scope == other:
+        return True
+    if CLUSTER_NAME in (name, other[0]):
+        return False
+    if pattern is PatternType.PREFIXED:
+        return other[0] != "*" and other[0].startswith(name)
+    return name == "*"
+
+
+def _meet(scope: _Scope, other: _Scope) -> bool:
+    return _reaches(scope, other) or _reaches(other, scope)

@@ -1,0 +1,213 @@
+"""What every kind is planned with, and the questions that all kinds ask alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, DesiredTopic
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Owner
+from kgitops.model.resources.virtual_clusters import LocalName
+from kgitops.model.source import Finding, Source
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Drift, FieldChange
+from kgitops.plan.document.risks import Risk
+from kgitops.plan.link_index import NO_LINKS, LinkIndex
+from kgitops.plan.normal_form import last_applied
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
+from kgitops.plan.stale_throttles import NO_LEFTOVERS, Leftovers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    """The two sides, the registry between them, and where the outcome is gathered.
+
+    ``links`` are those on the cluster now.
+    """
+
+    desired: DesiredState
+    current: ClusterState
+    ownership: Ownership
+    leftovers: Leftovers = NO_LEFTOVERS
+    links: LinkIndex = NO_LINKS
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def may_plan(self, declared: DesiredObject) -> bool:
+        """Whether a declared object is selected and not another project's."""
+        address = declared.address
+        if not selected(self.desired, address):
+            self.outcome.keep(address, "excluded")
+            return False
+        if self.ownership.standing(address) is Standing.FOREIGN:
+            label = self.ownership.label(address)
+            self.outcome.refuse(
+                f"{declared.located.source}: {address} belongs to the project {label!r}; remove "
+                f"the document, or declare metadata.takeFrom: [{label}] to take its objects over"
+            )
+            self.outcome.keep(address, "foreign")
+            return False
+        return True
+
+    def knows_virtual_cluster(self, name: str) -> bool:
+        """Whether the virtual cluster is there, or made by this plan."""
+        return name in self.current.virtual_clusters or name in self.links.declared
+
+    def has_virtual_cluster(self, name: str, source: Source, what: str) -> bool:
+        """Whether the virtual cluster is there, or made by this plan; else a finding says so."""
+        if self.knows_virtual_cluster(name):
+            return True
+        self.outcome.findings.append(
+            Finding(
+                source=source,
+                problem=f"{what} is in the virtual cluster {name}, which is neither on the cluster "
+                "nor in this plan",
+                advice="declare a VirtualCluster of that name, or correct the name",
+            )
+        )
+        return False
+
+    def owner_after(
+        self, declared: DesiredObject, *, topic_id: str | None = None, adopted: bool
+    ) -> Owner:
+        """The registry's record once the declared object is applied."""
+        # A Tombstone of the past must not delete the object that was made since (removal).
+        marks = list(self.ownership.marks(declared.address))
+        return Owner(
+            project=self.ownership.identity,
+            topic_id=topic_id,
+            adopted=adopted,
+            last_applied={**last_applied(declared), **({BURIED: marks} if marks else {})},
+        )
+
+    def owner_label(self, address: str) -> str | None:
+        """The identity that a precondition expects in the registry."""
+        owner = self.ownership.owner(address)
+        return None if owner is None or owner.spent else owner.project
+
+    def report_missing(self, address: str) -> None:
+        """A managed object is gone from the cluster."""
+        self.outcome.drift.append(
+            Drift(address=address, path="", last_applied="present", found=None, rule="missing")
+        )
+
+    def keep_others(self, found: dict[str, None], declared: frozenset[str]) -> None:
+        """Say of everything else on the cluster why it is left alone."""
+        for address in found:
+            if address in declared:
+                continue
+            match self.ownership.standing(address):
+                case Standing.UNMANAGED | Standing.SPENT:
+                    self.outcome.keep(address, "unmanaged")
+                case Standing.FOREIGN | Standing.TAKEABLE:
+                    self.outcome.keep(address, "foreign")
+                case Standing.MINE:
+                    pass  # planned as a removal, or kept with the rule found there
+
+
+def selected(desired: DesiredState, address: str) -> bool:
+    """Whether ``--target`` and ``--exclude`` leave this object in."""
+    scope = desired.scope
+    if address in scope.excludes:
+        return False
+    return not scope.targets or address in scope.targets
+
+
+def local_name(topic: DesiredTopic) -> LocalName | None:
+    """The local name of a topic of a virtual cluster; None for a global one."""
+    at = topic.virtual_cluster
+    return None if at is None else LocalName(at, topic.name)
+
+
+def taking_risks(ownership: Ownership, address: str) -> set[Risk]:
+    """That an object changes hands between projects, where it does."""
+    return {risks.OBJECT_TAKEN} if ownership.standing(address) is Standing.TAKEABLE else set()
+
+
+def because_adopted(ownership: Ownership, address: str) -> str:
+    """Why an object that exists is adopted."""
+    match ownership.standing(address):
+        case Standing.TAKEABLE:
+            return f"it is taken over from the project {ownership.label(address)!r}"
+        case Standing.MINE:
+            return "it was deleted and made anew outside of kgitops"
+        case _:
+            return "it exists and nobody manages it"
+
+
+def because_remembered(before: Owner | None, after: Owner) -> str:
+    """Why the registry alone changes."""
+    if before is not None and before.project != after.project:
+        return "it was applied under a former identity of this project"
+    return "its document says more than was last applied"
+
+
+def registry_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
+    """What differs between two declarations when the cluster itself need not change."""
+    old = _flat(before.last_applied) if before else {}
+    new = _flat(after.last_applied)
+    return (*_identity_field(before, after), *_declared_fields(before, after, old, new))
+
+
+def _identity_field(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
+    if before is None or before.project == after.project:
+        return ()
+    return (
+        FieldChange(
+            path="owner",
+            before=before.project,
+            after=after.project,
+            risk=risks.REGISTRY_ONLY,
+            note="registry only",
+        ),
+    )
+
+
+def _declared_fields(
+    before: Owner | None, after: Owner, old: Mapping[str, str], new: Mapping[str, str]
+) -> tuple[FieldChange, ...]:
+    return tuple(
+        _registry_field(
+            path,
+            old.get(path),
+            new.get(path),
+            risks.PROTECTION_LOWERED
+            if path in _PROTECTION and _lowers_protection(before, after)
+            else risks.REGISTRY_ONLY,
+        )
+        for path in sorted({*old, *new})
+        if old.get(path) != new.get(path)
+    )
+
+
+def protection_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
+    """That removing the document will do more than it did, beside whatever else changes."""
+    if before is None or before.spent or not _lowers_protection(before, after):
+        return ()
+    old, new = removal_policy(before).value, removal_policy(after).value
+    return (_registry_field("deletionPolicy", old, new, risks.PROTECTION_LOWERED),)
+
+
+_PROTECTION = ("deletionPolicy", "deletionPolicyWritten")
+_STRENGTH = (DeletionPolicy.DELETE, DeletionPolicy.ORPHAN, DeletionPolicy.PROTECT)
+
+
+def _lowers_protection(before: Owner | None, after: Owner) -> bool:
+    if before is None:
+        return False
+    old, new = removal_policy(before), removal_policy(after)
+    return old is not new and _STRENGTH.index(new) < _STRENGTH.index(old)
+
+
+def _registry_field(path: str, before: str | None, after: str | None, risk: Risk) -> FieldChange:
+    return FieldChange(
+        path=f"lastApplied.{path}", before=before, after=after, risk=risk, note="registry only"
+    )
+
+
+def _flat(value: object, prefix: str = "") -> dict[str, str]:
+    if isinstance(value, dict):
+        parts: dict[str, str] = {}
+        for key, item in value.items():
+            parts |= _flat(item, f"{prefix}.{key}" if prefix else str(key))
+        return parts
+    return {} if value is None else {prefix: str(value)}

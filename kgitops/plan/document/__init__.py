@@ -1,0 +1,1 @@
+"""The plan itself: its values, its risk codes, and its sealed file."""

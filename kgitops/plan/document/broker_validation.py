@@ -1,0 +1,166 @@
+"""What the brokers said of a plan's requests under validate_only, written into the plan."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from kgitops.model.capabilities import Validation
+from kgitops.model.json.canonical import sha256
+from kgitops.model.requests import (
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterStep,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+    api_name,
+)
+from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
+from kgitops.model.source import Finding, Severity
+from kgitops.plan.document.plan import Change, Plan, PlannedRequest
+from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
+from kgitops.policy.evaluate.judgement import Outcome, fingerprint
+from kgitops.policy.evaluate.rules import Level
+
+BROKER_POLICY = LoadedPolicy(
+    name="broker",
+    level=Level.HARD,
+    digest=sha256(b""),
+    description="A policy that the cluster's own brokers run, such as a CreateTopicPolicy.",
+    remediation="Change the document so that the brokers' own policy accepts it.",
+)
+"""In the place of a broker's own policy, of which a client is told no more than its words."""
+_NO_RIGHT = frozenset(
+    {ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+)
+_NOT_JUDGED = _NO_RIGHT | RETRIABLE | {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNSUPPORTED_VERSION}
+"""Answers that say nothing of the request itself."""
+
+
+def checkable(plan: Plan) -> tuple[PlannedRequest, ...]:
+    """The requests that a broker can judge on the cluster as it is now.
+
+    A step that builds on an earlier one of this plan is not among them: the broker would judge
+    it on a state that the plan is about to change. Kafka can't check a reassignment at all.
+    """
+    return tuple(
+        planned
+        for planned in plan.requests
+        if not planned.depends_on
+        and not (
+            isinstance(planned.request, AlterTopicRequest)
+            and planned.request.step is AlterStep.REPLICAS
+        )
+    )
+
+
+def record_validation(plan: Plan, results: Mapping[str, RequestResult]) -> Plan:
+    """The plan with each judged request labelled, and each refusal as a finding at its source.
+
+    What a broker's own policy denies (44) is denied by policy, as if a policy of the project did.
+    A request that nobody judged, because a right is missing say, is not labelled and not refused:
+    a warning says how many there are, and why.
+    """
+    judged = {name: found for name, found in results.items() if found.code not in _NOT_JUDGED}
+    findings = [
+        _finding(change, planned, judged[planned.id])
+        for change in plan.changes
+        for planned in change.requests
+        if planned.id in judged and not judged[planned.id].ok and not _denied(judged[planned.id])
+    ]
+    denies = any(map(_denied, judged.values()))
+    return replace(
+        plan,
+        policies_loaded=(*plan.policies_loaded, *([BROKER_POLICY] if denies else [])),
+        changes=tuple(_labelled(change, judged) for change in plan.changes),
+        findings=tuple(sorted([*plan.findings, *findings], key=lambda finding: finding.sort_key)),
+        warnings=(*plan.warnings, *_unchecked(plan, results)),
+    )
+
+
+def _labelled(change: Change, judged: Mapping[str, RequestResult]) -> Change:
+    if not any(planned.id in judged for planned in change.requests):
+        return change
+    return replace(
+        change,
+        requests=tuple(
+            replace(planned, validated=Validation.BROKER) if planned.id in judged else planned
+            for planned in change.requests
+        ),
+        policies=(
+            *change.policies,
+            *(
+                _denial(change, planned, judged[planned.id])
+                for planned in change.requests
+                if planned.id in judged and _denied(judged[planned.id])
+            ),
+        ),
+    )
+
+
+def _denied(result: RequestResult) -> bool:
+    return result.code is ErrorCode.POLICY_VIOLATION
+
+
+def _denial(change: Change, planned: PlannedRequest, result: RequestResult) -> PolicyResult:
+    words = result.message or ""
+    return PolicyResult(
+        policy=BROKER_POLICY.name,
+        level=BROKER_POLICY.level,
+        outcome=Outcome.DENIED,
+        message=words,
+        request=planned.id,
+        source=change.source,
+        fingerprint=fingerprint(BROKER_POLICY.name, change.address, words),
+    )
+
+
+def _finding(change: Change, planned: PlannedRequest, result: RequestResult) -> Finding:
+    return Finding(
+        source=change.source,
+        problem=f"the broker refuses {api_name(planned.request)} of {change.address}: {result}",
+        advice="change the document so that the broker accepts it",
+    )
+
+
+def _unchecked(plan: Plan, results: Mapping[str, RequestResult]) -> Iterator[Finding]:
+    """One warning for each api and reason."""
+    counts = Counter(
+        (api_name(planned.request), _right(planned.request), results[planned.id].code)
+        for planned in plan.requests
+        if planned.id in results and results[planned.id].code in _NOT_JUDGED
+    )
+    for (api, right, code), count in sorted(counts.items()):
+        requests = f"{count:,} {api} request{'s' if count > 1 else ''}"
+        yield Finding(
+            source=None,
+            severity=Severity.WARNING,
+            problem=f"the brokers did not check {requests}: they answered {code.name} ({code})",
+            advice=f"they check {'them' if count > 1 else 'it'} for a principal with {right}"
+            if code in _NO_RIGHT
+            else "plan again later to have it checked",
+        )
+
+
+def _right(request: Request) -> str:
+    """The right that a request needs, as one would grant it."""
+    match request:
+        case CreateTopicRequest():
+            return "Create on the cluster or on the topic"
+        case AlterTopicRequest(step=AlterStep.PARTITIONS):
+            return "Alter on the topic"
+        case AlterTopicRequest():
+            return "AlterConfigs on the topic"
+        case AlterClientQuotaRequest() | AlterBrokerRequest():
+            return "AlterConfigs on the cluster"
+        case CreateVirtualClusterRequest(virtual_cluster=name):
+            return f"CreateVirtualCluster on {name}"
+        case AlterVirtualClusterRequest(virtual_cluster=name):
+            return f"AlterVirtualCluster on {name}"
+        case DeleteVirtualClusterRequest(virtual_cluster=name):
+            return f"DeleteVirtualCluster on {name}"
+        case _:
+            return "the right to do it"

@@ -1,0 +1,87 @@
+"""The order in which changes run, and why: make before break, deletions last and mirrored.
+
+Topics before the ACLs that name them, a Deny before an Allow; then, in reverse, ACLs before
+the topic they name. A Deny is lifted only after every Allow that goes is gone (A4-85).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kgitops.model.capabilities import Validation
+from kgitops.model.requests import api_name
+from kgitops.plan.document.plan import Action, Change, PlannedRequest
+from kgitops.plan.order.edges import GlobalEdges
+from kgitops.plan.order.phases import order_key
+from kgitops.plan.virtual_clusters.edges import VirtualClusterEdges
+
+_ANY: Mapping[str, Validation] = {}
+_NONE: Mapping[str, int] = {}
+
+
+def order_changes(
+    changes: Iterable[Change],
+    validation: Mapping[str, Validation] = _ANY,
+    last: Mapping[str, int] = _NONE,
+) -> tuple[Change, ...]:
+    """The changes as they run, their requests numbered ``r1``, ``r2``, … and bound together.
+
+    ``validation`` says who can check requests of an api. Those that the cluster has no way to
+    check say so from the start. What has an address in ``last`` waits for all else, in its order;
+    what is taken away of that waits for what is set.
+    """
+
+    def key(change: Change) -> tuple[int | str, ...]:
+        if change.address not in last:
+            return (0, *order_key(change))
+        return (1, Action.DELETE in change.actions, last[change.address], *order_key(change))
+
+    return _bind(sorted(changes, key=key), validation, last)
+
+
+def _bind(
+    changes: Sequence[Change],
+    validation: Mapping[str, Validation] = _ANY,
+    last: Mapping[str, int] = _NONE,
+) -> tuple[Change, ...]:
+    """Add what must be done first in another object, so that no order of waves opens a window."""
+    requests = [planned for change in changes for planned in change.requests]
+    waiting = [p.id for change in changes if change.address in last for p in change.requests]
+    edges = (GlobalEdges(requests), VirtualClusterEdges(requests), _Last(requests, waiting))
+    ids = {planned.id: f"r{number}" for number, planned in enumerate(requests, start=1)}
+
+    def bound(planned: PlannedRequest) -> PlannedRequest:
+        first = [name for each in edges for name in each.first(planned)]
+        missing = dict.fromkeys([name for name in first if name not in planned.depends_on])
+        unchecked = validation.get(api_name(planned.request)) is Validation.NOT_SUPPORTED
+        # Written out: of a hundred thousand requests each copy counts, and what replace() costs.
+        return PlannedRequest(
+            id=ids[planned.id],
+            request=planned.request,
+            depends_on=tuple([ids[name] for name in (*planned.depends_on, *missing)]),
+            undoes=ids[planned.undoes] if planned.undoes else None,
+            validated=Validation.NOT_SUPPORTED if unchecked else planned.validated,
+            physical=planned.physical,
+            expects=planned.expects,
+        )
+
+    return tuple(
+        replace(change, requests=tuple(map(bound, change.requests))) if change.requests else change
+        for change in changes
+    )
+
+
+class _Last:
+    """Requests that come last: the first waits for all others, each further one for the last."""
+
+    def __init__(self, requests: Sequence[PlannedRequest], waiting: Sequence[str]) -> None:
+        self._before = dict(zip(waiting[1:], waiting[:-1], strict=True))
+        self._first = waiting[0] if waiting else None
+        late = frozenset(waiting)
+        self._others = [p.id for p in requests if p.id not in late] if waiting else []
+
+    def first(self, planned: PlannedRequest) -> Iterator[str]:
+        """The ids of the requests that must be done before it."""
+        if planned.id == self._first:
+            yield from self._others
+        elif planned.id in self._before:
+            yield self._before[planned.id]

@@ -1,0 +1,59 @@
+"""Throttles that an unfinished run of this project left behind, for a new plan to take over."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.configs.topic_configs import normal_value
+from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
+from kgitops.model.resources.addresses import local_topic_address, topic_address
+from kgitops.model.resources.topics import TopicState
+from kgitops.plan.document.plan import PlannedRequest
+
+Restored = Mapping[str, str | None]
+"""The keys that a run set, with the values that they had before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leftovers:
+    """What is still as that run left it, by the topic's address or the broker's id."""
+
+    topics: Mapping[str, Restored] = field(default_factory=dict)
+    brokers: Mapping[int, Restored] = field(default_factory=dict)
+
+
+NO_LEFTOVERS = Leftovers()
+
+
+def find_leftovers(undoing: Iterable[PlannedRequest], current: ClusterState) -> Leftovers:
+    """Those of the requests with which a run meant to undo what it set, that are still to be sent.
+
+    What somebody changed since is no longer that run's.
+    """
+    topics: dict[str, Restored] = {}
+    brokers: dict[int, dict[str, str | None]] = {}
+    by_id = {broker.id: broker for broker in current.brokers}
+    for planned in undoing:
+        match planned.request:
+            case AlterTopicRequest(topic=name, topic_id=topic_id) as request:
+                topic = current.topics.get(name)
+                if topic and topic.topic_id == topic_id and _topic_is_as_left(topic, planned):
+                    local = request.local
+                    address = local_topic_address(local) if local else topic_address(name)
+                    topics[address] = request.requested_state.requested_configs
+            case AlterBrokerRequest(broker=number, configs=configs):
+                if number in by_id and _broker_is_as_left(by_id[number], planned):
+                    brokers.setdefault(number, {}).update(configs)
+            case _:
+                pass
+    return Leftovers(topics=topics, brokers=brokers)
+
+
+def _topic_is_as_left(topic: TopicState, planned: PlannedRequest) -> bool:
+    found = {f"configs.{key}": normal_value(key, text) for key, text in topic.configs.items()}
+    return all(found.get(path) == text for path, text in planned.expects.fields.items())
+
+
+def _broker_is_as_left(broker: Broker, planned: PlannedRequest) -> bool:
+    found = {f"throttles.{key}": text for key, text in (broker.throttles or {}).items()}
+    return all(found.get(path) == text for path, text in planned.expects.fields.items())

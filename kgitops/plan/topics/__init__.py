@@ -1,0 +1,1 @@
+"""Topics: what is declared against what exists, as requests."""

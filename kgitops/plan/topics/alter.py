@@ -1,0 +1,268 @@
+"""One topic that exists: adopted, altered, or only remembered differently."""
+
+from collections.abc import Mapping
+
+from kgitops.desired.state import DesiredTopic
+from kgitops.model.configs.topic_configs import effective_default, normal_value
+from kgitops.model.registry import Json
+from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.source import Finding
+from kgitops.plan.context import (
+    Planning,
+    because_adopted,
+    because_remembered,
+    local_name,
+    protection_fields,
+    registry_fields,
+    taking_risks,
+)
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
+from kgitops.plan.document.risks import worst_first
+from kgitops.plan.normal_form import assignment_text, in_order, shape_view, topic_view
+from kgitops.plan.ownership import Standing
+from kgitops.plan.topics.configs import ConfigDiff, config_conflicts, diff_configs
+from kgitops.plan.topics.impact import topic_impact
+from kgitops.plan.topics.records import records_to_delete
+from kgitops.plan.topics.replicas import replica_risk, unreachable_min_isr, wanted_replicas
+from kgitops.plan.topics.steps import alter_steps
+from kgitops.plan.topics.throttles import TopicThrottle, left_fields, topic_throttle
+
+
+def plan_alteration(
+    planning: Planning,
+    topic: DesiredTopic,
+    state: TopicState,
+    relink: AlterVirtualClusterRequest | None = None,
+) -> None:
+    """Add the change that makes ``state`` what ``topic`` declares, if there is one.
+
+    ``relink`` gives a topic of a virtual cluster its link back, where somebody removed that.
+    """
+    owner = planning.ownership.owner(topic.address)
+    # A topic made anew under the name is not the one that was applied.
+    known = owner is not None and not owner.spent and owner.topic_id == state.topic_id
+    last = planning.ownership.last_applied(topic.address) if known else {}
+    adopts = not known or planning.ownership.standing(topic.address) is not Standing.MINE
+    configs = diff_configs(
+        topic, state.configs, last.get("configs", {}), planning.current.broker_defaults
+    )
+    planning.outcome.drift += (*_shape_drift(topic, state, last), *configs.drift)
+    replicas = wanted_replicas(planning, topic, state)
+    effective = _Effective(state, configs, planning.current.broker_defaults)
+    records = records_to_delete(planning, topic, state, effective.value("cleanup.policy"))
+    conflicts = effective.conflicts(topic) if configs.requested else []
+    planning.outcome.findings += conflicts
+    if replicas is None or records is None or conflicts:
+        return
+    assignment = replicas.final
+    left = planning.leftovers.topics.get(topic.address, {})
+    rate = planning.desired.safety.replication_throttle
+    throttle = topic_throttle(state, replicas, rate=rate, left=left)
+    # Producers would be refused while fewer replicas than that are in sync.
+    waits = state.reassigning and bool(left or _MIN_ISR in configs.requested)
+    fields = (
+        *_link_fields(relink),
+        *configs.fields,
+        *_shape_fields(state, assignment),
+        *_record_fields(records),
+        *left_fields(state, left),
+    )
+    after = planning.owner_after(
+        topic, topic_id=state.topic_id, adopted=adopts or bool(owner and owner.adopted)
+    )
+    if not fields and not adopts and owner == after:
+        return
+    expects = Precondition(
+        object=topic.address,
+        exists=True,
+        topic_id=state.topic_id,
+        owner=planning.owner_label(topic.address),
+        fields=_expected(state, configs, assignment, throttle, waits=waits),
+    )
+    actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if fields else ())
+    shown: tuple[FieldChange, ...] = (*fields, *protection_fields(owner, after))
+    if not fields and not adopts:
+        shown = registry_fields(owner, after)
+    found = {field.risk for field in shown if field.risk}
+    if adopts:
+        found |= {risks.TOPIC_ADOPT, *taking_risks(planning.ownership, topic.address)}
+    if len(assignment) > len(state.assignment):
+        found.add(risks.DISK_GROWTH)
+    if any(field.path in _IN_SYNC for field in fields):
+        found |= unreachable_min_isr(topic, effective.value("min.insync.replicas"))
+    before = topic_view(state)
+    planning.outcome.changes.append(
+        Change(
+            address=topic.address,
+            kind=Kind.TOPIC,
+            actions=actions or (Action.UPDATE,),
+            risks=worst_first(found or {risks.REGISTRY_ONLY}),
+            because=because_adopted(planning.ownership, topic.address)
+            if adopts
+            else "it differs from its document"
+            if fields
+            else because_remembered(owner, after),
+            source=topic.located.source,
+            before=before,
+            after=_view_after(before, state, assignment, effective),
+            fields=shown,
+            preconditions=(expects,),
+            requests=alter_steps(
+                state,
+                configs=configs.requested,
+                replicas=replicas,
+                throttle=throttle,
+                waits=waits,
+                generated=topic.assignment is None,
+                delete_records=records,
+                expects=expects,
+                local=local_name(topic),
+                relink=relink,
+            ),
+            owner_before=owner,
+            owner_after=after,
+            impact={
+                **topic_impact(state, planning.current.usage.get(state.name), records),
+                **planning.links.affected(state.name, besides=local_name(topic)),
+            }
+            if fields
+            else {},
+        )
+    )
+
+
+def _view_after(
+    before: Mapping[str, Json], state: TopicState, assignment: Assignment, effective: "_Effective"
+) -> dict[str, Json]:
+    """The topic once the plan is applied; what stays is shared with ``before``: nobody writes."""
+    after = {**before, "configs": in_order(effective.configs)}
+    return after if assignment == state.assignment else after | shape_view(assignment)
+
+
+def _link_fields(relink: AlterVirtualClusterRequest | None) -> list[FieldChange]:
+    if relink is None:
+        return []
+    return [FieldChange(path="link", before=None, after=relink.topic, risk=risks.TOPIC_RELINK)]
+
+
+_MIN_ISR = "min.insync.replicas"
+_IN_SYNC = ("replicationFactor", f"configs.{_MIN_ISR}")
+
+
+class _Effective:
+    """The topic's configs once the plan is applied."""
+
+    def __init__(self, state: TopicState, diff: ConfigDiff, defaults: Mapping[str, str]) -> None:
+        merged = {**state.configs, **diff.requested}
+        self.configs = {key: value for key, value in merged.items() if value is not None}
+        self._existing = state.configs
+        self._defaults = defaults
+
+    def value(self, key: str) -> str | None:
+        """What is in effect, whoever set it."""
+        return self.configs.get(key) or effective_default(key, self._defaults)[0]
+
+    def conflicts(self, topic: DesiredTopic) -> list[Finding]:
+        """What in it does not go together."""
+        return config_conflicts(topic, self.configs, self._existing, self._defaults)
+
+
+def _shape_fields(state: TopicState, wanted: Assignment) -> list[FieldChange]:
+    now = state.assignment
+    fields = []
+    if len(wanted) > len(now):
+        fields.append(
+            FieldChange(
+                path="partitions",
+                before=str(len(now)),
+                after=str(len(wanted)),
+                risk=risks.PARTITIONS_UP,
+            )
+        )
+    if wanted[: len(now)] == now:
+        return fields
+    if len(wanted[0]) != len(now[0]):
+        fields.append(
+            FieldChange(
+                path="replicationFactor",
+                before=str(len(now[0])),
+                after=str(len(wanted[0])),
+                risk=replica_risk(now, wanted),
+            )
+        )
+    fields.append(
+        FieldChange(
+            path="assignments",
+            before=assignment_text(now),
+            after=assignment_text(wanted),
+            risk=replica_risk(now, wanted),
+        )
+    )
+    return fields
+
+
+def _record_fields(records: Mapping[int, int]) -> list[FieldChange]:
+    return [
+        FieldChange(
+            path=f"deleteRecordsBefore.{partition}",
+            before=None,
+            after=str(offset),
+            risk=risks.RECORDS_DELETE,
+        )
+        for partition, offset in sorted(records.items())
+    ]
+
+
+def _shape_drift(topic: DesiredTopic, state: TopicState, last: Mapping[str, Json]) -> list[Drift]:
+    """What others changed of the shape that was last applied."""
+    if not last:
+        return []
+    pairs: list[tuple[str, str, str, str]] = [
+        ("partitions", str(last["partitions"]), str(state.num_partitions), str(topic.partitions)),
+        (
+            "replicationFactor",
+            str(last["replicationFactor"]),
+            str(state.replication_factor),
+            str(topic.replication_factor),
+        ),
+    ]
+    if last["assignments"] is not None:
+        applied = tuple(tuple(replicas) for replicas in last["assignments"])
+        wanted = assignment_text(topic.assignment) if topic.assignment else ""
+        pairs.append(
+            ("assignments", assignment_text(applied), assignment_text(state.assignment), wanted)
+        )
+    return [
+        Drift(
+            address=topic.address,
+            path=path,
+            last_applied=applied,
+            found=found,
+            rule="accepted" if wanted in (found, "") else "restored",
+        )
+        for path, applied, found, wanted in pairs
+        if applied != found
+    ]
+
+
+def _expected(
+    state: TopicState,
+    configs: ConfigDiff,
+    wanted: Assignment,
+    throttle: TopicThrottle,
+    *,
+    waits: bool,
+) -> Mapping[str, str | None]:
+    """Only the fields that the change reads or writes."""
+    found = {field.path: field.before for field in configs.fields}
+    for key in throttle.marks:
+        held = state.configs.get(key)
+        found[f"configs.{key}"] = None if held is None else normal_value(key, held)
+    if len(wanted) > len(state.assignment):
+        found["partitions"] = str(state.num_partitions)
+    if waits or wanted[: len(state.assignment)] != state.assignment:
+        found["partitions"] = str(state.num_partitions)
+        found["assignments"] = assignment_text(state.assignment)
+    return found

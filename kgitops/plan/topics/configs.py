@@ -1,0 +1,130 @@
+"""The config keys of one topic: what is set, what is removed, what drifted."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kgitops.desired.state import ConfigsPolicy, DesiredTopic
+from kgitops.model.configs.topic_configs import (
+    configs_problems,
+    effective_default,
+    is_throttle,
+    normal_value,
+)
+from kgitops.model.source import Finding
+from kgitops.plan.document.plan import Drift, FieldChange
+from kgitops.plan.topics.config_risks import config_risk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigDiff:
+    """What must change, and what was found; ``requested`` maps a removed key to None."""
+
+    requested: Mapping[str, str | None]
+    fields: tuple[FieldChange, ...]
+    drift: tuple[Drift, ...]
+
+
+def diff_configs(
+    desired: DesiredTopic,
+    found: Mapping[str, str],
+    last: Mapping[str, str],
+    broker_defaults: Mapping[str, str],
+) -> ConfigDiff:
+    """Compare the keys that kgitops owns: those it last applied and those now declared."""
+    wanted = desired.configs
+    current = {key: normal_value(key, value) for key, value in found.items()}
+    exact = desired.configs_policy is ConfigsPolicy.EXACT
+    requested: dict[str, str | None] = {}
+    fields = []
+    for key in sorted(_differing(wanted, current)):
+        undeclared = key not in wanted and key not in last
+        if undeclared and (not exact or is_throttle(key)):
+            continue
+        requested[key] = wanted.get(key)
+        fields.append(_field(key, current.get(key), wanted.get(key), broker_defaults))
+    return ConfigDiff(
+        requested=requested,
+        fields=tuple(fields),
+        drift=tuple(_drift(desired, current, last, set(requested))),
+    )
+
+
+def config_conflicts(
+    desired: DesiredTopic,
+    after: Mapping[str, str],
+    existing: Mapping[str, str],
+    broker_defaults: Mapping[str, str],
+) -> list[Finding]:
+    """What Kafka would refuse of all the configs that the topic is going to have together.
+
+    The manifests alone can't tell: keys of others and the brokers' defaults count as well.
+    """
+    problems = configs_problems(after, broker_defaults=broker_defaults, existing=existing)
+    return [
+        Finding(
+            source=desired.located.at("spec", "configs", key),
+            problem=f"the topic {desired.name!r} can't be configured so: {problem}",
+            advice="declare configs that go together; a default may come from the cluster",
+        )
+        for key, problem in problems
+    ]
+
+
+def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[str]:
+    """The keys that the two don't hold alike: of hundreds of topics mostly none, or one."""
+    if one != other:
+        yield from (key for key, value in one.items() if other.get(key) != value)
+        yield from (key for key in other if key not in one)
+
+
+def _field(
+    key: str, before: str | None, after: str | None, broker_defaults: Mapping[str, str]
+) -> FieldChange:
+    default, source = effective_default(key, broker_defaults)
+    removed = after is None
+    return FieldChange(
+        path=f"configs.{key}",
+        before=before,
+        after=after,
+        risk=config_risk(
+            key,
+            default if before is None else before,
+            default if removed else after,
+            removed=removed,
+        ),
+        note=_note(before, after, default, source),
+    )
+
+
+def _note(before: str | None, after: str | None, default: str | None, source: str) -> str | None:
+    # A reviewer needs the value that will apply, not "(unset)".
+    value = "no value" if default is None else default
+    if after is None:
+        return f"{value} will apply ({source})"
+    return f"{value} applied before ({source})" if before is None else None
+
+
+def _drift(
+    desired: DesiredTopic,
+    current: Mapping[str, str],
+    last: Mapping[str, str],
+    requested: set[str],
+) -> list[Drift]:
+    rows = []
+    for key in sorted(_differing(current, last)):
+        if key in last:
+            rule = "restored" if key in requested else "accepted"
+        elif key in desired.configs or is_throttle(key):
+            continue
+        else:
+            rule = "restored" if key in requested else "undeclared"
+        rows.append(
+            Drift(
+                address=desired.address,
+                path=f"configs.{key}",
+                last_applied=last.get(key),
+                found=current.get(key),
+                rule=rule,
+            )
+        )
+    return rows

@@ -1,0 +1,167 @@
+"""Topics of virtual clusters that are no longer declared: unlinked, and deleted if that is said."""
+
+from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.addresses import member_address
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
+from kgitops.model.source import Finding
+from kgitops.plan.context import Planning
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Kind, PlannedRequest, Precondition
+from kgitops.plan.document.risks import Risk
+from kgitops.plan.normal_form import link_view, topic_view
+from kgitops.plan.planned_requests import chain
+from kgitops.plan.removal import Fate, Removal
+from kgitops.plan.topics.impact import topic_impact
+from kgitops.plan.topics.local_topics import LocalTopics
+from kgitops.plan.topics.steps import delete_steps
+
+
+def remove_local(local_topics: LocalTopics, removal: Removal) -> None:
+    """A managed topic of a virtual cluster that is no longer declared."""
+    planning, last = local_topics.planning, removal.owner.last_applied
+    local = LocalName(last["virtualCluster"], last["name"])
+    link = local_topics.link(local)
+    applied = local_topics.applied(removal.address)
+    state = planning.current.topics.get(link.topic) if link else applied
+    if state is None:
+        _forget(planning, removal, None, None, "; it is already gone from the cluster")
+    elif state.topic_id != removal.owner.topic_id:
+        # Someone led the name elsewhere: that topic is nobody's, so it stays, and its link too.
+        _forget(planning, removal, None, state, "; the topic of that name is another one now")
+    elif local in local_topics.replaced:
+        _hand_over(planning, removal, local, state)
+    elif removal.fate is Fate.DELETE:
+        if link:
+            _unlink(planning, removal, local, link)
+        _delete(planning, removal, local, state)
+    elif link and last["deletionPolicyWritten"]:
+        _forget(planning, removal, local, state, "")
+    else:
+        # An adopted topic had its link before: both stay.
+        _forget(planning, removal, None, state, "")
+
+
+def _hand_over(planning: Planning, removal: Removal, local: LocalName, state: TopicState) -> None:
+    """A TopicLink of the same name takes the link over, in one step (VC-403a)."""
+    if removal.fate is Fate.DELETE:
+        planning.outcome.findings.append(
+            Finding(
+                source=removal.source,
+                problem=f"{removal.address} is to be deleted while a TopicLink takes its name",
+                advice="delete the topic and apply, then declare the TopicLink; or apply the "
+                "topic with deletionPolicy: Orphan first",
+            )
+        )
+        return
+    _forget(planning, removal, None, state, f"; a TopicLink has the name {local} from now on")
+
+
+def _forget(
+    planning: Planning,
+    removal: Removal,
+    unlinked: LocalName | None,
+    state: TopicState | None,
+    why: str,
+) -> None:
+    """Without the link where ``unlinked`` names it; the records stay either way."""
+    expects = _expects(removal, state)
+    requests = chain([_removing(unlinked)], expects) if unlinked else ()
+    _add(
+        planning,
+        removal,
+        state,
+        action=Action.FORGET,
+        risk=risks.TOPIC_UNLINK if unlinked else risks.TOPIC_FORGET,
+        because=f"{removal.because}{why}",
+        expects=expects,
+        requests=requests,
+    )
+
+
+def _unlink(planning: Planning, removal: Removal, local: LocalName, link: TopicLink) -> None:
+    """The link goes first, by a change of its own: others may hold links as well."""
+    address = member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
+    at_link = Precondition(
+        object=address,
+        exists=True,
+        owner=planning.owner_label(address),
+        fields={"topic": link.topic},
+    )
+    planning.outcome.changes.append(
+        Change(
+            address=address,
+            kind=Kind.LINK,
+            actions=(Action.DELETE,),
+            risks=(risks.LINK_REMOVE,),
+            because=f"{removal.because}, and this is its name",
+            source=removal.source,
+            before=link_view(local, link.topic, None),
+            after=None,
+            preconditions=(at_link,),
+            requests=chain([_removing(local)], at_link),
+            derived_from=(removal.address,),
+        )
+    )
+
+
+def _delete(planning: Planning, removal: Removal, local: LocalName, state: TopicState) -> None:
+    expects = _expects(removal, state)
+    _add(
+        planning,
+        removal,
+        state,
+        action=Action.DELETE,
+        risk=risks.TOPIC_DELETE,
+        because=removal.because,
+        expects=expects,
+        requests=delete_steps(state, expects, local),
+    )
+
+
+def _expects(removal: Removal, state: TopicState | None) -> Precondition:
+    return Precondition(
+        object=removal.address,
+        exists=state is not None,
+        topic_id=state.topic_id if state else None,
+        owner=removal.owner.project,
+    )
+
+
+def _add(
+    planning: Planning,
+    removal: Removal,
+    state: TopicState | None,
+    *,
+    action: Action,
+    risk: Risk,
+    because: str,
+    expects: Precondition,
+    requests: tuple[PlannedRequest, ...],
+) -> None:
+    planning.outcome.changes.append(
+        Change(
+            address=removal.address,
+            kind=Kind.TOPIC,
+            actions=(action,),
+            risks=(risk,),
+            because=because,
+            source=removal.source,
+            before=topic_view(state) if state else None,
+            after=topic_view(state) if state and action is Action.FORGET else None,
+            preconditions=(expects,),
+            requests=requests,
+            owner_before=removal.owner,
+            owner_after=removal.owner_after,
+            impact=topic_impact(state, planning.current.usage.get(state.name)) if state else {},
+        )
+    )
+
+
+def _removing(local: LocalName) -> AlterVirtualClusterRequest:
+    return AlterVirtualClusterRequest(
+        virtual_cluster=local.virtual_cluster,
+        change=ChangeType.REMOVE,
+        entity_type=EntityType.TOPIC,
+        entity_name=local.name,
+    )

@@ -1,0 +1,168 @@
+"""Topics that are declared in a virtual cluster: a physical topic, and the link that is its name.
+
+``vc/v/topic/N`` is found by the link N of v, else by the topic id that was last applied.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgitops.desired.state import DesiredTopic
+from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.addresses import local_topic_address, member_address
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.virtual_clusters import (
+    EntityType,
+    LocalName,
+    TopicLink,
+    generated_parts,
+)
+from kgitops.model.source import Finding
+from kgitops.plan.context import Planning, local_name, selected
+from kgitops.plan.document.plan import Drift
+from kgitops.plan.ownership import Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The topic as it is, None where it is to be made; ``relink`` gives it its link back."""
+
+    state: TopicState | None = None
+    relink: AlterVirtualClusterRequest | None = None
+
+
+class LocalTopics:
+    """The topics of virtual clusters, by the names under which they are declared."""
+
+    def __init__(self, planning: Planning) -> None:
+        self.planning = planning
+
+    def link(self, local: LocalName) -> TopicLink | None:
+        """The link as it is."""
+        return self.planning.current.link(local)
+
+    def find(self, topic: DesiredTopic) -> Found | None:
+        """What stands for the declared topic; None, and why, where it can't be told."""
+        local = local_name(topic)
+        link = self.link(local) if local else None
+        if local is None:
+            return None
+        if link is None:
+            state = self.applied(topic.address)
+            if state is None:
+                return Found()
+            # Somebody removed the link alone: the records are still there (VC-031).
+            return Found(state=state, relink=_adding(local, state.name))
+        state = self.planning.current.topics.get(link.topic)
+        problem = self._strange(topic, local, link, state)
+        if problem:
+            self.planning.outcome.findings.append(problem)
+            return None
+        return Found(state=state)
+
+    def addresses(self, declared: frozenset[str]) -> Mapping[str, str]:
+        """The addresses of physical topics that are declared, or managed, in a virtual cluster."""
+        return {
+            link.topic: local_topic_address(LocalName(found.name, link.name))
+            for found in self.planning.current.virtual_clusters.values()
+            for link in found.links.values()
+            if is_of_topic(self.planning, LocalName(found.name, link.name), declared)
+        }
+
+    @cached_property
+    def replaced(self) -> frozenset[LocalName]:
+        """Local names that a declared TopicLink has from now on."""
+        desired = self.planning.desired
+        return frozenset(link.local for link in desired.links if selected(desired, link.address))
+
+    def applied(self, address: str) -> TopicState | None:
+        """The topic that this project applied, whatever became of its link."""
+        owner = self.planning.ownership.owner(address)
+        mine = self.planning.ownership.standing(address) is Standing.MINE
+        return self._by_id.get(owner.topic_id or "") if owner and mine else None
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, TopicState]:
+        return {state.topic_id or "": state for state in self.planning.current.topics.values()}
+
+    def _strange(
+        self, topic: DesiredTopic, local: LocalName, link: TopicLink, state: TopicState | None
+    ) -> Finding | None:
+        """Why the link is not that of the declared topic."""
+        ownership = self.planning.ownership
+        of_link = ownership.standing(
+            member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
+        )
+        where = topic.located.at("metadata", "name")
+        if of_link not in (Standing.UNMANAGED, Standing.SPENT):
+            return Finding(
+                source=where,
+                problem=f"{local} is a TopicLink, which leads to the topic {link.topic}, and a new "
+                "topic can't take its place in one step",
+                advice="remove the TopicLink and apply, then declare the Topic; or declare the "
+                "Topic under another name",
+            )
+        owner = ownership.owner(topic.address)
+        mine = ownership.standing(topic.address) is Standing.MINE
+        applied = owner.topic_id if owner and mine else None
+        lost = lost_topic(self.planning, topic.address, link, state, applied)
+        if lost:
+            return Finding(
+                source=where,
+                problem=f"{local} {lost}",
+                advice="look at what is there now; then remove the document, apply, and declare "
+                "it again",
+            )
+        parts = generated_parts(link.topic)
+        if not mine and (parts is None or parts[1] != local.name):
+            return Finding(
+                source=where,
+                problem=f"{local} is a link to the topic {link.topic}, which was not made there",
+                advice="declare a TopicLink in the place of the Topic",
+            )
+        return None
+
+
+def is_of_topic(planning: Planning, local: LocalName, declared: frozenset[str]) -> bool:
+    """Whether a link is a part of a topic that is declared or managed in a virtual cluster."""
+    address = local_topic_address(local)
+    owner = planning.ownership.owner(address)
+    return address in declared or (owner is not None and not owner.spent)
+
+
+def lost_topic(
+    planning: Planning,
+    address: str,
+    link: TopicLink,
+    state: TopicState | None,
+    applied: str | None = None,
+) -> str | None:
+    """What became of the topic behind a link, reported as drift; None: it is the same (VC-047)."""
+    known = {item for item in (link.topic_id, applied) if item is not None}
+    found = state.topic_id if state else None
+    if state is not None and known <= {found}:
+        return None
+    planning.outcome.drift.append(
+        Drift(
+            address=address,
+            path="topic_id",
+            last_applied=applied or link.topic_id,
+            found=found,
+            rule="missing" if state is None else "recreated",
+        )
+    )
+    if state is None:
+        return f"leads to the topic {link.topic}, which is gone from the cluster"
+    return (
+        f"led to another topic than {link.topic} is now (TOPIC_REPLACED): its id was "
+        f"{applied or link.topic_id} and is {found}"
+    )
+
+
+def _adding(local: LocalName, topic: str) -> AlterVirtualClusterRequest:
+    return AlterVirtualClusterRequest(
+        virtual_cluster=local.virtual_cluster,
+        entity_type=EntityType.TOPIC,
+        entity_name=local.name,
+        topic=topic,
+    )

@@ -1,0 +1,131 @@
+"""Where a topic's replicas should be: what is declared, what stays, what must be placed."""
+
+from dataclasses import dataclass
+
+from kgitops.desired.state import DesiredTopic
+from kgitops.model.cluster_state import Broker
+from kgitops.model.placement.replicas import PlacementError, place, reassign
+from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.source import Finding
+from kgitops.plan.context import Planning
+from kgitops.plan.document import risks
+from kgitops.plan.document.risks import Risk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicas:
+    """A topic's whole assignment with its new partitions, and after replicas were moved as well.
+
+    A new partition starts with as many replicas as partition 0 has: Kafka takes no other (A4-72).
+    """
+
+    grown: Assignment
+    final: Assignment
+
+
+def wanted_replicas(
+    planning: Planning, topic: DesiredTopic, state: TopicState | None
+) -> Replicas | None:
+    """Where replicas should be after the plan; None when Kafka can't do it, with findings why.
+
+    A declared replication factor is met by moving as few replicas as can be; where brokers hold
+    the replicas is then nobody's business, so a topic that has the factor has no difference.
+    """
+    problems = _problems(planning, topic, state)
+    if problems:
+        planning.outcome.findings += problems
+        return None
+    now: Assignment = state.assignment if state else ()
+    try:
+        return _place(planning.current.brokers, topic, now)
+    except PlacementError as error:
+        planning.outcome.findings.append(
+            Finding(
+                source=topic.located.at("spec", "replicationFactor"),
+                problem=f"the topic {topic.name!r} can't be placed: {error}",
+                advice="lower replicationFactor, or add brokers",
+            )
+        )
+        return None
+
+
+def _place(brokers: tuple[Broker, ...], topic: DesiredTopic, now: Assignment) -> Replicas:
+    factor = topic.replication_factor
+    factor_now = len(now[0]) if now else factor
+    if topic.assignment is not None:
+        added = topic.assignment[len(now) :]
+        if any(len(replicas) != factor_now for replicas in added):
+            added = reassign(brokers, added, replication_factor=factor_now)
+        return Replicas(grown=now + added, final=topic.assignment)
+    grown = now
+    if len(now) < topic.partitions:
+        grown += place(
+            brokers,
+            partitions=topic.partitions,
+            replication_factor=factor_now,
+            existing=now,
+            seed=topic.name,
+        )
+    if all(len(replicas) == factor for replicas in grown):
+        return Replicas(grown=grown, final=grown)
+    return Replicas(grown=grown, final=reassign(brokers, grown, replication_factor=factor))
+
+
+def _problems(planning: Planning, topic: DesiredTopic, state: TopicState | None) -> list[Finding]:
+    located = topic.located
+    declared = "assignments" if topic.assignment is not None else "partitions"
+    problems = []
+    if state is not None and topic.partitions < state.num_partitions:
+        problems.append(
+            Finding(
+                source=located.at("spec", declared),
+                problem=f"the topic {topic.name!r} can't shrink from {state.num_partitions} to "
+                f"{topic.partitions} partitions, because Kafka only adds partitions",
+                advice=f"write {state.num_partitions} partitions, or declare a new topic and move "
+                "its producers and consumers",
+            )
+        )
+    if topic.assignment is not None:
+        known = {broker.id for broker in planning.current.brokers}
+        unknown = sorted({broker for row in topic.assignment for broker in row} - known)
+        if unknown:
+            problems.append(
+                Finding(
+                    source=located.at("spec", "assignments"),
+                    problem=f"the topic {topic.name!r} is assigned to unknown brokers "
+                    f"{', '.join(map(str, unknown))}",
+                    advice=f"use the brokers {', '.join(map(str, sorted(known)))}",
+                )
+            )
+    if state is not None and state.reassigning and _moves(topic, state):
+        problems.append(
+            Finding(
+                source=located.at("spec"),
+                problem=f"the replicas of the topic {topic.name!r} are being reassigned already",
+                advice="wait until that reassignment has ended, then plan again",
+            )
+        )
+    return problems
+
+
+def _moves(topic: DesiredTopic, state: TopicState) -> bool:
+    if topic.assignment is not None:
+        return topic.assignment[: state.num_partitions] != state.assignment
+    return any(len(replicas) != topic.replication_factor for replicas in state.assignment)
+
+
+def replica_risk(before: Assignment, after: Assignment) -> Risk:
+    """What moving from one assignment to the other means."""
+    if len(after[0]) < len(before[0]):
+        return risks.REPLICATION_DOWN
+    if len(after[0]) > len(before[0]):
+        return risks.REPLICATION_UP
+    moved = any(set(old) != set(new) for old, new in zip(before, after, strict=False))
+    return risks.REPLICAS_MOVE if moved else risks.LEADER_ORDER
+
+
+def unreachable_min_isr(topic: DesiredTopic, min_insync_replicas: str | None) -> set[Risk]:
+    """Whether the topic can't lose a broker, or has none to lose, without refusing producers."""
+    needed = int(min_insync_replicas or "1")
+    full = needed > 1 and needed >= topic.replication_factor
+    return {risks.MIN_ISR_UNREACHABLE} if full else set()

@@ -1,0 +1,146 @@
+"""The requests that take a topic from one state to another, in the order Kafka needs them."""
+
+from collections.abc import Mapping
+
+from kgitops.model.requests import (
+    AlterStep,
+    AlterTopicRequest,
+    CreateTopicRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    Request,
+)
+from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
+from kgitops.model.resources.virtual_clusters import LocalName
+from kgitops.plan.document.plan import PlannedRequest, Precondition
+from kgitops.plan.planned_requests import Item, chain, chain_items
+from kgitops.plan.topics.replicas import Replicas
+from kgitops.plan.topics.throttles import TopicThrottle
+
+_MIN_ISR = "min.insync.replicas"
+_NOTHING: Mapping[str, str | None] = {}
+
+
+def create_steps(
+    state: RequestedTopicState, expects: Precondition, local: LocalName | None
+) -> tuple[PlannedRequest, ...]:
+    """One CreateTopic."""
+    request = CreateTopicRequest(topic=state.name, requested_state=state, local=local)
+    return chain([request], expects)
+
+
+def delete_steps(
+    state: TopicState, expects: Precondition, local: LocalName | None
+) -> tuple[PlannedRequest, ...]:
+    """One DeleteTopic, bound to the topic id that the plan saw."""
+    request = DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "", local=local)
+    return chain([request], expects)
+
+
+def alter_steps(
+    current: TopicState,
+    *,
+    configs: Mapping[str, str | None],
+    replicas: Replicas,
+    throttle: TopicThrottle,
+    waits: bool,
+    generated: bool,
+    delete_records: Mapping[int, int],
+    expects: Precondition,
+    local: LocalName | None,
+    relink: Request | None,
+) -> tuple[PlannedRequest, ...]:
+    """One request per step that Kafka executes separately, each building on the one before.
+
+    Configs that must come first, partitions, replicas, remaining configs (contract §6), and
+    records last. ``generated`` says that replicas were placed for the user. ``waits`` for a
+    reassignment that runs already, by asking for the same once more. ``relink`` gives a topic of a
+    virtual cluster its link back, before anything else.
+    """
+    builder = _Builder(current, local)
+    if relink is not None:
+        builder.items.append(Item(relink))
+    first, remaining = _split_configs(current, configs, replicas.final)
+    builder.configs(first)
+    builder.partitions(replicas.grown, generated=generated)
+    set_at = builder.configs(throttle.marks)
+    builder.replicas(replicas.final, generated=generated, waits=waits)
+    builder.configs(throttle.restored, undoes=set_at)
+    builder.configs(remaining)
+    if delete_records:
+        builder.items.append(
+            Item(
+                DeleteRecordsRequest(
+                    topic=current.name,
+                    topic_id=current.topic_id or "",
+                    deleted_message_offsets=dict(delete_records),
+                    local=local,
+                )
+            )
+        )
+    return chain_items(builder.items, expects)
+
+
+class _Builder:
+    """Gathers requests while the requested state moves on."""
+
+    def __init__(self, current: TopicState, local: LocalName | None) -> None:
+        self.items: list[Item] = []
+        self._local = local
+        self._current = current
+        self._assignment = current.assignment
+        self._configs = current.configs
+
+    def configs(self, requested: Mapping[str, str | None], *, undoes: int | None = None) -> int:
+        """The place of the request, if there is one."""
+        if requested:
+            merged = {**self._configs, **requested}
+            kept = {key: merged[key] for key in sorted(merged)}
+            self._configs = {key: value for key, value in kept.items() if value is not None}
+            self._step(AlterStep.CONFIGS, asked=dict(sorted(requested.items())), undoes=undoes)
+        return len(self.items) - 1
+
+    def partitions(self, grown: Assignment, *, generated: bool) -> None:
+        if len(grown) > len(self._assignment):
+            self._assignment = grown
+            self._step(AlterStep.PARTITIONS, generated=generated)
+
+    def replicas(self, wanted: Assignment, *, generated: bool, waits: bool) -> None:
+        if waits or wanted != self._assignment:
+            self._assignment = wanted
+            self._step(AlterStep.REPLICAS, generated=generated)
+
+    def _step(
+        self,
+        step: AlterStep,
+        *,
+        asked: Mapping[str, str | None] = _NOTHING,
+        generated: bool = False,
+        undoes: int | None = None,
+    ) -> None:
+        request = AlterTopicRequest(
+            topic=self._current.name,
+            topic_id=self._current.topic_id or "",
+            step=step,
+            requested_state=RequestedTopicState(
+                name=self._current.name,
+                topic_id=self._current.topic_id,
+                assignment=self._assignment,
+                configs=self._configs,
+                requested_configs=asked,
+                generated_replica_assignments=generated,
+            ),
+            local=self._local,
+        )
+        self.items.append(Item(request, undoes))
+
+
+def _split_configs(
+    current: TopicState, requested: Mapping[str, str | None], assignment: Assignment
+) -> tuple[Mapping[str, str | None], Mapping[str, str | None]]:
+    # With fewer replicas than min.insync.replicas no producer with acks=all gets through, so a
+    # value that goes down with the replication factor goes first; one that goes up goes last.
+    if _MIN_ISR not in requested or len(assignment[0]) >= current.replication_factor:
+        return _NOTHING, requested
+    first = {_MIN_ISR: requested[_MIN_ISR]}
+    return first, {key: value for key, value in requested.items() if key not in first}

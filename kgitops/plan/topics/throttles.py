@@ -1,0 +1,248 @@
+"""The replication throttle around moves: set before the first, taken back after the last."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.configs.topic_configs import normal_value
+from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest
+from kgitops.model.resources.addresses import broker_address
+from kgitops.model.resources.throttles import (
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    beside,
+    throttled_brokers,
+    throttled_replicas,
+)
+from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.source import Finding, Severity
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import (
+    Action,
+    Change,
+    FieldChange,
+    Kind,
+    PlannedRequest,
+    Precondition,
+)
+from kgitops.plan.normal_form import broker_view
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.stale_throttles import Restored
+from kgitops.plan.topics.replicas import Replicas
+
+_KEYS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicThrottle:
+    """The configs that mark a topic's replicas as throttled, and what they are afterwards."""
+
+    marks: Mapping[str, str] = field(default_factory=dict)
+    restored: Restored = field(default_factory=dict)
+
+
+NO_THROTTLE = TopicThrottle()
+
+
+def topic_throttle(
+    state: TopicState, replicas: Replicas, *, rate: int, left: Restored
+) -> TopicThrottle:
+    """What marks the replicas that move, beside others' marks; nothing where nothing is copied.
+
+    What an earlier run of ours ``left`` is taken over, to be undone in the end.
+    """
+    if not left and replicas.grown == replicas.final:
+        return NO_THROTTLE
+    held = {key: state.configs[key] for key in _KEYS if key in state.configs}
+    theirs = {**held, **left}
+    ours = throttled_replicas(replicas.grown, replicas.final) if rate else {}
+    lists = {key: beside(theirs.get(key), ours[key]) for key in _KEYS if key in ours}
+    marks = {key: text for key, text in lists.items() if text is not None}
+    marks = {**{key: held[key] for key in left if key in held}, **marks}
+    return TopicThrottle(
+        marks={key: normal_value(key, text) for key, text in marks.items()},
+        restored={key: theirs.get(key) for key in marks},
+    )
+
+
+def left_fields(state: TopicState, left: Restored) -> Iterable[FieldChange]:
+    """That marks which an earlier run left are going to be taken off."""
+    return [
+        FieldChange(
+            path=f"configs.{key}",
+            before=state.configs.get(key),
+            after=value,
+            risk=risks.REPLICATION_THROTTLE,
+            note="an unfinished run left it",
+        )
+        for key, value in sorted(left.items())
+    ]
+
+
+def add_throttles(
+    outcome: Outcome, current: ClusterState, rate: int, left: Mapping[int, Restored]
+) -> None:
+    """Put the brokers' rates around the moves of a plan; one change for each broker.
+
+    A rate that is set already is somebody else's and stays: its broker moves replicas under that
+    one. What an earlier run of ours ``left`` is taken over. A broker that is not alive takes no
+    config, and copies nothing.
+    """
+    needed = _needed(outcome.changes, current)
+    moves = sorted({p.id for c in outcome.changes for p in c.requests if _is_move(p)})
+    setting: dict[str, list[str]] = {}
+    for broker in sorted(current.brokers, key=lambda broker: broker.id):
+        needs = needed.get(broker.id, {}) if rate else {}
+        mine = left.get(broker.id, {})
+        if broker.fenced or not (needs or mine):
+            continue
+        held = broker.throttles or {}
+        theirs = {key: value for key, value in {**held, **mine}.items() if value is not None}
+        outcome.warnings += _already(broker, theirs, needs)
+        free = [key for key in sorted(needs) if key not in theirs]
+        if broker.throttles is None or not (free or mine):
+            continue
+        limited = {key: held[key] for key in sorted(mine) if key in held}
+        limited |= dict.fromkeys(free, str(rate))
+        restored = {key: theirs.get(key) for key in limited}
+        waits = moves if mine else sorted({move for names in needs.values() for move in names})
+        change = _broker_change(broker, limited, restored, waits)
+        outcome.changes.append(change)
+        for move in waits:
+            setting.setdefault(move, []).append(change.requests[0].id)
+    if setting:
+        outcome.changes[:] = [_after_setting(change, setting) for change in outcome.changes]
+
+
+def _needed(
+    changes: Iterable[Change], current: ClusterState
+) -> Mapping[int, Mapping[str, Sequence[str]]]:
+    """For each broker the rates that it needs, each with the ids of the moves that need it."""
+    needed: dict[int, dict[str, list[str]]] = {}
+    for change in changes:
+        for move in change.requests:
+            if not _is_move(move):
+                continue
+            for broker, keys in throttled_brokers(_before(change, current), _target(move)).items():
+                for key in keys:
+                    needed.setdefault(broker, {}).setdefault(key, []).append(move.id)
+    return needed
+
+
+def _broker_change(
+    broker: Broker, limited: Mapping[str, str], restored: Restored, moves: Sequence[str]
+) -> Change:
+    address = broker_address(broker.id)
+    held = broker.throttles or {}
+    before = {key: held.get(key) for key in limited}
+    expects = _expects(address, before)
+    put = PlannedRequest(
+        id=f"{address}#1",
+        request=AlterBrokerRequest(broker=broker.id, configs=limited),
+        expects=expects,
+    )
+    # One for each key: where others change one of them meanwhile, the other is still ours.
+    undoing = (
+        PlannedRequest(
+            id=f"{address}#{number}",
+            request=AlterBrokerRequest(broker=broker.id, configs={key: restored[key]}),
+            depends_on=(put.id, *moves),
+            undoes=put.id,
+            expects=_expects(address, {key: limited[key]}),
+        )
+        for number, key in enumerate(sorted(limited), start=2)
+    )
+    return Change(
+        address=address,
+        kind=Kind.BROKER,
+        actions=(Action.UPDATE,),
+        risks=(risks.REPLICATION_THROTTLE,),
+        because="replicas are going to move" if moves else "an unfinished run left it throttled",
+        source=None,
+        before=broker_view(broker),
+        after=broker_view(replace(broker, throttles=_with(held, restored))),
+        fields=tuple(
+            FieldChange(
+                path=f"throttles.{key}",
+                before=before[key],
+                after=limited[key] if moves else restored[key],
+                risk=risks.REPLICATION_THROTTLE,
+                note="until the replicas have moved" if moves else "an unfinished run left it",
+            )
+            for key in sorted(limited)
+        ),
+        preconditions=(expects,),
+        requests=(put, *undoing),
+    )
+
+
+def _with(held: Mapping[str, str], restored: Restored) -> Mapping[str, str]:
+    merged = {**held, **restored}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _expects(address: str, rates: Mapping[str, str | None]) -> Precondition:
+    fields = {f"throttles.{key}": value for key, value in rates.items()}
+    return Precondition(object=address, exists=True, fields=fields)
+
+
+def _already(broker: Broker, theirs: Mapping[str, str], keys: Iterable[str]) -> list[Finding]:
+    """What others limit already is said, for the move will take as long as that allows."""
+    name = broker_address(broker.id)
+    if broker.throttles is None:
+        return [
+            _warning(
+                f"the replication throttle of {name} can't be read, so none is set on it",
+                "give kgitops DescribeConfigs on the cluster, or throttle the move yourself",
+            )
+        ]
+    return [
+        _warning(
+            f"{name} has {key}={theirs[key]} already; the move keeps to it",
+            "nothing to do if someone wants it so; if it is a leftover, remove it first",
+        )
+        for key in sorted(keys)
+        if key in theirs
+    ]
+
+
+def _warning(problem: str, advice: str) -> Finding:
+    return Finding(source=None, problem=problem, advice=advice, severity=Severity.WARNING)
+
+
+def _is_move(planned: PlannedRequest) -> bool:
+    return _step(planned) is AlterStep.REPLICAS
+
+
+def _step(planned: PlannedRequest) -> AlterStep | None:
+    return planned.request.step if isinstance(planned.request, AlterTopicRequest) else None
+
+
+def _target(planned: PlannedRequest) -> Assignment:
+    request = planned.request
+    return request.requested_state.assignment if isinstance(request, AlterTopicRequest) else ()
+
+
+def _before(change: Change, current: ClusterState) -> Assignment:
+    """Where the replicas stand right before the move: new partitions included."""
+    grown = [_target(item) for item in change.requests if _step(item) is AlterStep.PARTITIONS]
+    if grown:
+        return grown[-1]
+    names = {
+        item.request.topic
+        for item in change.requests
+        if isinstance(item.request, AlterTopicRequest)
+    }
+    return next((current.topics[name].assignment for name in names), ())
+
+
+def _after_setting(change: Change, setting: Mapping[str, Sequence[str]]) -> Change:
+    if not any(planned.id in setting for planned in change.requests):
+        return change
+    return replace(
+        change,
+        requests=tuple(
+            replace(planned, depends_on=(*planned.depends_on, *setting.get(planned.id, ())))
+            for planned in change.requests
+        ),
+    )

@@ -1,0 +1,147 @@
+"""Rights that come along with a user: copied once when it is bound, and kept from then on.
+
+A copy is computed when ``copyAclsFrom`` is applied for the first time. From then on the registry
+remembers it with its ``origin``; it stays desired while the member's document asks for the same
+source and its link exists (VC-197), for its own source may be gone by then.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kgitops.desired.state import DesiredAcl, DesiredMember
+from kgitops.model.registry import Json
+from kgitops.model.resources.acls import (
+    CLUSTER_NAME,
+    EVERYONE,
+    AclBinding,
+    PatternType,
+    ResourceType,
+)
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.source import Finding, Severity
+from kgitops.plan.context import Planning, selected
+from kgitops.plan.normal_form import binding_of
+from kgitops.plan.virtual_clusters.acl_translation import AclTranslation, of_source
+from kgitops.plan.virtual_clusters.links.after import LinksAfter
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """A binding that is desired because its member is; ``planned`` with the member."""
+
+    acl: DesiredAcl
+    origin: Mapping[str, Json]
+    planned: bool
+
+    @property
+    def member(self) -> str:
+        """The member's address."""
+        return str(self.origin["member"])
+
+
+def find_copies(
+    planning: Planning, translation: AclTranslation, links: LinksAfter
+) -> tuple[Copy, ...]:
+    """Every copy that is desired, but for those that are declared themselves."""
+    members = [member for member in planning.desired.members if member.copy_acls_from]
+    if not members:
+        return ()
+    declared = {acl.address for acl in planning.desired.acls}
+    kept = _kept(planning)
+    copies: dict[str, Copy] = {}
+    for member in members:
+        bindings = dict.fromkeys(_still_named(kept.get(member.address, ()), member, links))
+        if _is_first(planning, member):
+            bindings |= dict.fromkeys(_new(planning, member, translation))
+        for binding in bindings:
+            address = acl_address(binding)
+            if address not in declared:
+                copies.setdefault(address, _copy(planning, member, address, binding))
+    return tuple(copies[address] for address in sorted(copies))
+
+
+def executes(planning: Planning, member: DesiredMember) -> bool:
+    """Whether this plan is the one that copies."""
+    return member.copy_acls_from is not None and _is_first(planning, member)
+
+
+def _is_first(planning: Planning, member: DesiredMember) -> bool:
+    last = planning.ownership.last_applied(member.address)
+    applied = last.get("copyAclsFrom") == member.copy_acls_from
+    return selected(planning.desired, member.address) and not applied
+
+
+def _kept(planning: Planning) -> Mapping[str, Sequence[tuple[str, AclBinding]]]:
+    """What was copied before: by member, the source and the binding."""
+    kept: dict[str, list[tuple[str, AclBinding]]] = {}
+    for address in planning.ownership.mine("acl"):
+        last = planning.ownership.owners[address].last_applied
+        origin = last.get("origin")
+        if origin:
+            kept.setdefault(origin["member"], []).append((origin["copiedFrom"], binding_of(last)))
+    return kept
+
+
+def _still_named(
+    kept: Sequence[tuple[str, AclBinding]], member: DesiredMember, links: LinksAfter
+) -> Iterator[AclBinding]:
+    names = links.of(member.virtual_cluster) if kept else {}
+    for source, binding in kept:
+        literal = binding.pattern_type is PatternType.LITERAL and binding.resource_name != "*"
+        names_topic = binding.resource_type is ResourceType.TOPIC and literal
+        if source == member.copy_acls_from and (not names_topic or binding.resource_name in names):
+            yield binding
+
+
+def _new(
+    planning: Planning, member: DesiredMember, translation: AclTranslation
+) -> Iterator[AclBinding]:
+    source = member.copy_acls_from or CLUSTER_NAME
+    untold: list[AclBinding] = []
+    for binding in translation.of(source, member.name):
+        translated = translation.translate(binding, member.virtual_cluster)
+        yield from translated
+        if not translated:
+            untold.append(binding)
+    if untold:
+        planning.outcome.warnings.append(
+            _warning(
+                member,
+                f"{member.name} can't take along from {of_source(source)} what "
+                f"{member.virtual_cluster} has no name for: {_list(untold)}",
+                "add a link for what the user needs, or leave it out",
+            )
+        )
+    everyone = translation.of(source, EVERYONE)
+    if everyone:
+        planning.outcome.warnings.append(
+            _warning(
+                member,
+                f"ACLs for {EVERYONE} in {of_source(source)} are not copied for {member.name}: "
+                f"{_list(everyone)}",
+                f"declare in {member.virtual_cluster} what its members need of them",
+            )
+        )
+
+
+def _copy(planning: Planning, member: DesiredMember, address: str, binding: AclBinding) -> Copy:
+    desired = planning.desired
+    return Copy(
+        acl=DesiredAcl(address=address, binding=binding, located=member.located),
+        origin={"copiedFrom": member.copy_acls_from, "member": member.address},
+        planned=address not in desired.scope.excludes
+        and (selected(desired, member.address) or selected(desired, address)),
+    )
+
+
+def _warning(member: DesiredMember, problem: str, advice: str) -> Finding:
+    return Finding(
+        source=member.located.source, problem=problem, advice=advice, severity=Severity.WARNING
+    )
+
+
+def _list(bindings: Sequence[AclBinding]) -> str:
+    more = [f"{len(bindings) - _SHOWN} more"] if len(bindings) > _SHOWN else []
+    return ", ".join([*map(acl_address, bindings[:_SHOWN]), *more])

@@ -1,0 +1,168 @@
+"""What requests about virtual clusters must wait for (VC-401, VC-402), in linear time.
+
+What makes waits for just what it names. Who is let in waits for all that is made in the virtual
+cluster; what goes waits until everyone is in, so that nothing old is broken before the new works.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterVirtualClusterRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.resources.acls import EVERYONE, PatternType, ResourceType
+from kgitops.model.resources.quotas import USER
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, as_principal
+from kgitops.plan.document.plan import PlannedRequest
+from kgitops.plan.virtual_clusters.requests import breaks, is_late, lets_in, virtual_cluster_of
+
+_NAMED = {
+    ResourceType.TOPIC: EntityType.TOPIC,
+    ResourceType.GROUP: EntityType.GROUP,
+    ResourceType.TRANSACTIONAL_ID: EntityType.TRANSACTIONAL_ID,
+}
+_Lists = dict[str, list[str]]
+_Named = dict[tuple[str, EntityType, str], list[str]]
+
+
+class VirtualClusterEdges:
+    """The ids of requests that others may have to wait for, each under what it is about.
+
+    ``_ups`` make something in a virtual cluster, ``_binds`` let someone in or take someone away to
+    another one, ``_downs`` break something.
+    """
+
+    def __init__(self, requests: Sequence[PlannedRequest]) -> None:
+        self._created: _Lists = {}
+        self._topics: _Lists = {}
+        self._made: _Named = {}
+        self._gone: _Named = {}
+        self._revoked: _Named = {}
+        self._unlinked: _Lists = {}
+        self._ups: _Lists = {}
+        self._binds: _Lists = {}
+        self._downs: _Lists = {}
+        for planned in requests:
+            self._file(planned)
+        self._tips = self._last(requests) if self._ups else {}
+
+    def first(self, planned: PlannedRequest) -> Iterator[str]:
+        """What must be done before it."""
+        if not (self._ups or self._binds or self._downs or self._unlinked):
+            return iter(())
+        return (name for name in self._all(planned) if name != planned.id)
+
+    def _file(self, planned: PlannedRequest) -> None:
+        name, request = planned.id, planned.request
+        at = virtual_cluster_of(request)
+        match request:
+            case CreateVirtualClusterRequest():
+                self._created.setdefault(request.virtual_cluster, []).append(name)
+            case CreateTopicRequest(local=None):
+                self._topics.setdefault(request.topic, []).append(name)
+            case CreateTopicRequest(local=local) if local:
+                key = (local.virtual_cluster, EntityType.TOPIC, local.name)
+                self._made.setdefault(key, []).append(name)
+            case DeleteAclRequest(binding=binding) if at and binding.scoped:
+                named = _NAMED.get(binding.resource_type)
+                if named and binding.pattern_type is PatternType.LITERAL:
+                    key = (at, named, binding.resource_name)
+                    self._revoked.setdefault(key, []).append(name)
+            case AlterVirtualClusterRequest(entity_type=kind, entity_name=entity) if (
+                kind and entity
+            ):
+                removes = request.change is ChangeType.REMOVE
+                key = (request.virtual_cluster, kind, entity)
+                (self._gone if removes else self._made).setdefault(key, []).append(name)
+                left = planned.expects.fields.get("topic") if removes else request.replaces
+                if left:
+                    self._unlinked.setdefault(left, []).append(name)
+                if request.moved_from:
+                    self._binds.setdefault(request.moved_from, []).append(name)
+            case _:
+                pass
+        if at is not None and not is_late(request):
+            side = self._downs if breaks(request) else self._ups
+            (self._binds if lets_in(request) else side).setdefault(at, []).append(name)
+
+    def _last(self, requests: Sequence[PlannedRequest]) -> _Lists:
+        """What makes something, without what others of the same virtual cluster wait for."""
+        ups = {at: dict.fromkeys(names) for at, names in self._ups.items()}
+        waited: dict[str, set[str]] = {at: set() for at in ups}
+        for planned in requests:
+            at = virtual_cluster_of(planned.request)
+            if at in ups and planned.id in ups[at]:
+                waited[at].update(planned.depends_on, self._making(planned.request))
+        return {at: [name for name in ups[at] if name not in waited[at]] for at in ups}
+
+    def _all(self, planned: PlannedRequest) -> Iterator[str]:
+        request = planned.request
+        at = virtual_cluster_of(request)
+        if isinstance(request, DeleteTopicRequest):
+            yield from self._unlinked.get(request.topic, ())
+        if at is None:
+            return
+        if is_late(request):
+            yield from self._in(at)
+        elif lets_in(request):
+            yield from self._making(request)
+            yield from self._tips.get(at, ())
+        elif breaks(request):
+            yield from self._breaking(planned, at)
+        else:
+            yield from self._making(request)
+
+    def _in(self, at: str) -> Iterator[str]:
+        """What must be done for all that is new in the virtual cluster to work."""
+        yield from self._tips.get(at, ())
+        yield from self._binds.get(at, ())
+
+    def _making(self, request: Request) -> Iterator[str]:
+        at = virtual_cluster_of(request)
+        if at is not None and not isinstance(request, CreateVirtualClusterRequest):
+            yield from self._created.get(at, ())
+        match request:
+            case AlterVirtualClusterRequest(target=target) if target:
+                key = (target.virtual_cluster, EntityType.TOPIC, target.name)
+                yield from self._made.get(key, ())
+            case AlterVirtualClusterRequest(topic=topic) if topic:
+                yield from self._topics.get(topic, ())
+            case CreateAclRequest(binding=binding) if at and binding.scoped:
+                named = _NAMED.get(binding.resource_type)
+                if named and binding.pattern_type is PatternType.LITERAL:
+                    yield from self._made.get((at, named, binding.resource_name), ())
+            case _:
+                pass
+
+    def _breaking(self, planned: PlannedRequest, at: str) -> Iterator[str]:
+        request = planned.request
+        if isinstance(request, DeleteVirtualClusterRequest):
+            yield from self._in(at)
+            yield from self._downs[at]
+            return
+        # The first one waits for all, the others for the first: else edges would be squared.
+        gate = self._downs[at][0]
+        yield from self._in(at) if gate == planned.id else (gate,)
+        match request:
+            case DeleteAclRequest(binding=binding):
+                yield from self._without(at, binding.principal)
+            case AlterClientQuotaRequest(entity=entity):
+                user = dict(entity).get(USER)
+                yield from self._without(at, as_principal(user) if user else EVERYONE)
+            case AlterVirtualClusterRequest(entity_type=kind, entity_name=entity) if (
+                kind and entity
+            ):
+                yield from self._revoked.get((at, kind, entity), ())
+            case _:
+                pass
+
+    def _without(self, at: str, principal: str) -> Iterator[str]:
+        """That the user is out; for everyone the gate stands, which is a user if any goes."""
+        yield from self._gone.get((at, EntityType.USER, principal), ())

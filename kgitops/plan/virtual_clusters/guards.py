@@ -1,0 +1,161 @@
+"""What must not be left behind by a plan: links to nothing, and members of nothing."""
+
+from collections.abc import Iterable, Iterator
+
+from kgitops.desired.state import DesiredState
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import (
+    AlterClientQuotaRequest,
+    AlterVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+)
+from kgitops.model.resources.acls import AclBinding, PatternType
+from kgitops.model.resources.addresses import (
+    acl_address,
+    member_address,
+    quota_address,
+    virtual_cluster_address,
+)
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
+from kgitops.model.source import Finding, Severity
+from kgitops.plan.document.plan import Change
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.virtual_clusters.links.after import LinksAfter
+
+_SHOWN = 10
+
+
+def guard_virtual_clusters(
+    outcome: Outcome, desired: DesiredState, current: ClusterState, links: LinksAfter
+) -> None:
+    """Refuse to delete topics that links still lead to, and virtual clusters that are not empty."""
+    changes = tuple(outcome.changes)
+    deleted = {}
+    for change in changes:
+        for planned in change.requests:
+            match planned.request:
+                case DeleteTopicRequest(topic=topic):
+                    outcome.findings += _linked(change, topic, links)
+                case DeleteVirtualClusterRequest(virtual_cluster=name):
+                    deleted[name] = change
+                case _:
+                    pass
+    if not deleted:
+        return
+    left = _left(frozenset(deleted), changes, desired, current, links)
+    strangers = _strangers(frozenset(deleted), changes, current)
+    for name, change in sorted(deleted.items()):
+        outcome.findings += _not_empty(name, change, sorted(left[name]))
+        outcome.warnings += _stay_behind(name, change, sorted(strangers[name] - left[name]))
+
+
+def _linked(change: Change, topic: str, links: LinksAfter) -> Iterator[Finding]:
+    """VC-033: no link may lead to nothing."""
+    others = links.to(topic)
+    if others:
+        yield Finding(
+            source=change.source,
+            problem=f"{change.address} can't be deleted while {_list(map(str, others))} "
+            f"lead{'s' if len(others) == 1 else ''} to its topic {topic}",
+            advice="remove those links as well, or keep the topic with deletionPolicy: Orphan",
+        )
+
+
+def _left(
+    names: frozenset[str],
+    changes: Iterable[Change],
+    desired: DesiredState,
+    current: ClusterState,
+    links: LinksAfter,
+) -> dict[str, set[str]]:
+    """The addresses of all that is still declared, or still there, in each of them."""
+    left: dict[str, set[str]] = {name: set() for name in names}
+    for name in names:
+        left[name] |= {member_address(name, EntityType.TOPIC, link) for link in links.of(name)}
+        for entity_type in EntityType:
+            if entity_type is not EntityType.TOPIC:
+                members = current.virtual_clusters[name].members(entity_type)
+                left[name] |= {member_address(name, entity_type, member) for member in members}
+    for change in changes:
+        for planned in change.requests:
+            if isinstance(planned.request, AlterVirtualClusterRequest):
+                _move(planned.request, left)
+    for acl in desired.acls:
+        if _scope(acl.binding) in left:
+            left[acl.binding.virtual_cluster].add(acl.address)
+    for quota in desired.quotas:
+        at = dict(quota.entity).get(VIRTUAL_CLUSTER)
+        if at in left:
+            left[at].add(quota.address)
+    return left
+
+
+def _move(request: AlterVirtualClusterRequest, left: dict[str, set[str]]) -> None:
+    entity_type, name = request.entity_type, request.entity_name
+    if entity_type in (None, EntityType.TOPIC) or name is None:
+        return
+    at = request.virtual_cluster
+    if at in left:
+        address = member_address(at, entity_type, name)
+        (left[at].discard if request.change is ChangeType.REMOVE else left[at].add)(address)
+    if request.moved_from in left:
+        old = member_address(request.moved_from, entity_type, name)
+        left[request.moved_from].discard(old)
+
+
+def _strangers(
+    names: frozenset[str], changes: Iterable[Change], current: ClusterState
+) -> dict[str, set[str]]:
+    """ACLs and quotas of virtual clusters that go, which no change removes (VC-216)."""
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for acl in current.acls:
+        if _scope(acl) in found:
+            found[acl.virtual_cluster].add(acl_address(acl))
+    for entity, state in current.quotas.items():
+        at = dict(entity).get(VIRTUAL_CLUSTER)
+        if at in found and state.quotas:
+            found[at].add(quota_address(entity))
+    removed = {
+        change.address
+        for change in changes
+        if any(
+            isinstance(planned.request, DeleteAclRequest | AlterClientQuotaRequest)
+            for planned in change.requests
+        )
+    }
+    return {name: addresses - removed for name, addresses in found.items()}
+
+
+def _scope(binding: AclBinding) -> str | None:
+    exact = binding.scoped and binding.virtual_cluster_pattern_type is PatternType.LITERAL
+    return binding.virtual_cluster if exact else None
+
+
+def _not_empty(name: str, change: Change, left: list[str]) -> Iterator[Finding]:
+    if left:
+        yield Finding(
+            source=change.source,
+            problem=f"{virtual_cluster_address(name)} can't be deleted while it has {_list(left)}",
+            advice="remove what is declared in it in the same commit, and declare what nobody "
+            "manages to remove it then",
+        )
+
+
+def _stay_behind(name: str, change: Change, left: list[str]) -> Iterator[Finding]:
+    if left:
+        yield Finding(
+            source=change.source,
+            problem=f"{virtual_cluster_address(name)} goes, and leaves behind what this project "
+            f"does not remove: {_list(left)}",
+            advice="remove that too, or it counts again for a virtual cluster of that name",
+            severity=Severity.WARNING,
+        )
+
+
+def _list(names: Iterable[str]) -> str:
+    every = list(names)
+    more = [f"{len(every) - _SHOWN} more"] if len(every) > _SHOWN else []
+    return ", ".join([*every[:_SHOWN], *more])

@@ -1,0 +1,1 @@
+"""Topic links, and topics that are declared in a virtual cluster."""

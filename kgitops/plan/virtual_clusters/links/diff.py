@@ -1,0 +1,234 @@
+"""Topic links: where each name of a virtual cluster is to lead, against where it leads."""
+
+from kgitops.desired.state import DesiredLink, DesiredState
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Json
+from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.addresses import local_topic_address, member_address
+from kgitops.model.resources.virtual_clusters import EntityType, LocalName, TopicLink
+from kgitops.model.source import Finding
+from kgitops.plan.context import (
+    Planning,
+    because_adopted,
+    because_remembered,
+    protection_fields,
+    registry_fields,
+    taking_risks,
+)
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
+from kgitops.plan.document.risks import worst_first
+from kgitops.plan.link_index import index_links
+from kgitops.plan.normal_form import link_view
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.planned_requests import chain
+from kgitops.plan.removal import find_removals
+from kgitops.plan.topics.local_topics import is_of_topic, lost_topic
+from kgitops.plan.virtual_clusters.links.removal import remove_link
+from kgitops.plan.virtual_clusters.links.targets import Leads, LinkTargets
+
+
+def plan_links(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
+    """Every difference between the declared links and the cluster's."""
+    planning = Planning(
+        desired=desired,
+        current=current,
+        ownership=ownership,
+        links=index_links(desired, current),
+    )
+    targets = LinkTargets(desired, current)
+    for link in desired.links:
+        at = link.located.at("metadata", "virtualCluster")
+        if planning.may_plan(link) and planning.has_virtual_cluster(
+            link.local.virtual_cluster, at, link.address
+        ):
+            leads = targets.of(link)
+            if isinstance(leads, Finding):
+                planning.outcome.findings.append(leads)
+            else:
+                _plan(planning, link, leads)
+    declared = frozenset(link.address for link in desired.links)
+    for removal in find_removals(("link",), declared, planning):
+        remove_link(planning, removal)
+    topics = frozenset(topic.address for topic in desired.topics)
+    found = (
+        LocalName(each.name, name)
+        for each in current.virtual_clusters.values()
+        for name in each.links
+    )
+    listed = (_address(local) for local in found if not is_of_topic(planning, local, topics))
+    planning.keep_others(dict.fromkeys(listed), declared)
+    return planning.outcome
+
+
+def _address(local: LocalName) -> str:
+    return member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
+
+
+def _plan(planning: Planning, link: DesiredLink, leads: Leads) -> None:
+    found = planning.current.link(link.local)
+    if found is None:
+        _add(planning, link, leads)
+        return
+    topic = local_topic_address(link.local)
+    if planning.ownership.standing(topic) in (Standing.FOREIGN, Standing.TAKEABLE):
+        planning.outcome.refuse(
+            f"{link.located.source}: {link.local} is the topic {topic} of the project "
+            f"{planning.ownership.label(topic)!r}; give the link another name"
+        )
+        return
+    if leads.topic == found.topic:
+        lost = lost_topic(planning, link.address, found, planning.current.topics.get(found.topic))
+        if lost:
+            planning.outcome.findings.append(
+                Finding(
+                    source=link.located.source,
+                    problem=f"{link.local} {lost}",
+                    advice="look at what is there now; then remove the link, apply, and add it "
+                    "again",
+                )
+            )
+            return
+        _keep_or_adopt(planning, link, found)
+        return
+    _retarget(planning, link, found, leads)
+
+
+def _add(planning: Planning, link: DesiredLink, leads: Leads) -> None:
+    address = link.address
+    missing = bool(planning.ownership.last_applied(address))
+    if missing:
+        planning.report_missing(address)
+    expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
+    before, after = planning.ownership.owner(address), planning.owner_after(link, adopted=False)
+    fields = protection_fields(before, after)
+    found = {risks.LINK_ADD, *taking_risks(planning.ownership, address)}
+    found |= {field.risk for field in fields if field.risk}
+    planning.outcome.changes.append(
+        Change(
+            address=address,
+            kind=Kind.LINK,
+            actions=(Action.CREATE,),
+            risks=worst_first(found),
+            because="it was removed outside of kgitops" if missing else "it is declared",
+            source=link.located.source,
+            before=None,
+            after=_after(link, leads),
+            fields=fields,
+            preconditions=(expects,),
+            requests=chain([_request(link, leads)], expects),
+            owner_before=before,
+            owner_after=after,
+        )
+    )
+
+
+def _keep_or_adopt(planning: Planning, link: DesiredLink, found: TopicLink) -> None:
+    address = link.address
+    owner = planning.ownership.owner(address)
+    adopts = planning.ownership.standing(address) is not Standing.MINE
+    after = planning.owner_after(link, adopted=adopts or bool(owner and owner.adopted))
+    if not adopts and owner == after:
+        return
+    fields = (protection_fields if adopts else registry_fields)(owner, after)
+    risky = {field.risk for field in fields if field.risk}
+    if adopts:
+        risky |= {risks.LINK_ADOPT, *taking_risks(planning.ownership, address)}
+    expects = _expects(planning, address, found)
+    view = link_view(link.local, found.topic, None)
+    planning.outcome.changes.append(
+        Change(
+            address=address,
+            kind=Kind.LINK,
+            actions=(Action.ADOPT if adopts else Action.UPDATE,),
+            risks=worst_first(risky or {risks.REGISTRY_ONLY}),
+            because=because_adopted(planning.ownership, address)
+            if adopts
+            else because_remembered(owner, after),
+            source=link.located.source,
+            before=view,
+            after=view,
+            fields=fields,
+            preconditions=(expects,),
+            owner_before=owner,
+            owner_after=after,
+        )
+    )
+
+
+def _retarget(planning: Planning, link: DesiredLink, found: TopicLink, leads: Leads) -> None:
+    """The name leads elsewhere in one step: nobody ever finds it missing (VC-028)."""
+    address = link.address
+    owner = planning.ownership.owner(address)
+    mine = planning.ownership.standing(address) is Standing.MINE
+    # A Topic of that name that this project gives up has its link taken over (VC-403a).
+    of_topic = planning.ownership.standing(local_topic_address(link.local)) is Standing.MINE
+    adopts = not mine and not of_topic
+    after = planning.owner_after(link, adopted=adopts or bool(mine and owner and owner.adopted))
+    last = planning.ownership.last_applied(address).get("topic")
+    if last and last != found.topic:
+        planning.outcome.drift.append(
+            Drift(
+                address=address,
+                path="topic",
+                last_applied=last,
+                found=found.topic,
+                rule="restored",
+            )
+        )
+    fields = (
+        FieldChange(path="topic", before=found.topic, after=leads.shown, risk=risks.LINK_RETARGET),
+        *protection_fields(owner, after),
+    )
+    risky = {field.risk for field in fields if field.risk}
+    if adopts:
+        risky |= {risks.LINK_ADOPT, *taking_risks(planning.ownership, address)}
+    expects = _expects(planning, address, found)
+    planning.outcome.changes.append(
+        Change(
+            address=address,
+            kind=Kind.LINK,
+            actions=(Action.ADOPT, Action.UPDATE) if adopts else (Action.UPDATE,),
+            risks=worst_first(risky),
+            because=because_adopted(planning.ownership, address)
+            if adopts
+            else "it differs from its document"
+            if mine
+            else f"a TopicLink takes the place of the topic {link.local}",
+            source=link.located.source,
+            before=link_view(link.local, found.topic, None),
+            after=_after(link, leads),
+            fields=fields,
+            preconditions=(expects,),
+            requests=chain([_request(link, leads, replaces=found.topic)], expects),
+            owner_before=owner,
+            owner_after=after,
+        )
+    )
+
+
+def _expects(planning: Planning, address: str, found: TopicLink) -> Precondition:
+    return Precondition(
+        object=address,
+        exists=True,
+        owner=planning.owner_label(address),
+        fields={"topic": found.topic},
+    )
+
+
+def _after(link: DesiredLink, leads: Leads) -> dict[str, Json]:
+    return link_view(link.local, leads.shown, link.target)
+
+
+def _request(
+    link: DesiredLink, leads: Leads, replaces: str | None = None
+) -> AlterVirtualClusterRequest:
+    return AlterVirtualClusterRequest(
+        virtual_cluster=link.local.virtual_cluster,
+        entity_type=EntityType.TOPIC,
+        entity_name=link.local.name,
+        topic=leads.topic,
+        target=None if leads.topic else leads.follows,
+        replaces=replaces,
+    )

@@ -1,0 +1,110 @@
+"""Where declared links lead once a plan is applied, by whatever name their target is declared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kgitops.desired.state import DesiredLink, DesiredState, DesiredTopic
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.resources.virtual_clusters import LocalName
+from kgitops.model.source import Finding
+from kgitops.plan.context import selected
+from kgitops.plan.normal_form import known_after_apply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leads:
+    """A physical topic, or None where it is yet to be made and the link ``follows`` another one."""
+
+    topic: str | None = None
+    follows: LocalName | None = None
+
+    @property
+    def shown(self) -> str:
+        """The physical name for a reader."""
+        return self.topic or known_after_apply(self.follows.name if self.follows else "")
+
+
+class LinkTargets:
+    """What is declared and what is there, as targets of links."""
+
+    def __init__(self, desired: DesiredState, current: ClusterState) -> None:
+        self._desired = desired
+        self._current = current
+
+    def of(self, link: DesiredLink) -> Leads | Finding:
+        """Where the link leads, or why that can't be told (VC-026)."""
+        if link.topic is not None:
+            return self._physical(link, link.topic)
+        at, seen = link.target, {link.local}
+        while at is not None and at not in seen:
+            seen.add(at)
+            topic = self._topics.get(at)
+            found = self._link(at)
+            if topic is not None:
+                return Leads(topic=found) if found else Leads(follows=at)
+            declared = self._links.get(at)
+            if declared is None:
+                return Leads(topic=found) if found else self._nowhere(link, at)
+            if declared.topic is not None:
+                return self._physical(link, declared.topic)
+            at = declared.target
+        return Finding(
+            source=link.located.at("spec", "target"),
+            problem=f"{link.local} leads in a circle of links to itself",
+            advice="let one of them lead to a topic",
+        )
+
+    def _physical(self, link: DesiredLink, name: str) -> Leads | Finding:
+        if name in self._current.topics or name in self._global:
+            return Leads(topic=name)
+        return Finding(
+            source=link.located.at("spec", "target"),
+            problem=f"{link.local} leads to the topic {name!r}, which is neither on the cluster "
+            "nor in this plan",
+            advice="declare the topic, or correct the name",
+        )
+
+    def _nowhere(self, link: DesiredLink, at: LocalName) -> Finding:
+        where = at.virtual_cluster
+        known = where in self._current.virtual_clusters or any(
+            item.name == where for item in self._desired.virtual_clusters
+        )
+        what = (
+            f"{at}, and {where} has no such topic"
+            if known
+            else f"{at}, and there is no virtual cluster {where}"
+        )
+        return Finding(
+            source=link.located.at("spec", "target"),
+            problem=f"{link.local} leads to {what}, neither on the cluster nor in this plan",
+            advice="declare the topic there, or correct the name",
+        )
+
+    def _link(self, at: LocalName) -> str | None:
+        link = self._current.link(at)
+        return link.topic if link else None
+
+    @cached_property
+    def _topics(self) -> Mapping[LocalName, DesiredTopic]:
+        return {
+            LocalName(topic.virtual_cluster, topic.name): topic
+            for topic in self._desired.topics
+            if topic.virtual_cluster is not None and selected(self._desired, topic.address)
+        }
+
+    @cached_property
+    def _global(self) -> frozenset[str]:
+        return frozenset(
+            topic.name
+            for topic in self._desired.topics
+            if topic.virtual_cluster is None and selected(self._desired, topic.address)
+        )
+
+    @cached_property
+    def _links(self) -> Mapping[LocalName, DesiredLink]:
+        return {
+            link.local: link
+            for link in self._desired.links
+            if selected(self._desired, link.address)
+        }

@@ -1,0 +1,103 @@
+"""Members that are no longer declared: out of the virtual cluster, unless they only moved."""
+
+from collections.abc import Sequence
+
+from kgitops.model.requests import AlterVirtualClusterRequest, DeleteGroupRequest, Request
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
+from kgitops.model.source import Finding, Severity
+from kgitops.plan.context import Planning
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Kind, Precondition
+from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.normal_form import member_view
+from kgitops.plan.planned_requests import chain
+from kgitops.plan.removal import Fate, Removal
+from kgitops.plan.virtual_clusters.membership import Membership
+
+_SHOWN = 5
+
+
+def remove_member(
+    planning: Planning, removal: Removal, membership: Membership, *, moved: bool
+) -> None:
+    """Plan that it goes; one that ``moved`` is only forgotten under its old address."""
+    last = removal.owner.last_applied
+    at, entity_type, name = last["virtualCluster"], EntityType(last["type"]), last["name"]
+    there = membership.belongs(at, entity_type, name)
+    # Orphan is said of a group's offsets; one that was found there is only forgotten (VC-119).
+    leaves = removal.fate is Fate.DELETE or (
+        entity_type is EntityType.GROUP and not removal.owner.adopted
+    )
+    delete = there and not moved and leaves
+    because = removal.because
+    if delete and removal.fate is Fate.FORGET:
+        because = "its document was removed; what it has committed stays"
+    if moved:
+        because = "it moves to another virtual cluster"
+    elif not there:
+        because = f"{because}; it is already gone from the cluster"
+    expects = Precondition(object=removal.address, exists=there, owner=removal.owner.project)
+    # What ACLs outside of virtual clusters allow counts for the user from then on (VC-089).
+    left = membership.global_allows(name) if delete and entity_type is EntityType.USER else ()
+    exposed = sorted(map(acl_address, left))
+    view = member_view(at, entity_type, name)
+    requests = _requests(removal, at, entity_type, name) if delete else []
+    drops = any(isinstance(request, DeleteGroupRequest) for request in requests)
+    planning.outcome.changes.append(
+        Change(
+            address=removal.address,
+            kind=Kind.GROUP if entity_type is EntityType.GROUP else Kind.BINDING,
+            actions=(Action.DELETE if delete else Action.FORGET,),
+            risks=_risks(entity_type, drops=drops, exposed=bool(exposed))
+            if delete
+            else (risks.MEMBER_FORGET,),
+            because=because,
+            source=removal.source,
+            before=view if there else None,
+            after=None if delete or not there else view,
+            preconditions=(expects,),
+            requests=chain(requests, expects),
+            owner_before=removal.owner,
+            owner_after=removal.owner_after,
+            impact={"still_allowed": exposed} if exposed else {},
+        )
+    )
+    if exposed:
+        planning.outcome.warnings.append(_warning(removal, name, exposed))
+
+
+def _requests(removal: Removal, at: str, entity_type: EntityType, name: str) -> Sequence[Request]:
+    remove = AlterVirtualClusterRequest(
+        virtual_cluster=at,
+        change=ChangeType.REMOVE,
+        entity_type=entity_type,
+        entity_name=name,
+    )
+    written = removal.owner.last_applied["deletionPolicyWritten"] or removal.tombstone
+    if entity_type is EntityType.GROUP and removal.fate is Fate.DELETE and written:
+        # While a consumer is in the group this fails, and the group keeps its name (VC-119).
+        return [DeleteGroupRequest(virtual_cluster=at, group=name), remove]
+    return [remove]
+
+
+def _risks(entity_type: EntityType, *, drops: bool, exposed: bool) -> tuple[Risk, ...]:
+    match entity_type:
+        case EntityType.GROUP:
+            return worst_first({risks.GROUP_REMOVE, *({risks.GROUP_DELETE} if drops else ())})
+        case EntityType.TRANSACTIONAL_ID:
+            return (risks.TRANSACTIONAL_ID_REMOVE,)
+        case _:
+            more = {risks.MEMBER_EXPOSED} if exposed else set()
+            return worst_first({risks.MEMBER_UNBIND, *more})
+
+
+def _warning(removal: Removal, name: str, exposed: Sequence[str]) -> Finding:
+    more = f" and {len(exposed) - _SHOWN} more" if len(exposed) > _SHOWN else ""
+    return Finding(
+        source=removal.source,
+        problem=f"{name} leaves {removal.owner.last_applied['virtualCluster']} and can still do "
+        f"what ACLs of the cluster itself allow: {', '.join(exposed[:_SHOWN])}{more}",
+        advice="remove those ACLs as well, where the user should reach nothing any more",
+        severity=Severity.WARNING,
+    )

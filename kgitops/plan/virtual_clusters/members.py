@@ -1,0 +1,290 @@
+"""Who and what belongs to a virtual cluster: users, client ids, groups, transactional ids."""
+
+from collections.abc import Sequence
+
+from kgitops.desired.state import DesiredMember, DesiredState, MembersMode
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Owner
+from kgitops.model.requests import AlterVirtualClusterRequest, CopyGroupOffsetsRequest, Request
+from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.addresses import member_address
+from kgitops.model.resources.virtual_clusters import EntityType
+from kgitops.model.source import Finding
+from kgitops.plan.context import (
+    Planning,
+    because_adopted,
+    because_remembered,
+    protection_fields,
+    registry_fields,
+    taking_risks,
+)
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
+from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.link_index import index_links
+from kgitops.plan.normal_form import member_view
+from kgitops.plan.outcome import Outcome
+from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.planned_requests import chain
+from kgitops.plan.removal import find_removals
+from kgitops.plan.virtual_clusters.member_removal import remove_member
+from kgitops.plan.virtual_clusters.membership import Membership
+
+_KINDS = ("user", "client", "group", "txn")
+_INSTRUCTIONS = ("removeOldAclsFrom", "move", "copyOffsets")
+"""What a document asks to be done once; it is no state, so that by itself it changes nothing."""
+
+
+def plan_members(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
+    """Every difference between the declared members and the cluster's."""
+    planning = Planning(
+        desired=desired,
+        current=current,
+        ownership=ownership,
+        links=index_links(desired, current),
+    )
+    membership = Membership(current)
+    moved: set[str] = set()
+    for member in desired.members:
+        at = member.located.source
+        if planning.may_plan(member) and planning.has_virtual_cluster(
+            member.virtual_cluster, at, member.address
+        ):
+            _check_sources(planning, member)
+            left = _plan(planning, member, membership)
+            moved |= {left} if left else set()
+    declared = frozenset(member.address for member in desired.members)
+    for removal in find_removals(_KINDS, declared, planning):
+        remove_member(planning, removal, membership, moved=removal.address in moved)
+    found = list(membership.addresses())
+    planning.keep_others(dict.fromkeys(found), declared | moved)
+    _report_extra(planning, membership, declared)
+    return planning.outcome
+
+
+def kind_of_member(entity_type: EntityType) -> Kind:
+    """Under which kind a member is planned."""
+    return Kind.GROUP if entity_type is EntityType.GROUP else Kind.BINDING
+
+
+def _plan(planning: Planning, member: DesiredMember, membership: Membership) -> str | None:
+    """The address that the member leaves behind, if it moves."""
+    if membership.has(member):
+        _keep_or_change(planning, member, membership)
+        return None
+    elsewhere = membership.elsewhere(member)
+    if elsewhere is None:
+        _add(planning, member, None)
+        return None
+    problem = membership.refusal(member, elsewhere)
+    if problem:
+        planning.outcome.findings.append(problem)
+        return None
+    old = member_address(elsewhere, member.entity_type, member.name)
+    if planning.ownership.standing(old) is Standing.FOREIGN:
+        planning.outcome.refuse(
+            f"{member.located.source}: {old} belongs to the project "
+            f"{planning.ownership.label(old)!r}; declare metadata.takeFrom: "
+            f"[{planning.ownership.label(old)}] to take its objects over"
+        )
+        return None
+    _add(planning, member, elsewhere)
+    return old
+
+
+def _check_sources(planning: Planning, member: DesiredMember) -> None:
+    """Where a user's ACLs come from must be there, or it is let in without them.
+
+    What was applied already stays as it is: a virtual cluster may go once it was left.
+    """
+    applied = planning.ownership.last_applied(member.address) or {}
+    for name, source in (
+        ("copyAclsFrom", member.copy_acls_from),
+        ("removeOldAclsFrom", member.remove_old_acls_from),
+    ):
+        if source is None or source in (CLUSTER_NAME, applied.get(name)):
+            continue
+        if not planning.knows_virtual_cluster(source):
+            planning.outcome.findings.append(
+                Finding(
+                    source=member.located.source,
+                    problem=f"{name} of {member.address} names the virtual cluster {source}, which "
+                    "is neither on the cluster nor in this plan",
+                    advice="correct the name, or write kafka-cluster for ACLs of no virtual "
+                    "cluster",
+                )
+            )
+
+
+def _add(planning: Planning, member: DesiredMember, moved_from: str | None) -> None:
+    address = member.address
+    missing = bool(planning.ownership.last_applied(address))
+    if missing and moved_from is None:
+        planning.report_missing(address)
+    expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
+    before, after = planning.ownership.owner(address), planning.owner_after(member, adopted=False)
+    fields = protection_fields(before, after)
+    risky = {_add_risk(member, moved_from), *taking_risks(planning.ownership, address)}
+    risky |= {field.risk for field in fields if field.risk}
+    preconditions = [expects]
+    if moved_from is not None:
+        old = member_address(moved_from, member.entity_type, member.name)
+        preconditions.append(Precondition(object=old, exists=True, owner=planning.owner_label(old)))
+    view = member_view(member.virtual_cluster, member.entity_type, member.name)
+    planning.outcome.changes.append(
+        Change(
+            address=address,
+            kind=kind_of_member(member.entity_type),
+            actions=(Action.UPDATE if moved_from else Action.CREATE,),
+            risks=worst_first(risky),
+            because=f"it moves from {moved_from}"
+            if moved_from
+            else "it was removed outside of kgitops"
+            if missing
+            else "it is declared",
+            source=member.located.source,
+            before={**view, "virtualCluster": moved_from} if moved_from else None,
+            after=_after(member),
+            fields=(*_move_fields(member, moved_from), *fields),
+            preconditions=tuple(preconditions),
+            requests=chain(_requests(member, moved_from), expects),
+            owner_before=before,
+            owner_after=after,
+        )
+    )
+
+
+def _requests(member: DesiredMember, moved_from: str | None) -> Sequence[Request]:
+    """The addition, and of a group the copy of what the old one has committed (VC-114)."""
+    add = AlterVirtualClusterRequest(
+        virtual_cluster=member.virtual_cluster,
+        entity_type=member.entity_type,
+        entity_name=member.name,
+        moved_from=moved_from,
+        adopts=member.adopt,
+    )
+    return [add, *_copy(member)]
+
+
+def _copy(member: DesiredMember) -> Sequence[Request]:
+    """The copy of what the old group has committed; a group that has offsets keeps its own."""
+    if member.adopt is None or not member.copy_offsets:
+        return []
+    return [
+        CopyGroupOffsetsRequest(
+            virtual_cluster=member.virtual_cluster, group=member.name, source=member.adopt
+        )
+    ]
+
+
+def _keep_or_change(planning: Planning, member: DesiredMember, membership: Membership) -> None:
+    address = member.address
+    owner = planning.ownership.owner(address)
+    adopts = planning.ownership.standing(address) is not Standing.MINE
+    after = planning.owner_after(member, adopted=adopts or bool(owner and owner.adopted))
+    is_group = member.entity_type is EntityType.GROUP
+    taken = membership.adopts(member) if is_group else None
+    changes = is_group and taken != member.adopt
+    if not adopts and not changes and _same(owner, after):
+        return
+    problem = membership.adoption_problem(member) if changes else None
+    if problem:
+        planning.outcome.findings.append(problem)
+        return
+    expects = Precondition(
+        object=address,
+        exists=True,
+        owner=planning.owner_label(address),
+        fields={"adopts": taken} if changes else {},
+    )
+    fields: tuple[FieldChange, ...] = protection_fields(owner, after)
+    if changes:
+        risk = risks.GROUP_TAKE_OVER if member.adopt else risks.GROUP_ADD
+        change = FieldChange(path="adopts", before=taken, after=member.adopt, risk=risk)
+        fields = (change, *fields)
+    elif not adopts:
+        fields = registry_fields(owner, after)
+    risky = {field.risk for field in fields if field.risk}
+    if adopts:
+        risky |= {risks.MEMBER_ADOPT, *taking_risks(planning.ownership, address)}
+    actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if changes else ())
+    view = member_view(member.virtual_cluster, member.entity_type, member.name)
+    planning.outcome.changes.append(
+        Change(
+            address=address,
+            kind=kind_of_member(member.entity_type),
+            actions=actions or (Action.UPDATE,),
+            risks=worst_first(risky or {risks.REGISTRY_ONLY}),
+            because=because_adopted(planning.ownership, address)
+            if adopts
+            else "it differs from its document"
+            if changes
+            else because_remembered(owner, after),
+            source=member.located.source,
+            before={**view, "adopts": taken} if is_group else view,
+            after=_after(member),
+            fields=fields,
+            preconditions=(expects,),
+            # A run may have ended between the two: nobody manages the group, and nothing is copied.
+            requests=chain(
+                _requests(member, None) if changes else _copy(member) if adopts else (), expects
+            ),
+            owner_before=owner,
+            owner_after=after,
+        )
+    )
+
+
+def _same(owner: Owner | None, after: Owner) -> bool:
+    """Whether the registry knows all of it but what was to be done once."""
+    if owner is None:
+        return False
+    kept = {key: after.last_applied[key] for key in _INSTRUCTIONS}
+    same = {**owner.last_applied, **kept} == after.last_applied
+    return same and owner.adopted == after.adopted and owner.project == after.project
+
+
+def _after(member: DesiredMember) -> dict[str, object]:
+    view = member_view(member.virtual_cluster, member.entity_type, member.name)
+    return {**view, "adopts": member.adopt} if member.entity_type is EntityType.GROUP else view
+
+
+def _move_fields(member: DesiredMember, moved_from: str | None) -> tuple[FieldChange, ...]:
+    if moved_from is None:
+        return ()
+    return (
+        FieldChange(
+            path="virtualCluster",
+            before=moved_from,
+            after=member.virtual_cluster,
+            risk=risks.MEMBER_MOVE,
+        ),
+    )
+
+
+def _add_risk(member: DesiredMember, moved_from: str | None) -> Risk:
+    if moved_from is not None:
+        return risks.MEMBER_MOVE
+    match member.entity_type:
+        case EntityType.GROUP:
+            return risks.GROUP_TAKE_OVER if member.adopt else risks.GROUP_ADD
+        case EntityType.TRANSACTIONAL_ID:
+            return risks.TRANSACTIONAL_ID_ADD
+        case _:
+            return risks.MEMBER_BIND
+
+
+def _report_extra(planning: Planning, membership: Membership, declared: frozenset[str]) -> None:
+    """Members of authoritative virtual clusters that nobody declares or manages (VC-095)."""
+    authoritative = frozenset(
+        item.name
+        for item in planning.desired.virtual_clusters
+        if item.mode is MembersMode.AUTHORITATIVE
+    )
+    for address in membership.addresses(authoritative):
+        standing = planning.ownership.standing(address)
+        if address in declared or standing not in (Standing.UNMANAGED, Standing.SPENT):
+            continue
+        planning.outcome.drift.append(
+            Drift(address=address, path="", last_applied=None, found="present", rule="undeclared")
+        )

@@ -1,0 +1,112 @@
+"""Where users, client ids and groups belong now, as a whole cluster of virtual clusters tells."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from kgitops.desired.state import DesiredMember
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.resources.acls import AclBinding, PermissionType
+from kgitops.model.resources.addresses import member_address, virtual_cluster_address
+from kgitops.model.resources.virtual_clusters import EXCLUSIVE, EntityType, LocalName
+from kgitops.model.source import Finding
+
+_MEMBERS = (
+    EntityType.USER,
+    EntityType.CLIENT_ID,
+    EntityType.GROUP,
+    EntityType.TRANSACTIONAL_ID,
+)
+
+
+class Membership:
+    """The members on the cluster, and to which virtual cluster each belongs."""
+
+    def __init__(self, current: ClusterState) -> None:
+        self._found = current.virtual_clusters
+        self._acls = current.acls
+        self._bound: dict[tuple[EntityType, str], str] = {}
+        self._adopters: dict[str, LocalName] = {}
+        for found in self._found.values():
+            for entity_type in EXCLUSIVE:
+                for name in found.members(entity_type):
+                    self._bound[entity_type, name] = found.name
+            for group, source in found.groups.items():
+                if source is not None:
+                    self._adopters[source] = LocalName(found.name, group)
+
+    def addresses(self, names: frozenset[str] | None = None) -> Iterator[str]:
+        """The addresses of all members, or of those of these virtual clusters."""
+        for found in self._found.values():
+            if names is None or found.name in names:
+                for entity_type in _MEMBERS:
+                    for name in sorted(found.members(entity_type)):
+                        yield member_address(found.name, entity_type, name)
+
+    def global_allows(self, principal: str) -> Sequence[AclBinding]:
+        """What ACLs outside of virtual clusters allow exactly this user."""
+        return self._allows.get(principal, ())
+
+    @cached_property
+    def _allows(self) -> Mapping[str, Sequence[AclBinding]]:
+        allows: dict[str, list[AclBinding]] = {}
+        for acl in self._acls:
+            if not acl.scoped and acl.permission_type is PermissionType.ALLOW:
+                allows.setdefault(acl.principal, []).append(acl)
+        return allows
+
+    def has(self, member: DesiredMember) -> bool:
+        """Whether it belongs where it is declared."""
+        return self.belongs(member.virtual_cluster, member.entity_type, member.name)
+
+    def belongs(self, virtual_cluster: str, entity_type: EntityType, name: str) -> bool:
+        """Whether it is a member of the virtual cluster."""
+        found = self._found.get(virtual_cluster)
+        return found is not None and name in found.members(entity_type)
+
+    def adopts(self, member: DesiredMember) -> str | None:
+        """The global group that a group took over."""
+        found = self._found.get(member.virtual_cluster)
+        return found.groups.get(member.name) if found else None
+
+    def elsewhere(self, member: DesiredMember) -> str | None:
+        """The other virtual cluster that it belongs to, or whose group took its group over."""
+        if member.entity_type is EntityType.GROUP:
+            adopter = self._adopters.get(member.adopt) if member.adopt else None
+            return adopter.virtual_cluster if adopter else None
+        return self._bound.get((member.entity_type, member.name))
+
+    def refusal(self, member: DesiredMember, elsewhere: str) -> Finding | None:
+        """Why it can't be taken from there (VC-080, VC-081, VC-115); None: it may move."""
+        taken = self.adoption_problem(member)
+        if taken:
+            return taken
+        if member.move:
+            return None
+        other = virtual_cluster_address(elsewhere)
+        return Finding(
+            source=member.located.source,
+            problem=f"the {_word(member.entity_type)} {member.name} belongs to {elsewhere} "
+            f"({other}), and can't be in {member.virtual_cluster} as well",
+            advice="set move: true to take it from there in one step, or leave it out here",
+        )
+
+    def adoption_problem(self, member: DesiredMember) -> Finding | None:
+        """That another group took the global one over, which no move can change (VC-115)."""
+        adopter = self._adopters.get(member.adopt) if member.adopt else None
+        if adopter is None or adopter == LocalName(member.virtual_cluster, member.name):
+            return None
+        if adopter.name == member.name and adopter.virtual_cluster != member.virtual_cluster:
+            return None if member.move else self._taken(member, adopter, "set move: true, or ")
+        return self._taken(member, adopter, "")
+
+    def _taken(self, member: DesiredMember, adopter: LocalName, way: str) -> Finding:
+        return Finding(
+            source=member.located.source,
+            problem=f"the group {member.adopt} was taken over by {adopter}, so {member.address} "
+            "can't adopt it",
+            advice=f"{way}remove that one and apply first",
+        )
+
+
+def _word(entity_type: EntityType) -> str:
+    return "client id" if entity_type is EntityType.CLIENT_ID else str(entity_type)

@@ -1,0 +1,164 @@
+"""Old rights that go once a user has them in its virtual cluster (VC-191).
+
+Nobody needs to manage them: the member's ``removeOldAclsFrom`` is the reviewed word for it. Only
+those go whose counterpart stands in the virtual cluster when the plan is applied.
+"""
+
+from collections.abc import Container, Iterator, Sequence
+
+from kgitops.desired.state import DesiredMember
+from kgitops.model.requests import DeleteAclRequest
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.addresses import acl_address
+from kgitops.model.source import Finding, Severity
+from kgitops.plan.context import Planning, selected
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Kind, Precondition
+from kgitops.plan.normal_form import acl_view
+from kgitops.plan.ownership import Standing
+from kgitops.plan.planned_requests import chain
+from kgitops.plan.virtual_clusters.acl_translation import AclTranslation, of_source
+from kgitops.plan.virtual_clusters.copied_acls import executes
+
+_SHOWN = 5
+
+
+def plan_migrated(
+    planning: Planning, translation: AclTranslation, after: Container[AclBinding]
+) -> None:
+    """Delete what ``removeOldAclsFrom`` names; ``after`` are the bindings once all else is done."""
+    changed = {change.address for change in planning.outcome.changes}
+    declared = {acl.address for acl in planning.desired.acls}
+    for member in planning.desired.members:
+        source = member.remove_old_acls_from
+        if source is None or not selected(planning.desired, member.address):
+            continue
+        removed, left = [], []
+        for binding in translation.of(source, member.name):
+            address = acl_address(binding)
+            translated = translation.translate(binding, member.virtual_cluster)
+            if address in changed:
+                continue
+            if address in declared:
+                planning.outcome.findings.append(_declared(member, address))
+            elif not translated or not all(acl in after for acl in translated):
+                left.append(address)
+            elif _may_delete(planning, member, address):
+                stands = _stands(planning, translated, changed)
+                removed.append(binding)
+                changed.add(address)
+                change = _deletion(planning, member, address, binding, stands)
+                planning.outcome.changes.append(change)
+        planning.outcome.warnings += _warnings(planning, member, translation, removed, left)
+
+
+def _may_delete(planning: Planning, member: DesiredMember, address: str) -> bool:
+    if planning.ownership.standing(address) not in (Standing.FOREIGN, Standing.TAKEABLE):
+        return True
+    planning.outcome.refuse(
+        f"{member.located.source}: {address} belongs to the project "
+        f"{planning.ownership.label(address)!r}, so removeOldAclsFrom of {member.name} can't "
+        "delete it; remove it from there"
+    )
+    return False
+
+
+def _stands(
+    planning: Planning, translated: Sequence[AclBinding], changed: Container[str]
+) -> tuple[Precondition, ...]:
+    """That each counterpart is still there; what this plan makes of one is in its own change."""
+    return tuple(
+        Precondition(object=address, exists=True, owner=planning.owner_label(address))
+        for address in map(acl_address, translated)
+        if address not in changed
+    )
+
+
+def _deletion(
+    planning: Planning,
+    member: DesiredMember,
+    address: str,
+    binding: AclBinding,
+    stands: tuple[Precondition, ...],
+) -> Change:
+    expects = Precondition(object=address, exists=True, owner=planning.owner_label(address))
+    request = DeleteAclRequest(binding=binding, migrated_to=member.address)
+    owner = planning.ownership.owner(address)
+    return Change(
+        address=address,
+        kind=Kind.ACL,
+        actions=(Action.DELETE,),
+        risks=(risks.ACL_MIGRATED,),
+        because=f"{member.name} has the right in {member.virtual_cluster}, and its "
+        "removeOldAclsFrom asks for it",
+        source=member.located.source,
+        before=acl_view(binding),
+        after=None,
+        preconditions=(expects, *_who_asks(planning, member), *stands),
+        requests=chain([request], expects),
+        owner_before=owner,
+        owner_after=owner,
+        derived_from=(member.address,),
+    )
+
+
+def _who_asks(planning: Planning, member: DesiredMember) -> tuple[Precondition, ...]:
+    """That the member is there and ours: an apply deletes for nobody else what nobody manages."""
+    address = member.address
+    found = planning.current.virtual_clusters.get(member.virtual_cluster)
+    there = found is not None and member.name in found.members(member.entity_type)
+    if not there or planning.ownership.standing(address) is not Standing.MINE:
+        return ()
+    return (Precondition(object=address, exists=True, owner=planning.owner_label(address)),)
+
+
+def _declared(member: DesiredMember, address: str) -> Finding:
+    return Finding(
+        source=member.located.source,
+        problem=f"{address} is declared, and removeOldAclsFrom of {member.name} is to remove it",
+        advice="remove its document, or removeOldAclsFrom",
+    )
+
+
+def _warnings(
+    planning: Planning,
+    member: DesiredMember,
+    translation: AclTranslation,
+    removed: Sequence[AclBinding],
+    left: Sequence[str],
+) -> Iterator[Finding]:
+    source, at = of_source(member.remove_old_acls_from or ""), member.virtual_cluster
+    if left:
+        yield _warning(
+            member,
+            f"ACLs of {member.name} in {source} stay, for {at} has no counterpart of them: "
+            f"{_list(left)}",
+            "declare what the user needs there, or remove them yourself",
+        )
+    for binding in removed:
+        lost = translation.without_link(binding, at)
+        if lost:
+            yield _warning(
+                member,
+                f"{acl_address(binding)} goes, and also allowed topics that have no name in {at}: "
+                f"{_list(lost)}",
+                "link those that the user needs first",
+            )
+    if removed and executes(planning, member):
+        yield _warning(
+            member,
+            f"{member.name} gets its rights in {at} and loses the old ones in one apply, which "
+            "stops clients that have not been restarted by then",
+            "set removeOldAclsFrom in a later commit, once all clients use the new names",
+        )
+
+
+def _warning(member: DesiredMember, problem: str, advice: str) -> Finding:
+    return Finding(
+        source=member.located.source, problem=problem, advice=advice, severity=Severity.WARNING
+    )
+
+
+def _list(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return ", ".join([*names[:_SHOWN], *more])

@@ -1,0 +1,1 @@
+"""Judges requests one after the other on the state that accepted ones leave behind."""

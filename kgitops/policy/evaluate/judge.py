@@ -1,0 +1,199 @@
+"""Runs every policy over every request; collects, never raises."""
+
+import logging
+from collections.abc import Mapping, MutableSequence, Sequence
+
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import Request
+from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.api.principal import Principal
+from kgitops.policy.api.violation import Violation
+from kgitops.policy.evaluate.exception_text import cut, told
+from kgitops.policy.evaluate.interrupts import is_interrupt
+from kgitops.policy.evaluate.judgement import Judgement, Outcome, Ruling, fingerprint
+from kgitops.policy.evaluate.policy_input import Asked, ask
+from kgitops.policy.evaluate.rule import PolicyFailed, Rule
+from kgitops.policy.evaluate.rules import Waiver
+from kgitops.policy.evaluate.waivers import waived
+from kgitops.policy.state.lazy import late_parts
+from kgitops.policy.state.simulated import World
+
+MOST_VIOLATIONS = 100
+"""One policy's about one request; what comes after them is left out, and the request denied."""
+
+_NONE: Mapping[int, str] = {}
+_log = logging.getLogger(__name__)
+
+
+class Judge:
+    """Implements ``judging.Judging`` in this process, with no limit on time or memory."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        waivers: Sequence[Waiver] = (),
+        *,
+        at_work: MutableSequence[int] | None = None,
+    ) -> None:
+        """Take rules that are loaded, and the waivers that hold today.
+
+        Whoever watches finds in ``at_work[0]`` the index of the rule that is at work.
+        """
+        self._rules = tuple(rules)
+        self._waivers = tuple(waivers)
+        self._at_work = [0] if at_work is None else at_work
+        self._passed = [
+            Ruling(policy=rule.name, level=rule.level, outcome=Outcome.PASSED)
+            for rule in self._rules
+        ]
+        # By the rules that passed, as bits: most requests share their judgement with many others.
+        self._all_passed: dict[int, Judgement] = {}
+        self._closed = False
+
+    def begin(self, state: ClusterState, *, principal: str) -> None:
+        """Judge from now on for ``principal``, on ``state``."""
+        self._principal = Principal.parse(principal)
+        self._world = World(state)
+        self._late = late_parts(state)
+        self._cluster = self._unknown = PolicyClusterState(self._world)
+        self._broker_configs: Mapping[str, str] | None = None
+
+    def judge(
+        self,
+        request: Request,
+        *,
+        broker_configs: Mapping[str, str] | None = None,
+        failed: Mapping[int, str] = _NONE,
+    ) -> Judgement:
+        """What the policies say of ``request``; those in ``failed``, by index, failed already.
+
+        Raises:
+            KgitopsError: the part of the state that a policy asked for can't be read.
+        """
+        asked = ask(request, self._principal, self._world, broker_configs)
+        cluster = self._as_seen_with(broker_configs)
+        bits, denied = 0, False
+        rulings: list[Ruling] = []
+        for index, rule in enumerate(self._rules):
+            self._at_work[0] = index
+            if index in failed:
+                denied = True
+                rulings.append(crash(rule, failed[index]))
+                continue
+            try:
+                if not rule.judges(asked):
+                    continue
+                violations = rule.check(asked, cluster)
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
+                denied = True
+                rulings.append(self._failure(rule, asked, error))
+                continue
+            if violations:
+                denied = True
+                rulings += _denials(rule, asked.address, violations)
+            else:
+                bits |= 1 << index
+                rulings.append(self._passed[index])
+        for part in self._late:
+            if part.failure is not None:
+                raise part.failure  # whatever the policy that met with it made of it
+        if denied:
+            return Judgement(waived(rulings, asked.address, self._waivers))
+        if bits not in self._all_passed:
+            self._all_passed[bits] = Judgement(tuple(rulings))
+        return self._all_passed[bits]
+
+    @property
+    def sound(self) -> bool:
+        """Nothing can go wrong here that lasts."""
+        return True
+
+    def accept(self, request: Request) -> None:
+        """``request`` is going to be carried out."""
+        self._world.accept(request)
+
+    def judge_all(self, requests: Sequence[Request]) -> Sequence[Judgement]:
+        """Judge one after another, and accept each that nothing stops."""
+        judgements = []
+        for request in requests:
+            judgement = self.judge(request)
+            if not judgement.stops:
+                self.accept(request)
+            judgements.append(judgement)
+        return judgements
+
+    def close(self) -> None:
+        """Close the policies, once; a failure of one is logged and hides no other."""
+        if self._closed:
+            return
+        self._closed = True
+        for index, rule in enumerate(self._rules):
+            self._at_work[0] = index
+            try:
+                rule.close()
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
+                _log.warning("the policy %s could not be closed: %s", rule.name, told(error))
+
+    def _as_seen_with(self, broker_configs: Mapping[str, str] | None) -> PolicyClusterState:
+        """The cluster, and the configs of the node that evaluates; made anew for another node."""
+        if broker_configs is None:
+            return self._unknown
+        if broker_configs != self._broker_configs:
+            self._broker_configs = broker_configs
+            self._cluster = PolicyClusterState(self._world, broker_configs)
+        return self._cluster
+
+    def _failure(self, rule: Rule, asked: Asked, error: BaseException) -> Ruling:
+        """A policy may raise anything, and then it denies (P201-67)."""
+        if isinstance(error, PolicyFailed):
+            why = f": {error}"
+        else:
+            why = f" with {told(error)}"
+            _log.info("the policy %s failed on %s", rule.name, asked.address, exc_info=error)
+        return crash(
+            rule,
+            f"the policy {rule.name} failed on {asked.address}{why}, so it denies; correct the "
+            "policy",
+        )
+
+
+def crash(rule: Rule, message: str) -> Ruling:
+    """A policy that can't say yes says no (P201-67, P201-68)."""
+    return Ruling(
+        policy=rule.name,
+        level=rule.level,
+        outcome=Outcome.DENIED,
+        message=cut(message),
+        crashed=True,
+    )
+
+
+def _denials(rule: Rule, address: str, violations: Sequence[Violation]) -> list[Ruling]:
+    rulings = []
+    for violation in violations[:MOST_VIOLATIONS]:
+        message = cut(violation.message)
+        rulings.append(
+            Ruling(
+                policy=rule.name,
+                level=rule.level,
+                outcome=Outcome.DENIED,
+                message=message,
+                field=None if violation.field is None else cut(violation.field),
+                fingerprint=fingerprint(rule.name, address, message),
+                rule=violation.rule,
+            )
+        )
+    if len(violations) > MOST_VIOLATIONS:
+        # No waiver can be for what nobody sees.
+        rulings.append(
+            crash(
+                rule,
+                f"the policy {rule.name} denies {address} for {len(violations):,} reasons, of "
+                f"which {MOST_VIOLATIONS} are told; correct those first",
+            )
+        )
+    return rulings

@@ -1,0 +1,68 @@
+"""What the policies say of one request, as values."""
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from kgitops.policy.evaluate.rules import Level, Waiver
+
+
+class Outcome(StrEnum):
+    """What a policy said of a request, whatever its level: only soft and hard denials stop it."""
+
+    PASSED = "passed"
+    DENIED = "denied"
+    WAIVED = "waived"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """What one policy said of one request; a policy that found two things wrong has two rulings.
+
+    ``crashed``: the policy itself failed or took too long, so nothing is known: it denies, and
+    can't be waived. ``fingerprint`` names the violation, None where there is none. ``rule`` is the
+    number of the validation that denies, for those who count which of them do.
+    """
+
+    policy: str
+    level: Level
+    outcome: Outcome
+    message: str = ""
+    field: str | None = None
+    fingerprint: str | None = None
+    waiver: Waiver | None = None
+    crashed: bool = False
+    rule: int | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether the request may not be carried out because of this."""
+        return self.outcome is Outcome.DENIED and self.level.denies
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All rulings on one request, in the order of the bundle's policies."""
+
+    rulings: tuple[Ruling, ...] = ()
+
+    @cached_property
+    def stops(self) -> bool:
+        """Whether the request may not be carried out."""
+        return any(ruling.stops for ruling in self.rulings)
+
+    @property
+    def message(self) -> str | None:
+        """What a broker answers: the words of what stops the request, None where there are none."""
+        words = [ruling.message for ruling in self.rulings if ruling.stops and ruling.message]
+        return "; ".join(words) or None
+
+
+def fingerprint(policy: str, address: str, message: str) -> str:
+    """The name of a violation: the same words of the same policy about the same object.
+
+    16 hexadecimal digits. Neither the place in a file nor the api is part of it.
+    """
+    text = "\0".join((policy, address, message))
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,194 @@
+"""A request as policies are asked about it: built once, read by every policy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import assert_never
+
+from kgitops.model import requests as wire
+from kgitops.model.resources.addresses import (
+    acl_address,
+    broker_address,
+    local_topic_address,
+    member_address,
+    quota_address,
+    topic_address,
+    virtual_cluster_address,
+)
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
+from kgitops.model.resources.virtual_clusters import EntityType
+from kgitops.policy.api import requests as asked
+from kgitops.policy.api.principal import Principal
+from kgitops.policy.api.requests import PolicyRequest, api_of
+from kgitops.policy.api.states import RequestedBrokerState, RequestedQuotaState
+from kgitops.policy.evaluate.virtual_cluster_input import about_virtual_cluster
+from kgitops.policy.state.simulated import World, overlaid, read_only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """``api``, ``address`` and ``name`` of the object, and what the interfaces' methods take.
+
+    ``name`` is what patterns match: a topic's or a link's name, in its virtual cluster where it is
+    in one (VC-065); the name of an ACL's resource, the quota's entity as in its address, a broker's
+    id, a virtual cluster's name, also where one of its members is altered.
+    """
+
+    api: str
+    address: str
+    name: str
+    request: PolicyRequest
+
+    @property
+    def virtual_cluster(self) -> str | None:
+        """The virtual cluster that the object is in, as it is written; None for none."""
+        match self.request:
+            case asked.CreateAclRequest(binding=binding) | asked.DeleteAclRequest(binding=binding):
+                return binding.virtual_cluster if binding.scoped else None
+            case asked.AlterClientQuotaRequest(entity=entity):
+                return dict(entity).get(VIRTUAL_CLUSTER)
+            case asked.AlterBrokerRequest():
+                return None
+            case request:
+                return request.virtual_cluster
+
+    @property
+    def topic(self) -> str | None:
+        """The physical topic; None where the request is about none."""
+        return getattr(self.request, "topic", None)
+
+
+def ask(
+    request: wire.Request,
+    principal: Principal,
+    world: World,
+    broker_configs: Mapping[str, str] | None,
+) -> Asked:
+    """The request with everything that policies may know of it."""
+    address, name = _address_and_name(request)
+    metadata = _metadata(request, principal, world, broker_configs or {})
+    if request.labels:
+        metadata = replace(metadata, labels=MappingProxyType(dict(request.labels)))
+    return Asked(api=api_of(metadata), address=address, name=name, request=metadata)
+
+
+def address_of(request: wire.Request) -> str:
+    """The address of what the request is about."""
+    return _address_and_name(request)[0]
+
+
+def _address_and_name(request: wire.Request) -> tuple[str, str]:
+    match request:
+        case (
+            wire.CreateTopicRequest()
+            | wire.AlterTopicRequest()
+            | wire.DeleteTopicRequest()
+            | wire.DeleteRecordsRequest()
+        ):
+            if request.local is not None:
+                return local_topic_address(request.local), request.local.name
+            return topic_address(request.topic), request.topic
+        case wire.CreateAclRequest() | wire.DeleteAclRequest():
+            return acl_address(request.binding), request.binding.resource_name
+        case wire.AlterClientQuotaRequest():
+            address = quota_address(request.entity)
+            return address, address.rpartition("quota/")[2]
+        case wire.AlterBrokerRequest():
+            return broker_address(request.broker), str(request.broker)
+        case wire.CreateVirtualClusterRequest() | wire.DeleteVirtualClusterRequest():
+            return virtual_cluster_address(request.virtual_cluster), request.virtual_cluster
+        case wire.AlterVirtualClusterRequest():
+            return _member(request)
+        case wire.CopyGroupOffsetsRequest() | wire.DeleteGroupRequest():
+            vc = request.virtual_cluster
+            return member_address(vc, EntityType.GROUP, request.group), vc
+        case _:
+            assert_never(request)
+
+
+def _member(request: wire.AlterVirtualClusterRequest) -> tuple[str, str]:
+    vc, entity_type, name = request.virtual_cluster, request.entity_type, request.entity_name
+    if entity_type is None or name is None:
+        return virtual_cluster_address(vc), vc
+    return member_address(vc, entity_type, name), name if entity_type is EntityType.TOPIC else vc
+
+
+def _metadata(
+    request: wire.Request, principal: Principal, world: World, broker_configs: Mapping[str, str]
+) -> PolicyRequest:
+    match request:
+        case (
+            wire.CreateTopicRequest()
+            | wire.AlterTopicRequest()
+            | wire.DeleteTopicRequest()
+            | wire.DeleteRecordsRequest()
+        ):
+            return _about_topic(request, principal, world)
+        case wire.CreateAclRequest():
+            return asked.CreateAclRequest(principal=principal, binding=request.binding)
+        case wire.DeleteAclRequest():
+            return asked.DeleteAclRequest(principal=principal, binding=request.binding)
+        case wire.AlterClientQuotaRequest():
+            before = world.quotas(request.entity)
+            return asked.AlterClientQuotaRequest(
+                entity=request.entity,
+                principal=principal,
+                requested_state=RequestedQuotaState(
+                    quotas=MappingProxyType(overlaid(before, request.quotas)),
+                    requested_quotas=MappingProxyType(dict(request.quotas)),
+                ),
+            )
+        case wire.AlterBrokerRequest():
+            return asked.AlterBrokerRequest(
+                broker_id=request.broker,
+                principal=principal,
+                requested_state=RequestedBrokerState(
+                    configs=MappingProxyType(overlaid(broker_configs, request.configs)),
+                    requested_configs=MappingProxyType(dict(request.configs)),
+                ),
+            )
+        case _:
+            return about_virtual_cluster(request, principal, world.virtual_clusters)
+
+
+def _about_topic(
+    request: wire.CreateTopicRequest
+    | wire.AlterTopicRequest
+    | wire.DeleteTopicRequest
+    | wire.DeleteRecordsRequest,
+    principal: Principal,
+    world: World,
+) -> PolicyRequest:
+    topic, local = request.topic, request.local
+    links = world.virtual_clusters.links_to(topic)
+    match request:
+        case wire.CreateTopicRequest():
+            return asked.CreateTopicRequest(
+                topic=topic,
+                principal=principal,
+                local=local,
+                # A new topic has no links, whatever else still goes by the uuid to come.
+                requested_state=read_only(request.requested_state),
+            )
+        case wire.AlterTopicRequest():
+            return asked.AlterTopicRequest(
+                topic=topic,
+                principal=principal,
+                local=local,
+                links=links,
+                requested_state=read_only(request.requested_state),
+            )
+        case wire.DeleteTopicRequest():
+            return asked.DeleteTopicRequest(
+                topic=topic, principal=principal, local=local, links=links
+            )
+        case wire.DeleteRecordsRequest():
+            return asked.DeleteRecordsRequest(
+                topic=topic,
+                principal=principal,
+                local=local,
+                links=links,
+                deleted_message_offsets=MappingProxyType(dict(request.deleted_message_offsets)),
+            )
+        case _:
+            assert_never(request)

@@ -1,0 +1,1 @@
+"""The cluster as it would be after the requests accepted so far."""

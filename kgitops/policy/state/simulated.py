@@ -1,0 +1,237 @@
+"""The cluster as it would be after the requests accepted so far; only the judge writes to it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeVar, overload
+
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import (
+    NEW_UUID,
+    AlterBrokerRequest,
+    AlterClientQuotaRequest,
+    AlterTopicRequest,
+    AlterVirtualClusterRequest,
+    CopyGroupOffsetsRequest,
+    CreateAclRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteAclRequest,
+    DeleteGroupRequest,
+    DeleteRecordsRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.names import ALL_INTERNAL
+from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
+from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.virtual_clusters import name_until_made
+from kgitops.policy.state.lazy import count_partitions, count_topics, going_topics
+from kgitops.policy.state.overlay import Overlay
+from kgitops.policy.state.virtual_clusters import VirtualClusters
+
+V = TypeVar("V", str, float)
+
+
+class World:
+    """What a cluster holds, by keys, and the sums that policies ask for again and again.
+
+    The state may be large: it is neither copied nor gone through, but where a policy asks.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self.brokers = state.brokers
+        self.broker_defaults = state.broker_defaults
+        self.topics = Overlay(state.topics)
+        self.virtual_clusters = VirtualClusters(state.virtual_clusters)
+        # Of the requests accepted so far: a policy may ask how many deletions there were.
+        self.deleted_topics: frozenset[str] = frozenset()
+        self.version = 0
+        self._state = state
+        self._quotas = Overlay(state.quotas)
+        # Added and removed since the state; and both applied to it, once that was asked for.
+        self._added: set[AclBinding] = set()
+        self._removed: set[AclBinding] = set()
+        self._acls: frozenset[AclBinding] | None = None
+        # Partitions by prefix of a topic's name, for the prefixes that were asked for.
+        self._partitions: dict[str, int] = {}
+        self._topic_count: int | None = None
+        self._going: frozenset[str] | None = None
+
+    @property
+    def topic_count(self) -> int:
+        """How many topics, internal ones left out."""
+        if self._topic_count is None:
+            count = count_topics(self._state.topics)
+            for _, before, now in self.topics.touched():
+                count += _counts(now) - _counts(before)
+            self._topic_count = count
+        return self._topic_count
+
+    def partitions(self, prefix: str) -> int:
+        """The partitions of all topics, internal ones left out, whose name begins so."""
+        if prefix not in self._partitions:
+            found = count_partitions(self._state.topics, prefix)
+            for name, before, now in self.topics.touched():
+                if name.startswith(prefix):
+                    found += _partitions(now) - _partitions(before)
+            self._partitions[prefix] = found
+        return self._partitions[prefix]
+
+    def topic_names(self, *, internal: bool, going: bool) -> frozenset[str]:
+        """The names of the topics, also of ``internal`` ones, and of those ``going``."""
+        names = self.topics.names()
+        if not internal:
+            names -= ALL_INTERNAL
+        if not going:
+            names -= self._going_topics()
+        return frozenset(names)
+
+    @property
+    def acls(self) -> frozenset[AclBinding]:
+        """All bindings."""
+        if self._acls is None:
+            held = frozenset(self._state.acls)
+            if self._added or self._removed:
+                held = (held - self._removed) | self._added
+            self._acls = held
+        return self._acls
+
+    def quotas(self, entity: ClientQuotaEntity) -> Mapping[str, float]:
+        """What is set on exactly this entity."""
+        found = self._quotas.get(entity)
+        return {} if found is None else found.quotas
+
+    def accept(self, request: Request) -> None:
+        """What the request leaves behind."""
+        self.version += 1
+        match request:
+            case CreateTopicRequest(local=local) if local is not None:
+                topic = as_current(request.requested_state)
+                if topic.name.startswith(NEW_UUID):
+                    topic = replace(topic, name=name_until_made(local))
+                self._put(topic)
+                self.virtual_clusters.linked(local, topic.name)
+            case CreateTopicRequest() | AlterTopicRequest():
+                self._put(as_current(request.requested_state))
+            case DeleteTopicRequest():
+                self._remove(request.topic)
+                self.deleted_topics |= {request.topic}
+            case CreateAclRequest():
+                self._put_acl(request.binding, self._added, self._removed)
+            case DeleteAclRequest():
+                self._put_acl(request.binding, self._removed, self._added)
+            case AlterClientQuotaRequest(entity=entity):
+                after = overlaid(self.quotas(entity), request.quotas)
+                if after:
+                    self._quotas.put(entity, ClientQuotaState(entity=entity, quotas=after))
+                else:
+                    self._quotas.remove(entity)
+            case (
+                CreateVirtualClusterRequest()
+                | AlterVirtualClusterRequest()
+                | DeleteVirtualClusterRequest()
+            ):
+                self.virtual_clusters.accept(request)
+            case (
+                DeleteRecordsRequest()
+                | AlterBrokerRequest()
+                | CopyGroupOffsetsRequest()
+                | DeleteGroupRequest()
+            ):
+                pass  # none is part of what policies see of a cluster
+
+    def _going_topics(self) -> set[str]:
+        if self._going is None:
+            self._going = going_topics(self._state.topics)
+        going = set(self._going)
+        for name, _, now in self.topics.touched():
+            going.discard(name)
+            if now is not None and now.marked_for_deletion:
+                going.add(name)
+        return going
+
+    def _put(self, topic: TopicState) -> None:
+        self._count(topic.name, topic)
+        self.topics.put(topic.name, topic)
+
+    def _remove(self, name: str) -> None:
+        self._count(name, None)
+        self.topics.remove(name)
+
+    def _count(self, name: str, after: TopicState | None) -> None:
+        """Keep the sums that were asked for up to date; the topic itself is not changed yet."""
+        if self._topic_count is None and not self._partitions:
+            return
+        before = self.topics.get(name)
+        if self._topic_count is not None:
+            self._topic_count += _counts(after) - _counts(before)
+        for prefix in self._partitions:
+            if name.startswith(prefix):
+                self._partitions[prefix] += _partitions(after) - _partitions(before)
+
+    def _put_acl(self, binding: AclBinding, to: set[AclBinding], away: set[AclBinding]) -> None:
+        to.add(binding)
+        away.discard(binding)
+        self._acls = None
+
+
+def _counts(topic: TopicState | None) -> int:
+    """1 for a topic that sums tell of."""
+    return 0 if topic is None or topic.internal else 1
+
+
+def _partitions(topic: TopicState | None) -> int:
+    """Its partitions, where sums tell of it."""
+    return 0 if topic is None or topic.internal else topic.num_partitions
+
+
+def as_current(requested: RequestedTopicState) -> TopicState:
+    """The topic as it is once the request was carried out."""
+    return TopicState(
+        name=requested.name,
+        topic_id=requested.topic_id,
+        assignment=requested.assignment,
+        configs=requested.configs,
+        marked_for_deletion=requested.marked_for_deletion,
+    )
+
+
+def overlaid(before: Mapping[str, V], requested: Mapping[str, V | None]) -> dict[str, V]:
+    """Configs or quotas overlaid by what is requested; None removes a key (P201-25, P201-27)."""
+    merged = {**before, **requested}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+@overload
+def read_only(topic: RequestedTopicState) -> RequestedTopicState: ...
+
+
+@overload
+def read_only(topic: TopicState) -> TopicState: ...
+
+
+def read_only(topic: TopicState) -> TopicState:
+    """The topic such that whoever gets it can't change what it holds (P201-21)."""
+    # Written out, as dataclasses.replace takes three times as long, and this is done per request.
+    if isinstance(topic, RequestedTopicState):
+        return RequestedTopicState(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            assignment=topic.assignment,
+            configs=MappingProxyType(topic.configs),
+            marked_for_deletion=topic.marked_for_deletion,
+            reassigning=topic.reassigning,
+            requested_configs=MappingProxyType(topic.requested_configs),
+            generated_replica_assignments=topic.generated_replica_assignments,
+        )
+    return TopicState(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        assignment=topic.assignment,
+        configs=MappingProxyType(topic.configs),
+        marked_for_deletion=topic.marked_for_deletion,
+        reassigning=topic.reassigning,
+    )

@@ -1,0 +1,1 @@
+"""SARIF, JUnit XML and GitHub annotations."""

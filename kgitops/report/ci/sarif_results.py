@@ -1,0 +1,123 @@
+"""Everything of a plan that a SARIF log tells, the worst first."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kgitops.model.source import Finding, Source
+from kgitops.model.source import Severity as FindingSeverity
+from kgitops.plan.document.plan import Change, Plan
+from kgitops.plan.document.policies import WaiverUse
+from kgitops.plan.document.risks import Level as RiskLevel
+from kgitops.policy.evaluate.rules import Level
+from kgitops.report.ci.sarif_rules import Own, Severity, severity_of_policy, severity_of_risk
+from kgitops.report.content.details import stake
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.policy_rows import Row, Standing, rows, standing
+from kgitops.report.content.statements import drift_sentence, loss_sentence, other_losses
+
+# What comes first where not all can be shown. A denial that is not listed here is a soft one.
+_HARD, _FINDING, _REFUSAL, _SOFT, _LOSS, _WARNING, _DRIFT = 0, 2, 3, 4, 5, 7, 10
+_BY_RISK = {RiskLevel.DATA_LOSS: 1, RiskLevel.ACCESS_LOSS: 5, RiskLevel.DISRUPTIVE: 9}
+_BY_STANDING = {Standing.WAIVED: 6, Standing.ADVISED: 8, Standing.NOTED: 11}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """``rank`` sorts, the worst first; ``key`` names the result however its place moves.
+
+    ``rule`` is a key of ``sarif_rules``; ``source`` None where no document is about it.
+    """
+
+    rank: int
+    rule: str
+    severity: Severity
+    message: str
+    key: tuple[str, ...]
+    source: Source | None = None
+    address: str | None = None
+    waiver: WaiverUse | None = None
+
+
+def results(plan: Plan) -> tuple[Result, ...]:
+    """Policies' rows but the passed ones, risks but the safe ones, findings, refusals, drift."""
+    return tuple(sorted(_results(plan), key=lambda result: result.rank))
+
+
+def results_of(findings: Iterable[Finding]) -> tuple[Result, ...]:
+    """Errors, then warnings."""
+    found = [
+        _of_finding(finding, Own.FINDING, _FINDING)
+        if finding.severity is FindingSeverity.ERROR
+        else _of_finding(finding, Own.WARNING, _WARNING)
+        for finding in findings
+    ]
+    return tuple(sorted(found, key=lambda result: result.rank))
+
+
+def policy_key(name: str) -> str:
+    """A policy may be named like a risk code, so it is looked up by another key."""
+    return f"policy {name}"
+
+
+def _results(plan: Plan) -> Iterator[Result]:
+    yield from map(_of_row, rows(plan))
+    for change in plan.changes:
+        yield from _of_risks(change)
+    yield from (_of_finding(finding, Own.FINDING, _FINDING) for finding in plan.findings)
+    yield from (_of_finding(warning, Own.WARNING, _WARNING) for warning in plan.warnings)
+    for reason in plan.refusals:
+        yield _own(Own.REFUSAL, Severity.ERROR, _REFUSAL, reason.sentence)
+    for loss in other_losses(plan):
+        yield _own(Own.ACCESS, Severity.WARNING, _LOSS, loss_sentence(loss))
+    for drift in plan.drift:
+        yield _own(Own.DRIFT, Severity.NOTE, _DRIFT, drift_sentence(drift, full=False))
+
+
+def _of_row(row: Row) -> Result:
+    result, address = row.result, row.change.address
+    denied = _HARD if result.level is Level.HARD else _SOFT
+    return Result(
+        rank=_BY_STANDING.get(standing(result), denied),
+        rule=policy_key(result.policy),
+        severity=severity_of_policy(result.level),
+        message=f"{object_name(address)}: {row.message}",
+        # A policy that failed has no fingerprint: then its words are the same again.
+        key=(result.policy, address, result.fingerprint or result.message),
+        source=row.place,
+        address=address,
+        waiver=result.waiver,
+    )
+
+
+def _of_risks(change: Change) -> Iterator[Result]:
+    what = f"{' and '.join(change.actions)} {object_name(change.address)}"
+    held = f" ({stake(change)})" if stake(change) else ""
+    for risk in change.risks:
+        more = held if risk == change.risk else ""
+        if risk.level is not RiskLevel.SAFE:
+            yield Result(
+                rank=_BY_RISK[risk.level],
+                rule=risk.code,
+                severity=severity_of_risk(risk),
+                message=f"{what}: {risk.text}{more}. Safer: {risk.safer}.",
+                key=(risk.code, change.address),
+                source=change.source,
+                address=change.address,
+            )
+
+
+def _of_finding(finding: Finding, own: Own, rank: int) -> Result:
+    return Result(
+        rank=rank,
+        rule=str(own),
+        severity=Severity.ERROR if own is Own.FINDING else Severity.WARNING,
+        message=f"{finding.problem}; {finding.advice}",
+        key=(str(own), finding.source.file if finding.source else "", finding.problem),
+        source=finding.source,
+    )
+
+
+def _own(own: Own, severity: Severity, rank: int, sentence: str) -> Result:
+    return Result(
+        rank=rank, rule=str(own), severity=severity, message=sentence, key=(str(own), sentence)
+    )

@@ -1,0 +1,1 @@
+"""What every rendering of a plan says, whatever its format."""

@@ -1,0 +1,222 @@
+"""What the policies say of a plan, in the order a reviewer needs it, and the counts of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+from kgitops.model.source import Source
+from kgitops.plan.document.broker_validation import BROKER_POLICY
+from kgitops.plan.document.file import SealedPlan
+from kgitops.plan.document.plan import Change, Plan
+from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
+from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.rules import Level
+from kgitops.report.content.units import counted
+
+
+class Standing(StrEnum):
+    """What a row means to a reviewer, worst first; the values are the words of the tally."""
+
+    DENIED = "denied"
+    WAIVED = "waived"
+    ADVISED = "advised"
+    NOTED = "noted"
+    PASSED = "passed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One violation, and the change that it is about."""
+
+    change: Change
+    result: PolicyResult
+
+    @property
+    def place(self) -> Source | None:
+        """Where what is wrong is written; None where no document says it."""
+        return self.result.source or self.change.source
+
+    @property
+    def message(self) -> str:
+        """What the policy says, on one line and never empty."""
+        return _on_one_line(self.result.message) or "it gives no reason"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """All rows of one standing that one policy gave at one level."""
+
+    standing: Standing
+    policy: str
+    level: Level
+    remediation: str
+    rows: tuple[Row, ...]
+
+    def by_message(self) -> Iterator[tuple[str, tuple[Row, ...]]]:
+        """The rows that say the same together, in the order of their first."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.message, []).append(row)
+        yield from ((message, tuple(rows)) for message, rows in found.items())
+
+
+def standing(result: PolicyResult) -> Standing:
+    """What one row of a plan means to a reviewer."""
+    if result.outcome is Outcome.PASSED:
+        return Standing.PASSED
+    if result.outcome is Outcome.WAIVED:
+        return Standing.WAIVED
+    if result.stops:
+        return Standing.DENIED
+    return Standing.ADVISED if result.level is Level.ADVISORY else Standing.NOTED
+
+
+def counts(plan: Plan) -> dict[Standing, int]:
+    """How many rows there are of each standing; together all rows of the plan."""
+    found = Counter(standing(result) for change in plan.changes for result in change.policies)
+    return {each: found[each] for each in Standing}
+
+
+def rows(plan: Plan) -> Iterator[Row]:
+    """Every violation, waived ones too, in the order of the plan."""
+    for change in plan.changes:
+        for result in change.policies:
+            if result.outcome is not Outcome.PASSED:
+                yield Row(change=change, result=result)
+
+
+def groups(plan: Plan) -> tuple[Group, ...]:
+    """The violations by standing, hard before soft, then in the order of the policies."""
+    order = {policy.name: index for index, policy in enumerate(plan.policies_loaded)}
+    loaded = loaded_by_name(plan)
+    found: dict[tuple[Standing, Level, str], list[Row]] = {}
+    for row in rows(plan):
+        key = standing(row.result), row.result.level, row.result.policy
+        found.setdefault(key, []).append(row)
+    standings, levels = tuple(Standing), tuple(Level)
+
+    def rank(key: tuple[Standing, Level, str]) -> tuple[int, int, int]:
+        each, level, policy = key
+        return standings.index(each), -levels.index(level), order.get(policy, len(order))
+
+    return tuple(
+        Group(
+            standing=each,
+            policy=policy,
+            level=level,
+            remediation=_on_one_line(loaded[policy].remediation) if policy in loaded else "",
+            rows=tuple(found[each, level, policy]),
+        )
+        for each, level, policy in sorted(found, key=rank)
+    )
+
+
+def loaded_by_name(plan: Plan) -> dict[str, LoadedPolicy]:
+    """The policies that judged the plan, by name."""
+    return {policy.name: policy for policy in plan.policies_loaded}
+
+
+def denying(change: Change) -> tuple[str, ...]:
+    """The policies that stop the change, each once."""
+    return tuple(dict.fromkeys(result.policy for result in change.policies if result.stops))
+
+
+def today_of(sealed: SealedPlan | None) -> date | None:
+    """The day on which the plan was judged, from its envelope: the same plan is told alike."""
+    return sealed.created.date() if sealed else None
+
+
+def tally(plan: Plan, today: date | None) -> str:
+    """``57 passed, 2 denied, 1 waived (expires 2026-02-01, 71 days left, owner @data)``."""
+    found = counts(plan)
+    if not any(found.values()):
+        loaded = counted(len(plan.policies_loaded), "policy")
+        return f"{loaded} loaded, no change was any of their business"
+    others = [
+        f"{count:,} {each}{_more(plan, each, count, today)}"
+        for each, count in found.items()
+        if count and each is not Standing.PASSED
+    ]
+    return ", ".join((f"{found[Standing.PASSED]:,} passed", *others))
+
+
+def waiver_sentence(use: WaiverUse, today: date | None) -> str:
+    """``until 2026-02-01, 71 days left, owner @data, OPS-12: the migration``."""
+    return f"until {_expiry(use, today)}, owner {use.owner}, {use.ticket}: {use.reason}"
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _more(plan: Plan, each: Standing, count: int, today: date | None) -> str:
+    if each is Standing.WAIVED:
+        return f" ({_soonest(plan, today)})"
+    changes = sum(change.denied for change in plan.changes)
+    # A change may be denied twice, and the plan's own sentence counts changes.
+    twice = each is Standing.DENIED and count != changes
+    return f" in {counted(changes, 'change')}" if twice else ""
+
+
+def _soonest(plan: Plan, today: date | None) -> str:
+    uses = [use for row in rows(plan) if (use := row.result.waiver)]
+    if not uses:
+        return "by an unknown waiver"
+    first = min(uses, key=lambda use: use.expires)
+    verb = "expires" if len(uses) == 1 else "the first expires"
+    return f"{verb} {_expiry(first, today)}, owner {first.owner}"
+
+
+def _expiry(use: WaiverUse, today: date | None) -> str:
+    left = days_left(use, today)
+    if left is None:
+        return use.expires
+    return f"{use.expires}, {counted(left, 'day')} left" if left else f"{use.expires}, the last day"
+
+
+def days_left(use: WaiverUse, today: date | None) -> int | None:
+    """Days after ``today`` on which the waiver still holds; None where that can't be told."""
+    try:
+        last = date.fromisoformat(use.expires)
+    except ValueError:
+        return None
+    return (last - today).days if today and today <= last else None
+
+
+def headline(group: Group) -> str:
+    """``DENIED by min-insync (hard)``."""
+    verb = "from" if group.standing is Standing.WAIVED else "by"
+    return f"{group.standing.upper()} {verb} {group.policy} ({group.level})"
+
+
+def remedy(group: Group) -> str:
+    """What to do about a policy's violations; empty where it only failed, and says that itself."""
+    if all(row.result.fingerprint is None for row in group.rows):
+        return ""
+    waive = ", or have it waived" if group.level is Level.SOFT else ""
+    return f"what to do: {what_to_do(group.policy, group.remediation)}{waive}"
+
+
+def what_to_do(policy: str, remediation: str) -> str:
+    """The policy's own advice, and where more is told: of the brokers' policies nowhere."""
+    advice = remediation.rstrip(". ")
+    if policy == BROKER_POLICY.name:
+        return advice
+    return f"{f'{advice}; ' if advice else ''}see kgitops policy explain {policy}"
+
+
+def with_advice(said: str, group: Group, row: Row, today: date | None) -> str:
+    """``said`` of a row, then the waiver that it passes by, or else what to do about it."""
+    waiver = row.result.waiver
+    what = f"waived {waiver_sentence(waiver, today)}" if waiver else remedy(group)
+    return "; ".join(filter(None, (said, what)))
+
+
+def standings(found: Iterable[Group]) -> str:
+    """``2 denied, 1 waived`` for a heading."""
+    total: Counter[Standing] = Counter()
+    for group in found:
+        total[group.standing] += len(group.rows)
+    return ", ".join(f"{total[each]:,} {each}" for each in Standing if total[each])

@@ -1,0 +1,100 @@
+r"""Untrusted text made harmless: names, reasons and values come from manifests and clusters.
+
+What could act on a terminal, hide or reorder text is shown as an escape (``\x1b``, ``\u202e``).
+In Markdown every such text stands in a code span or a fence, where nothing is a link, a mention,
+HTML or markup. JSON needs none of this: its encoder escapes.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from kgitops.report.content.values import shortened
+
+# Invisible, but not in a category that says so: fillers, blanks, joiners, variation selectors.
+_INVISIBLE = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+    + "".join(map(chr, range(0xFE00, 0xFE10)))
+    + "".join(map(chr, range(0x180B, 0x1810)))
+    + "".join(map(chr, range(0xE0100, 0xE01F0)))
+)
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Me"})
+# Commands of build services: ##[…], ##vso[…] and ##teamcity[…] act anywhere in a line.
+_SERVICE_COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
+_LINE_COMMAND = re.compile(r"^(\s*):(?=:)")
+_BACKTICKS = re.compile(r"`+")
+_LONGEST = 1_000
+
+
+def terminal_text(text: str, *, ascii_only: bool = False) -> str:
+    """``text`` on one line, without anything that acts, hides or reorders."""
+    if not text.isascii() or not text.isprintable():
+        text = _escape(text, ascii_only)
+    if "##" in text:
+        text = _SERVICE_COMMAND.sub(r"#\\x23", text)
+    return text
+
+
+def guarded_line(line: str) -> str:
+    """A whole line of output, such that no build service reads ``::command::`` at its start."""
+    return _LINE_COMMAND.sub(r"\1\\x3a", line) if ":" in line else line
+
+
+def code_span(text: str) -> str:
+    """``text`` as a code span of Markdown: literal, on one line."""
+    safe = shortened(terminal_text(text), _LONGEST) or "(empty)"
+    ticks = "`" * (longest_run(safe) + 1)
+    # A span may not begin or end with its delimiter; one blank on both sides is not shown.
+    pad = " " if safe.startswith(("`", " ")) or safe.endswith(("`", " ")) else ""
+    return f"{ticks}{pad}{safe}{pad}{ticks}"
+
+
+def fenced(lines: Sequence[str], info: str) -> str:
+    """``lines``, safe on their own, in a fence that none of them can close."""
+    longest = max(map(longest_run, lines), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join((f"{fence}{info}", *lines, fence))
+
+
+def longest_run(text: str) -> int:
+    """The longest run of backticks in ``text``."""
+    return max(map(len, _BACKTICKS.findall(text)), default=0)
+
+
+def comment_token(text: str) -> str:
+    """``text`` inside an HTML comment: letters, digits, ``.`` and ``_``, the rest as ``%XX``."""
+    return re.sub(
+        r"[^A-Za-z0-9._]",
+        lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode(errors="replace")),
+        text,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _escape(text: str, ascii_only: bool) -> str:
+    shown = []
+    marks = 0
+    for char in text:
+        category = unicodedata.category(char)
+        # One combining mark is an accent; a pile of them covers the neighbouring lines.
+        marks = marks + 1 if category == "Mn" else 0
+        hidden = (
+            category in _HIDDEN_CATEGORIES
+            or (category == "Zs" and char != " ")
+            or marks > 1
+            or char in _INVISIBLE
+            or (ascii_only and not char.isascii())
+        )
+        shown.append(_escaped(char) if hidden else char)
+    return "".join(shown)
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(char)
+    if short:
+        return short
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -1,0 +1,174 @@
+"""The sentences about a whole plan, the same in every rendering."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kgitops.model.capabilities import Validation
+from kgitops.model.requests import api_name
+from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.acls.access import resource_text, taken_rule
+from kgitops.plan.document.plan import AccessLoss, Action, Drift, Plan
+from kgitops.plan.document.to_json import summary
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.units import counted, with_unit
+from kgitops.report.content.values import shortened_pair
+
+_STOPS = {
+    ExitCode.ERROR: "This plan can't be carried out",
+    ExitCode.DENIED: "Denied by policy",
+    ExitCode.STALE: "The plan is stale",
+    ExitCode.REFUSED: "Refused by a safety rule",
+    ExitCode.LOCKED: "Locked by someone else",
+    ExitCode.UNREACHABLE: "The cluster can't be reached",
+    ExitCode.UNTRUSTED: "The plan can't be trusted",
+}
+_KEPT = {
+    "excluded": "left out by --target, --selector or --exclude",
+    "foreign": "of other projects",
+    "unmanaged": "that nobody manages",
+    "not-loaded": "not loaded in this run",
+    "other-cluster": "declared for other clusters",
+    "protected": "protected",
+}
+_DRIFT = {
+    "restored": "changed outside of kgitops; this plan restores it",
+    "accepted": "changed outside of kgitops; the manifests now say the same",
+    "undeclared": "set outside of kgitops; left alone",
+    "missing": "deleted outside of kgitops; this plan makes it anew",
+    "recreated": "deleted and made anew outside of kgitops",
+    "unfinished": "changed by a run of this project that did not finish",
+    "stays": "changed outside of kgitops; it can't be undone",
+}
+
+_EMBEDDED = "embedded"
+
+
+def summary_sentence(plan: Plan) -> str:
+    """``Plan: 1 to create, …``, or that there is nothing to do."""
+    counts = summary(plan)
+    beside = _counts({"kept": counts["kept"], "drifted": counts["drift"]})
+    if plan.changes:
+        planned = _counts({f"to {action}": counts[action] for action in Action})
+        denied = _counts({"denied": counts["denied"]})
+        return f"Plan: {'; '.join(part for part in (planned, beside, denied) if part)}."
+    if plan.verdict.stops:
+        return f"No changes are planned{f'; {beside}' if beside else ''}."
+    return f"No changes. The cluster matches the manifests.{f' {beside}.' if beside else ''}"
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    """``13 to create, 2 to delete``: what there is none of is not worth a word."""
+    return ", ".join(f"{count:,} {words}" for words, count in found.items() if count)
+
+
+def verdict_sentence(plan: Plan) -> str | None:
+    """Why this plan can't be applied and with what it exits; None when it can."""
+    verdict = plan.verdict
+    if not verdict.stops:
+        return None
+    why = _STOPS.get(verdict.exit, "This plan can't be applied")
+    reasons = counted(len(verdict.reasons), "reason")
+    return f"{why}: {reasons}, exit {int(verdict.exit)}. Resolve them and plan again."
+
+
+def reason_lines(reasons: Sequence[Reason]) -> list[str]:
+    """Each reason with its exit code."""
+    return [f"exit {int(reason.exit)}: {reason.sentence}" for reason in reasons]
+
+
+def stops_beside_policies(plan: Plan) -> tuple[Reason, ...]:
+    """Why the plan stops, without the denials: each of those is told once, among the policies."""
+    return replace(plan, changes=()).verdict.reasons
+
+
+def trying_note(plan: Plan) -> list[str]:
+    """That the plan is for no real Kafka, and how to name one; nothing where it is."""
+    if plan.target.backend != _EMBEDDED:
+        return []
+    return [
+        f"{plan.target.name} is an embedded cluster, made for trying things out: no Kafka is "
+        "changed; to plan for one, declare it below spec.clusters of kgitops.yaml, as "
+        "docs/connections.md of kgitops shows, and make it the defaultCluster or name it with "
+        "--cluster"
+    ]
+
+
+def notes(plan: Plan) -> list[str]:
+    """What limits this plan or was allowed for it."""
+    found = []
+    if plan.partial:
+        found.append("only a part of the project was planned; what was not loaded is kept")
+    if plan.base.registry_topic_id is None:
+        found.append("first run on this cluster: nothing is managed yet, so nothing is deleted")
+    if plan.allow_deletes:
+        allowed = ", ".join(f"{kind}={count}" for kind, count in sorted(plan.allow_deletes.items()))
+        found.append(f"deletions past the safety limits are allowed: --allow-deletes {allowed}")
+    return found
+
+
+def checked_sentence(plan: Plan) -> str | None:
+    """How many requests were judged by whom; None when nothing is sent."""
+    requests = plan.requests
+    if not requests:
+        return None
+    by = Counter(planned.validated for planned in requests)
+    apis = sorted(
+        {api_name(p.request) for p in requests if p.validated is Validation.NOT_SUPPORTED}
+    )
+    told = {
+        "by the broker": by[Validation.BROKER],
+        "by kgitops alone": by[Validation.CLIENT],
+        f"({', '.join(apis)}) can't be checked ahead": by[Validation.NOT_SUPPORTED],
+    }
+    first, _, rest = _counts(told).partition(" ")
+    return f"{first} of {counted(len(requests), 'request')} {rest}"
+
+
+def loss_sentence(loss: AccessLoss) -> str:
+    """``User:billing can no longer Read topic orders.v1``."""
+    requester = " (this is who applies the plan)" if loss.requester else ""
+    return f"{loss.principal} can no longer {loss.operation} {loss.resource}{requester}"
+
+
+def other_losses(plan: Plan) -> list[AccessLoss]:
+    """The rights lost that are not told beside the change which takes them away."""
+    told: set[tuple[str, str, str]] = set()
+    for change in plan.changes:
+        rule = taken_rule(change)
+        if rule is not None:
+            where = rule.principal, resource_text(rule)
+            told |= {(*where, str(each)) for each in change.impact.get("rights_lost", ())}
+    return [
+        loss
+        for loss in plan.access_losses
+        if loss.requester or (loss.principal, loss.resource, loss.operation) not in told
+    ]
+
+
+def kept_counts(plan: Plan) -> list[tuple[str, int, list[str]]]:
+    """Per rule: what it means, how many objects, their addresses."""
+    by_rule: dict[str, list[str]] = {}
+    for kept in plan.kept:
+        by_rule.setdefault(kept.rule, []).append(kept.address)
+    return [
+        (_KEPT.get(rule, rule), len(addresses), addresses)
+        for rule, addresses in sorted(by_rule.items())
+    ]
+
+
+def drift_sentence(drift: Drift, *, full: bool) -> str:
+    """``topic audit  retention.ms 1 (…) -> 2 (…)  changed outside of kgitops; …``."""
+    name = str(object_name(drift.address))
+    by = f", by {drift.by} at {drift.at}" if drift.by else ""
+    meaning = f"{_DRIFT.get(drift.rule, drift.rule)}{by}"
+    if not drift.path:
+        return f"{name}  {meaning}"
+    sides = drift.last_applied or "", drift.found or ""
+    short = sides if full else shortened_pair(*sides)
+    values = [
+        "(not set)" if side is None else with_unit(drift.path, side) if text == side else text
+        for side, text in zip((drift.last_applied, drift.found), short, strict=True)
+    ]
+    label = drift.path.removeprefix("configs.").removeprefix("quotas.")
+    return f"{name}  {label} {values[0]} -> {values[1]}  {meaning}"

@@ -1,0 +1,1 @@
+"""JSON of plans, findings and policy tests, and the schema of a plan."""

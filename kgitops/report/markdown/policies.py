@@ -1,0 +1,91 @@
+"""The policies' part of a comment: what is denied or waived has a line at every depth."""
+
+from collections.abc import Iterator
+from datetime import date
+from enum import IntEnum
+
+from kgitops.plan.document.file import SealedPlan
+from kgitops.plan.document.plan import Plan
+from kgitops.report.content.folding import FOLD_ABOVE, name_patterns
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.policy_rows import (
+    Group,
+    Row,
+    Standing,
+    headline,
+    remedy,
+    tally,
+    today_of,
+    waiver_sentence,
+)
+from kgitops.report.content.units import counted
+
+_KEPT = (Standing.DENIED, Standing.WAIVED)
+
+
+class Depth(IntEnum):
+    """How much of a piece of a comment is shown."""
+
+    FULL = 0
+    ROWS = 1
+    COUNT = 2
+
+
+def policy_variants(
+    plan: Plan, found: tuple[Group, ...], sealed: SealedPlan | None, *, tallied: bool
+) -> dict[Depth, tuple[str, ...]]:
+    """The lines of ``found``, some of the plan's groups, at each depth; none where it is empty.
+
+    Where ``tallied`` the last line is the tally of all policies of the plan.
+    """
+    today = today_of(sealed)
+    if not found:
+        return dict.fromkeys(Depth, ())
+    ending = (f"# {tally(plan, today)}",) if tallied else ()
+    return {depth: (*_lines(found, today, depth), *ending) for depth in Depth}
+
+
+def _lines(found: tuple[Group, ...], today: date | None, depth: Depth) -> Iterator[str]:
+    for group in found:
+        mark = "!" if group.standing is Standing.DENIED else "#"
+        yield f"{mark} {headline(group)}"
+        few = depth is Depth.FULL and len(group.rows) <= FOLD_ABOVE
+        if few or group.standing in _KEPT:
+            yield from _violations(group, mark, today)
+        else:
+            yield from _shortened(group, mark, depth)
+        do = remedy(group)
+        if do and group.standing is not Standing.WAIVED and depth is not Depth.COUNT:
+            yield f"      {do}"
+
+
+def _violations(group: Group, mark: str, today: date | None) -> Iterator[str]:
+    for message, rows in group.by_message():
+        if len(rows) == 1 or group.standing is Standing.WAIVED:
+            for row in rows:
+                yield f"{mark}   {_placed(row)}: {message}"
+                if row.result.waiver:
+                    yield f"      {waiver_sentence(row.result.waiver, today)}"
+            continue
+        yield f"{mark}   {message}: {counted(len(rows), 'object')}"
+        yield from (f"{mark}     {_placed(row)}" for row in rows)
+
+
+def _shortened(group: Group, mark: str, depth: Depth) -> Iterator[str]:
+    """Advice gives way to what hurts: its objects by prefix, then none of them."""
+    count = counted(len(group.rows), "object")
+    if depth is Depth.COUNT:
+        yield f"{mark}   {count}"
+        return
+    alike = list(group.by_message())
+    for message, rows in alike[:FOLD_ABOVE]:
+        names = ", ".join(name_patterns([row.change for row in rows]))
+        yield f"{mark}   {message}: {names}"
+    hidden = sum(len(rows) for _, rows in alike[FOLD_ABOVE:])
+    if hidden:
+        yield f"{mark}   and {hidden:,} more: kgitops show --full"
+
+
+def _placed(row: Row) -> str:
+    place = f" ({row.place})" if row.place else ""
+    return f"{object_name(row.change.address)}{place}"

@@ -1,0 +1,1 @@
+"""Policies, their verdicts and their tests in every format."""

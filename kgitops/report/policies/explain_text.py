@@ -1,0 +1,180 @@
+"""One policy explained: what it says, where it holds, how to waive it and how to test it."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from fnmatch import fnmatchcase
+
+from kgitops.policy.evaluate.rules import CelPolicy, Level, NamedExpression
+from kgitops.report.content.ink import Line, Style, ink
+from kgitops.report.content.units import counted
+from kgitops.report.policies.description import PolicyDescription
+
+_WAIVED_FOR = timedelta(days=30)
+
+
+def render_policy(item: PolicyDescription, *, colour: bool) -> str:
+    """All there is to say of a policy, for a person."""
+    policy = item.policy
+    about = f"{policy.level} on {item.cluster}  {item.form}  {policy.source or ''}"
+    lines: list[Line] = [[(Style.BOLD, policy.name), f"  {about}".rstrip()]]
+    words = item.docstring or policy.description
+    if words:
+        lines += ["", *([line] for line in words.splitlines())]
+    if policy.remediation:
+        lines += ["", [(Style.BOLD, "What to do: "), policy.remediation]]
+    for title, body in (
+        ("Levels", _levels(item)),
+        ("Judges", _judges(item)),
+        *_form(item),
+        ("Waivers", _waivers(item)),
+        ("Waive one denial: put this beside the policies", _how_to_waive(item)),
+        (
+            "Test it: write what it denies, put this beside the policies, run kgitops policy test",
+            _how_to_test(item),
+        ),
+    ):
+        below = list(body)
+        if below:
+            lines += ["", [(Style.BOLD, title)], *([f"  {line}"] for line in below)]
+    return ink(lines, colour=colour, ascii_only=False)
+
+
+def _levels(item: PolicyDescription) -> Iterator[str]:
+    rows = {"by default": item.default, **item.levels}
+    width = max(map(len, rows))
+    for name, level in rows.items():
+        yield f"{name.ljust(width)}  {level or 'unknown'}"
+
+
+def _judges(item: PolicyDescription) -> Iterator[str]:
+    yield item.requests
+    if isinstance(item.policy, CelPolicy) and item.policy.match.names:
+        yield f"names: {', '.join(item.policy.match.names)}"
+
+
+def _form(item: PolicyDescription) -> Iterator[tuple[str, Sequence[str]]]:
+    policy = item.policy
+    if isinstance(policy, CelPolicy):
+        yield "Only where", [*_named(policy.match_conditions)]
+        yield "Variables", [*_named(policy.variables)]
+        rules: list[str] = []
+        for validation in policy.validations:
+            rules += _expression("", validation.expression, validation.source)
+            if validation.message:
+                rules.append(f"  else: {validation.message}")
+            elif validation.message_expression:
+                rules += _expression("  else: ", validation.message_expression, None)
+        yield "Must be true", rules
+        return
+    yield "Class", [policy.class_]
+    yield (
+        "Configs",
+        [
+            f"{entry.key}: {_shown(entry.given, entry.default)}"
+            + (f"  ({entry.meaning})" if entry.meaning else "")
+            for entry in item.settings
+        ],
+    )
+
+
+def _shown(given: str | None, default: str | None) -> str:
+    if given is not None:
+        return given
+    return "not set" if default is None else f"{default} by default"
+
+
+def _named(expressions: Sequence[NamedExpression]) -> Iterator[str]:
+    for entry in expressions:
+        yield from _expression(f"{entry.name}: ", entry.expression, entry.source)
+
+
+def _expression(label: str, expression: str, source: object) -> Iterator[str]:
+    """The lines of an expression, with its place behind the first."""
+    first, *rest = expression.strip().splitlines() or [""]
+    place = f"  # {source}" if source else ""
+    yield f"{label}{first}{place}"
+    for line in rest:
+        yield f"{' ' * len(label)}{line}"
+
+
+def _waivers(item: PolicyDescription) -> Iterator[str]:
+    for waiver in item.waivers:
+        left = item.days_left(waiver)
+        days = "ends today" if left == 0 else f"{counted(left, 'day')} left"
+        yield f"{waiver.name}: {waiver.address}, {days}; {waiver.owner}, {waiver.ticket}"
+
+
+def _how_to_waive(item: PolicyDescription) -> Iterator[str]:
+    if item.policy.level is not Level.SOFT:
+        return
+    yield "apiVersion: kgitops/v1"
+    yield "kind: Waiver"
+    yield f"metadata: {{name: {item.policy.name}-once}}"
+    yield "spec:"
+    yield f"  policy: {item.policy.name}"
+    yield f'  address: "{_address(item)}"'
+    yield "  owner: who answers for it"
+    yield "  reason: why it may be so"
+    yield "  ticket: where it is tracked"
+    yield f'  expires: "{item.today + _WAIVED_FOR}"'
+
+
+def _address(item: PolicyDescription) -> str:
+    address = _REQUESTS[_api(item)][0]
+    return "topic/NAME" if address == "topic/orders" else address
+
+
+def _api(item: PolicyDescription) -> str:
+    return next((api for api in item.judges or () if api in _REQUESTS), "CreateTopic")
+
+
+def _how_to_test(item: PolicyDescription) -> Iterator[str]:
+    orders = _topic_that_it_judges(item)
+    address, cluster, request = (text.replace("orders", orders) for text in _REQUESTS[_api(item)])
+    yield "apiVersion: kgitops/v1"
+    yield "kind: PolicyTest"
+    # A policy's own test most often has its name, and two tests may not share one.
+    yield f"metadata: {{name: {item.policy.name}-denies}}"
+    yield "spec:"
+    yield f"  policy: {item.policy.name}"
+    if cluster:
+        yield f"  cluster: {cluster}"
+    yield "  cases:"
+    yield "    - name: what is denied"
+    yield "      requests:"
+    yield f"        - {request}"
+    yield "      expect:"
+    yield f'        - {{address: "{address}", outcome: denied}}'
+
+
+def _topic_that_it_judges(item: PolicyDescription) -> str:
+    names = item.policy.match.names if isinstance(item.policy, CelPolicy) else ()
+    if not names or any(fnmatchcase("orders", name) for name in names):
+        return "orders"
+    return names[0].replace("*", "orders").replace("?", "x")
+
+
+_ORDERS = "{topics: {orders: {partitions: 3, replicationFactor: 1}}}"
+_ACL = (
+    '{principal: "User:*", permission: Allow, operation: All, resource: {type: topic, name: "*"}}'
+)
+_ACL_ADDRESS = "acl/User:*/Allow/All/topic/literal/*@*"
+# By the request: the address it is about, the cluster it needs, and the request as tests write it.
+_REQUESTS = {
+    "CreateTopic": (
+        "topic/orders",
+        "",
+        "createTopic: {name: orders, partitions: 3, replicationFactor: 1}",
+    ),
+    "AlterTopic": ("topic/orders", _ORDERS, "alterTopic: {name: orders, partitions: 4}"),
+    "DeleteTopic": ("topic/orders", _ORDERS, "deleteTopic: {name: orders}"),
+    "DeleteRecords": ("topic/orders", _ORDERS, "deleteRecords: {name: orders, offsets: {0: 100}}"),
+    "CreateAcl": (_ACL_ADDRESS, "", f"createAcl: {_ACL}"),
+    "DeleteAcl": (_ACL_ADDRESS, f"{{acls: [{_ACL}]}}", f"deleteAcl: {_ACL}"),
+    "AlterClientQuota": (
+        "quota/user=billing",
+        "",
+        "alterClientQuota: {entity: {user: billing}, quotas: {consumer_byte_rate: 1000000}}",
+    ),
+    "AlterBroker": ("broker/1", "", "alterBroker: {id: 1, configs: {log.retention.ms: 1000}}"),
+}

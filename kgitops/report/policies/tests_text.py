@@ -1,0 +1,130 @@
+"""What came of testing policies, for a person."""
+
+from collections.abc import Iterator
+
+from kgitops.report.content.ink import Line, Style, ink
+from kgitops.report.content.units import counted
+from kgitops.report.policies.test_report import (
+    CaseOutcome,
+    Covered,
+    Failure,
+    MutationOutcome,
+    PolicyTestReport,
+    SuiteOutcome,
+    percent_covered,
+)
+
+_OK, _FAILED = (Style.GREEN, "ok  "), (Style.RED_BOLD, "FAIL")
+
+
+def render_policy_tests(report: PolicyTestReport, *, colour: bool) -> str:
+    """One line a document, what failed in full, tables where asked for, and a summary."""
+    lines = [line for suite in report.suites for line in _suite(suite)]
+    if report.covered is not None:
+        lines += ["", *_coverage(report.covered)]
+    if report.mutation is not None:
+        lines += ["", *_mutation(report.mutation)]
+    lines += ["", *([sentence] for sentence in summary(report))]
+    return ink(lines, colour=colour, ascii_only=False)
+
+
+def summary(report: PolicyTestReport) -> list[str]:
+    """What it comes to, in sentences."""
+    cases = counted(report.cases, "case")
+    suites = counted(len(report.suites), "document")
+    if report.failed:
+        said = [f"{report.failed} of {cases} in {suites} failed."]
+    else:
+        said = [f"All {cases} in {suites} passed." if report.cases > 1 else f"{cases} passed."]
+    if report.untested:
+        said.append(f"No test has: {', '.join(report.untested)}.")
+    if report.covered is not None:
+        said.append(coverage_sentence(report, report.covered))
+    if report.not_mutated:
+        said.append("No mutants were tried: correct what failed first.")
+    if report.mutation is not None:
+        said.append(score_sentence(report, report.mutation))
+    return said
+
+
+def _suite(suite: SuiteOutcome) -> Iterator[Line]:
+    failed = suite.failed
+    counts = (
+        f"{len(failed)} of {counted(len(suite.cases), 'case')}"
+        if failed
+        else counted(len(suite.cases), "case")
+    )
+    tested = "" if suite.policy == suite.name else f"{suite.policy}  "
+    yield [
+        _FAILED if failed else _OK,
+        f"  {suite.name}  ",
+        (Style.DIM, f"{counts}  {tested}{suite.source.file}"),
+    ]
+    for case in failed:
+        for failure in case.failures:
+            yield from _failure(case, failure)
+
+
+def _failure(case: CaseOutcome, failure: Failure) -> Iterator[Line]:
+    yield [f"      {failure.source}: ", (Style.BOLD, case.name)]
+    yield [f"          expected  {failure.expected}"]
+    yield [f"          came      {failure.came}"]
+    if failure.advice:
+        yield [(Style.DIM, f"          {failure.advice}")]
+
+
+def _coverage(covered: tuple[Covered, ...]) -> Iterator[Line]:
+    rows = [
+        (item.policy, item.rule, *(("yes" if was else "no") for was in (item.fired, item.silent)))
+        for item in covered
+    ]
+    head = ("policy", "rule", "fired", "silent")
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    yield [(Style.BOLD, _columns(head, widths))]
+    for item, row in zip(covered, rows, strict=True):
+        done = item.fired and item.silent
+        place = "" if done or item.source is None else f"  {item.source}"
+        yield [(Style.PLAIN if done else Style.YELLOW, _columns(row, widths)), place]
+
+
+def _columns(cells: tuple[str, ...], widths: list[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+
+
+def _mutation(mutation: MutationOutcome) -> Iterator[Line]:
+    if not mutation.survivors:
+        yield [(Style.BOLD, "No mutant survived.")]
+        return
+    yield [(Style.BOLD, "Mutants that no test noticed:")]
+    for item in mutation.survivors:
+        yield [f"  {item.source}: ", (Style.YELLOW, item.what)]
+        yield [(Style.DIM, f"      {item.excerpt}")]
+
+
+def coverage_sentence(report: PolicyTestReport, covered: tuple[Covered, ...]) -> str:
+    """How much is covered, and how much was asked for."""
+    percent = percent_covered(covered)
+    missing = sum(not (item.fired and item.silent) for item in covered)
+    said = f"Coverage is {_percent(percent)}"
+    if missing:
+        said += f": {counted(missing, 'rule')} did not both deny and let pass"
+    if report.uncovered:
+        said += f"; --min asks for {_percent(report.least_covered or 0)}"
+    return f"{said}."
+
+
+def score_sentence(report: PolicyTestReport, mutation: MutationOutcome) -> str:
+    """How many mutants were caught, and how many had to be."""
+    said = f"{mutation.caught} of {counted(mutation.total, 'mutant')} caught: "
+    said += f"score {_percent(mutation.score)}"
+    if mutation.timed_out:
+        said += f", {mutation.timed_out} of them because they went in circles"
+    if report.least_score is not None:
+        asked = f"--min-score asks for {_percent(report.least_score)}"
+        said += f"; {asked}" if report.survived else f" ({asked})"
+    return f"{said}."
+
+
+def _percent(number: float) -> str:
+    """Never rounded up to what is not reached: 99.96 is 99.9 %."""
+    return f"{int(number * 10) / 10:g} %"

@@ -1,0 +1,108 @@
+"""The policies' part of a plan's text: what is denied, waived and advised, and how much passed."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from textwrap import wrap
+
+from kgitops.plan.document.file import SealedPlan
+from kgitops.plan.document.plan import Plan
+from kgitops.report.content.folding import FOLD_ABOVE, name_patterns
+from kgitops.report.content.ink import Line, Style
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.policy_rows import (
+    Group,
+    Row,
+    Standing,
+    groups,
+    headline,
+    remedy,
+    standings,
+    tally,
+    today_of,
+    waiver_sentence,
+)
+from kgitops.report.content.safe_text import terminal_text
+from kgitops.report.content.units import counted
+
+_LABEL_WIDTH = 12
+_WIDEST_NAME = 48
+_STYLES = {
+    Standing.DENIED: Style.RED_BOLD,
+    Standing.WAIVED: Style.YELLOW_BOLD,
+    Standing.ADVISED: Style.YELLOW,
+}
+_FOLDED = (Standing.ADVISED, Standing.NOTED)
+
+
+def policy_lines(
+    plan: Plan, sealed: SealedPlan | None, *, full: bool, width: int
+) -> Iterator[Line]:
+    """One line where all passed; else each violation once, and the tally.
+
+    Where many objects are denied with the same words they are counted by prefix: each is marked
+    in its own row of the plan.
+    """
+    found = groups(plan)
+    today = today_of(sealed)
+    if not found:
+        if plan.policies_loaded:
+            label = (Style.BOLD, f"{'POLICY':<{_LABEL_WIDTH}}")
+            yield [label, f" {tally(plan, today)}"]
+        return
+    yield []
+    yield [(_STYLES.get(found[0].standing, Style.BOLD), f"POLICY ({standings(found)})")]
+    for group in found:
+        yield ["  ", (_STYLES.get(group.standing, Style.PLAIN), headline(group))]
+        yield from _violations(group, today, full=full, width=width)
+        if group.standing is not Standing.WAIVED and (do := remedy(group)):
+            yield [f"    {do}"]
+    yield [f"  {tally(plan, today)}"]
+
+
+def _violations(group: Group, today: date | None, *, full: bool, width: int) -> Iterator[Line]:
+    mark = "! " if group.standing is Standing.DENIED else ""
+    shown = list(group.by_message())
+    hidden = 0
+    if len(shown) > FOLD_ABOVE and group.standing in _FOLDED and not full:
+        hidden = sum(len(rows) for _, rows in shown[FOLD_ABOVE:])
+        shown = shown[:FOLD_ABOVE]
+    alone = [_name(rows[0]) for _, rows in shown if len(rows) == 1]
+    column = min(max(map(len, alone), default=0), _WIDEST_NAME)
+    for message, rows in shown:
+        if len(rows) == 1 or group.standing is Standing.WAIVED:
+            for row in rows:
+                yield [f"    {mark}{_placed(row, column)}  {message}"]
+                yield from _more(row, today, full=full)
+            continue
+        yield [f"    {mark}{message}: {counted(len(rows), 'object')}"]
+        if full or len(rows) <= FOLD_ABOVE:
+            widest = min(max(len(_name(row)) for row in rows), _WIDEST_NAME)
+            for row in rows:
+                yield [f"      {_placed(row, widest)}"]
+                yield from _more(row, today, full=full)
+            continue
+        names = name_patterns([row.change for row in rows])
+        yield from ([f"      {line}"] for line in _wrapped(names, width))
+    if hidden:
+        yield [f"    and {hidden:,} more   all: --full"]
+
+
+def _more(row: Row, today: date | None, *, full: bool) -> Iterator[Line]:
+    if row.result.waiver:
+        yield [f"        {waiver_sentence(row.result.waiver, today)}"]
+    if full and row.result.fingerprint:
+        yield [f"        fingerprint {row.result.fingerprint}"]
+
+
+def _placed(row: Row, column: int) -> str:
+    place = f"  {row.place}" if row.place else ""
+    return f"{_name(row):<{column}}{place}"
+
+
+def _name(row: Row) -> str:
+    return terminal_text(str(object_name(row.change.address)))
+
+
+def _wrapped(names: Sequence[str], width: int) -> list[str]:
+    text = f"{', '.join(map(terminal_text, names))}   all: --full"
+    return wrap(text, width - 6, break_long_words=False, break_on_hyphens=False)

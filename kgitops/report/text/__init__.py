@@ -1,0 +1,1 @@
+"""Plans, drift and applies as text for a terminal."""

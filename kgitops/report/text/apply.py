@@ -1,0 +1,137 @@
+"""An apply as it is told: one line or one JSON object an event, and the summary at the end."""
+
+from typing import assert_never
+
+from kgitops.apply.events import (
+    ApplyFinished,
+    ApplyStarted,
+    Event,
+    Noted,
+    StepDone,
+    StepFailed,
+    StepStarted,
+    Waiting,
+)
+from kgitops.apply.result import ApplyResult
+from kgitops.model.registry import Json
+from kgitops.model.verdict import verdict_to_json
+from kgitops.report.content.ink import Line, ink
+from kgitops.report.content.object_names import object_name
+from kgitops.report.content.statements import reason_lines
+from kgitops.report.content.units import counted
+
+_STEPS_SHOWN = 20
+
+
+def render_event_text(event: Event) -> str:
+    """One line for a person, without a line end."""
+    return ink([[_sentence(event)]], colour=False, ascii_only=False).rstrip("\n")
+
+
+def event_to_json(event: Event) -> dict[str, Json]:
+    """One object with a ``type``; new types and keys may be added, none is ever renamed."""
+    match event:
+        case ApplyStarted():
+            return {
+                "type": "apply_started",
+                "run_id": event.run_id,
+                "project": event.project,
+                "planned": event.planned,
+                "earlier": event.earlier,
+                "resumed": event.resumed,
+            }
+        case StepStarted():
+            return {"type": "step_started", **_step(event)}
+        case StepDone():
+            return {"type": "step_done", **_step(event)}
+        case StepFailed():
+            return {"type": "step_failed", **_step(event), "sentence": event.sentence}
+        case Waiting():
+            return {
+                "type": "waiting",
+                "reason": str(event.reason),
+                "sentence": event.sentence,
+                "steps": list(event.steps),
+            }
+        case Noted():
+            return {
+                "type": "note",
+                "step": event.step,
+                "address": event.address,
+                "sentence": event.sentence,
+            }
+        case ApplyFinished():
+            return {
+                "type": "apply_finished",
+                "run_id": event.run_id,
+                "done": event.done,
+                "failed": event.failed,
+                "not_attempted": event.not_attempted,
+                "verdict": verdict_to_json(event.verdict),
+            }
+        case _:
+            assert_never(event)
+
+
+def render_summary(result: ApplyResult) -> str:
+    """What became of every step: done, failed and not attempted add up to what was planned."""
+    lines: list[Line] = []
+    if result.failed:
+        lines += [[], [f"FAILED ({len(result.failed):,})"]]
+        for failure in result.failed:
+            lines.append([f"  ! {object_name(failure.address)}: {failure.sentence}"])
+    if result.not_attempted:
+        lines += [[], [f"NOT ATTEMPTED ({len(result.not_attempted):,})"]]
+        lines += [[f"  {step}"] for step in result.not_attempted[:_STEPS_SHOWN]]
+        hidden = len(result.not_attempted) - _STEPS_SHOWN
+        if hidden > 0:
+            lines.append([f"  and {hidden:,} more"])
+    told = {failure.sentence for failure in result.failed}
+    reasons = [reason for reason in result.verdict.reasons if reason.sentence not in told]
+    if reasons:
+        lines += [[], ["REASONS"], *([f"  ! {line}"] for line in reason_lines(reasons))]
+    lines += [[], [_totals(result)]]
+    return ink(lines, colour=False, ascii_only=False)
+
+
+def _sentence(event: Event) -> str:
+    match event:
+        case ApplyStarted():
+            begun = "Going on with" if event.resumed else "Applying"
+            earlier = f", {event.earlier:,} done before" if event.earlier else ""
+            return f"{begun} {counted(event.planned, 'step')}{earlier} (run {event.run_id})"
+        case StepStarted():
+            return f"{object_name(event.address)}: {event.api} ..."
+        case StepDone():
+            return f"{object_name(event.address)}: {event.api} done"
+        case StepFailed():
+            return f"{object_name(event.address)}: {event.api} failed: {event.sentence}"
+        case Waiting():
+            return event.sentence
+        case Noted():
+            return f"{object_name(event.address)}: {event.sentence}"
+        case ApplyFinished():
+            return _counts(event.done, event.failed, event.not_attempted)
+        case _:
+            assert_never(event)
+
+
+def _totals(result: ApplyResult) -> str:
+    counts = _counts(len(result.done), len(result.failed), len(result.not_attempted))
+    earlier = f", {len(result.earlier):,} of them before this resume" if result.earlier else ""
+    code = int(result.verdict.exit)
+    ending = f" (exit {code})" if result.verdict.stops else ""
+    return f"{counts}{earlier}{ending}. Run {result.run_id}."
+
+
+def _counts(done: int, failed: int, not_attempted: int) -> str:
+    planned = done + failed + not_attempted
+    if done == planned:
+        return f"Applied: {done:,} done"
+    told = ((done, "done"), (failed, "failed"), (not_attempted, "not attempted"))
+    parts = ", ".join(f"{count:,} {words}" for count, words in told if count)
+    return f"Not complete: {parts}; {planned:,} planned"
+
+
+def _step(event: StepStarted | StepDone | StepFailed) -> dict[str, Json]:
+    return {"step": event.step, "address": event.address, "api": event.api}

@@ -1,0 +1,1 @@
+"""Virtual clusters in words and as pictures."""

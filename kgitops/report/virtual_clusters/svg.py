@@ -1,0 +1,185 @@
+"""Virtual clusters as SVG: tenants on the left, topics on the right, a line for each link."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from kgitops.report.content.safe_text import terminal_text
+from kgitops.report.content.units import counted
+from kgitops.report.content.values import shortened
+from kgitops.report.virtual_clusters.graph import Sign, Tenant, VirtualClusterGraph
+
+STYLE = Path(__file__).parents[1] / "html" / "virtual_clusters.css"
+_PAGE_STYLE = STYLE.with_name("virtual_cluster_page.css")
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>Virtual clusters</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>Virtual clusters</h1>
+<div class="scroll" role="region" aria-label="Virtual clusters and their topics" tabindex="0">
+{picture}</div>
+</main>
+</body>
+</html>
+"""
+_BOX, _GAP, _WIDE, _EDGE = 280, 120, 340, 2
+_ROW, _HEAD, _PAD, _BETWEEN = 20, 28, 8, 16
+_TOPIC, _TOPIC_GAP = 30, 8
+_CHARACTERS, _WIDE_CHARACTERS = 35, 43
+_LONGEST = 400
+_NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
+_WORDS = {Sign.SAME: "", Sign.ADDED: " added", Sign.REMOVED: " removed"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Placed:
+    """A tenant and where its box begins and ends."""
+
+    tenant: Tenant
+    top: int
+    height: int
+
+    def link_y(self, row: int) -> int:
+        """The middle of a link's row."""
+        lines = len(self.tenant.members) + bool(self.tenant.more)
+        return self.top + _HEAD + (lines + row) * _ROW + _ROW // 2
+
+
+def render_svg(graph: VirtualClusterGraph) -> str:
+    """A file of its own, in light and dark; the same graph gives the same text."""
+    style = STYLE.read_text(encoding="utf-8")
+    return f"{_svg(graph, f'<style>{style}</style>', _NAMESPACE)}\n"
+
+
+def render_page(graph: VirtualClusterGraph) -> str:
+    """The picture as a page, light or dark as the browser is, that scrolls where it is narrow.
+
+    The picture keeps its size on a phone, where it would be unreadable if it shrank.
+    """
+    style = _PAGE_STYLE.read_text(encoding="utf-8")
+    return _PAGE.format(style=style, picture=render_svg(graph))
+
+
+def svg_element(graph: VirtualClusterGraph) -> str:
+    """The same picture for a page that brings the style."""
+    return _svg(graph, "", "")
+
+
+def _svg(graph: VirtualClusterGraph, style: str, namespace: str) -> str:
+    placed = tuple(_placed(graph))
+    topics = _topic_tops(graph, placed)
+    left = placed[-1].top + placed[-1].height if placed else 0
+    right = topics[-1] + _TOPIC if topics else 0
+    height = max(left, right, _ROW) + (_ROW + _BETWEEN if graph.note else 0)
+    width = _BOX + _GAP + _WIDE
+    size = f'width="{width + 2 * _EDGE}" height="{height + 2 * _EDGE}"'
+    box = f'viewBox="-{_EDGE} -{_EDGE} {width + 2 * _EDGE} {height + 2 * _EDGE}"'
+    title = f"{counted(len(graph.tenants), 'virtual cluster')} and the topics they see"
+    return "".join(
+        (
+            f'<svg{namespace} class="tenants" role="img" aria-label="{title}" {size} {box}>',
+            style,
+            *_edges(graph, placed, topics),
+            *(part for each in placed for part in _tenant(each)),
+            *_topics(graph, topics),
+            *((_text("note", 0, height - _EDGE, graph.note),) if graph.note else ()),
+            "</svg>",
+        )
+    )
+
+
+def _placed(graph: VirtualClusterGraph) -> Iterator[_Placed]:
+    top = 0
+    for tenant in graph.tenants:
+        rows = len(tenant.members) + bool(tenant.more) + len(tenant.links)
+        height = _HEAD + rows * _ROW + _PAD
+        yield _Placed(tenant=tenant, top=top, height=height)
+        top += height + _BETWEEN
+
+
+def _topic_tops(graph: VirtualClusterGraph, placed: tuple[_Placed, ...]) -> list[int]:
+    """Each topic at the middle of its links, or below the one before it."""
+    rows: list[list[int]] = [[] for _ in graph.topics]
+    for each in placed:
+        for row, link in enumerate(each.tenant.links):
+            rows[link.topic].append(each.link_y(row))
+    tops: list[int] = []
+    for links in rows:
+        middle = sum(links) // len(links) - _TOPIC // 2
+        tops.append(max(middle, tops[-1] + _TOPIC + _TOPIC_GAP if tops else 0))
+    return tops
+
+
+def _edges(
+    graph: VirtualClusterGraph, placed: tuple[_Placed, ...], topics: list[int]
+) -> Iterator[str]:
+    bend = _GAP // 2
+    for each in placed:
+        for row, link in enumerate(each.tenant.links):
+            y1, y2 = each.link_y(row), topics[link.topic] + _TOPIC // 2
+            x1, x2 = _BOX, _BOX + _GAP
+            path = f"M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
+            shared = " shared" if graph.topics[link.topic].shared else ""
+            yield f'<path class="link{shared}{_WORDS[link.sign]}" d="{path}"/>'
+
+
+def _tenant(placed: _Placed) -> Iterator[str]:
+    tenant, y = placed.tenant, placed.top
+    yield f'<rect class="tenant{_WORDS[tenant.sign]}" y="{y}" width="{_BOX}" '
+    yield f'height="{placed.height}" rx="6"/>'
+    yield _text(f"name{_WORDS[tenant.sign]}", 12, y + 19, _signed(tenant.sign, tenant.name))
+    y += _HEAD
+    for member in tenant.members:
+        text = _signed(member.sign, member.text)
+        yield _text(f"member{_WORDS[member.sign]}", 12, y + 14, text)
+        y += _ROW
+    if tenant.more:
+        yield _text("note", 12, y + 14, tenant.more)
+        y += _ROW
+    for link in tenant.links:
+        yield f'<rect class="row" x="1" y="{y}" width="{_BOX - 2}" height="{_ROW}"/>'
+        yield f'<circle class="dot" cx="{_BOX}" cy="{y + _ROW // 2}" r="3"/>'
+        yield _text(f"local{_WORDS[link.sign]}", 12, y + 14, _signed(link.sign, link.name))
+        y += _ROW
+
+
+def _topics(graph: VirtualClusterGraph, tops: list[int]) -> Iterator[str]:
+    x = _BOX + _GAP
+    for topic, y in zip(graph.topics, tops, strict=True):
+        shared = " shared" if topic.shared else ""
+        yield f'<rect class="topic{shared}" x="{x}" y="{y}" width="{_WIDE}" '
+        yield f'height="{_TOPIC}" rx="4"/>'
+        count = f"seen by {topic.tenants}" if topic.shared else ""
+        most = _WIDE_CHARACTERS - len(count) - bool(count)
+        yield _text("local", x + 12, y + 19, topic.name, most)
+        if count:
+            yield f'<text class="count" x="{x + _WIDE - 12}" y="{y + 19}">{count}</text>'
+
+
+def _signed(sign: Sign, text: str) -> str:
+    return f"{sign} {text}" if sign else text
+
+
+def _text(class_: str, x: int, y: int, text: str, most: int = _CHARACTERS) -> str:
+    """A line; what does not fit is cut, and the whole is told where the pointer rests."""
+    whole = shortened(terminal_text(text), _LONGEST)
+    shown = _cut(whole, most)
+    title = f"<title>{escape(whole)}</title>"
+    return f'<text class="{class_}" x="{x}" y="{y}">{title}{escape(shown)}</text>'
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    end = most // 2
+    return f"{text[: most - end - 1]}…{text[-end:]}"

@@ -1,0 +1,1 @@
+"""Brokers: their folders, properties, users and processes."""

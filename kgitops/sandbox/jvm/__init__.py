@@ -1,0 +1,1 @@
+"""Java, Kafka's jars, and how a JVM with them is started."""

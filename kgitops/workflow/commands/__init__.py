@@ -1,0 +1,1 @@
+"""Single changes that a person asks for by a command."""

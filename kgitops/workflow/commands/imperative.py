@@ -1,0 +1,262 @@
+"""What a person asks of a cluster by a command: planned, judged, approved and applied as any plan.
+
+Nobody manages anything because of it, and what a project manages is refused: its manifests say
+what becomes of it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kgitops.approval.judging import denying, judge_plan
+from kgitops.cluster.port import Cluster
+from kgitops.desired.state import (
+    DesiredAcl,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredQuota,
+    DesiredState,
+    DesiredTopic,
+    DesiredVirtualCluster,
+    Project,
+    Safety,
+    Scope,
+    Tombstone,
+)
+from kgitops.model.capabilities import VirtualClusterSupport
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.errors import KgitopsError, SafetyError
+from kgitops.model.json.canonical import canonical_json, sha256
+from kgitops.model.registry import COMMAND_PROJECT, Owner, RegistryState
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CreateVirtualClusterRequest,
+    DeleteGroupRequest,
+    DeleteVirtualClusterRequest,
+)
+from kgitops.model.resources.addresses import inside, local_topic_address
+from kgitops.model.resources.virtual_clusters import LocalName
+from kgitops.model.source import Finding, Source
+from kgitops.model.verdict import Reason
+from kgitops.plan.document import risks
+from kgitops.plan.document.file import SealedPlan
+from kgitops.plan.document.plan import Action, Change, Plan
+from kgitops.plan.lowering import with_lowering
+from kgitops.plan.normal_form import last_applied
+from kgitops.plan.planner import make_plan
+from kgitops.virtual_clusters import deciding
+from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
+from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
+from kgitops.workflow.broker_checks import validate_on_brokers
+from kgitops.workflow.pipeline import seal_now
+from kgitops.workflow.policies.policies import Policies
+from kgitops.workflow.project.selection import Workspace
+
+_LINE = Source("the command line", 1, 1)
+_REASON = "it was asked for by a command"
+
+
+@dataclass(frozen=True, slots=True)
+class OnCommandLine:
+    """Where an object is declared that a command asks for: no file can be named."""
+
+    @property
+    def source(self) -> Source:
+        """The command line."""
+        return _LINE
+
+    def at(self, *path: str | int) -> Source:
+        """The command line, whatever it is about."""
+        del path
+        return _LINE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a command asks for: objects that are to be there, and objects that are to go."""
+
+    objects: Sequence[DesiredObject] = ()
+    removed: Sequence[DesiredObject] = ()
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Everything that it names."""
+        return tuple(item.address for item in (*self.objects, *self.removed))
+
+
+def plan_command(
+    cluster: Cluster,
+    current: ClusterState,
+    wanted: Wanted,
+    workspace: Workspace,
+    policies: Policies,
+) -> SealedPlan:
+    """The plan of what is wanted on the cluster as it is, judged by policies and brokers.
+
+    Raises:
+        SafetyError: a project manages one of the objects.
+        KgitopsError: brokers that know virtual clusters would refuse it, or it is about one on a
+            cluster that has none.
+    """
+    if cluster.capabilities.virtual_clusters is VirtualClusterSupport.NONE and any(
+        address.startswith("vc/") for address in wanted.addresses
+    ):
+        raise KgitopsError(
+            "this cluster has no virtual clusters; name another one with -c or --bootstrap-server"
+        )
+    refuse_managed(wanted.addresses, current.registry)
+    desired = _desired(wanted, workspace.principal)
+    made = make_plan(
+        desired,
+        _as_if_applied(current, wanted.removed),
+        target_name=workspace.target_name,
+        capabilities=cluster.capabilities,
+    )
+    plan = _of_nobody(made, current)
+    refuse_managed((change.address for change in plan.changes), current.registry)
+    _refuse_what_none_could_do(plan, current)
+    plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
+    plan = judge_plan(plan, policies.judging, current, desired, policies.bundle)
+    is_said = denying(policies.judging, current, principal=plan.principal)
+    return seal_now(validate_on_brokers(plan, cluster, is_said=is_said), current)
+
+
+def refuse_managed(addresses: Iterable[str], registry: RegistryState | None) -> None:
+    """Leave alone what the manifests of a project declare.
+
+    Raises:
+        SafetyError: it is one of these.
+    """
+    for address in addresses:
+        for name in _same(address):
+            owner = registry.owners.get(name) if registry else None
+            if registry is None or owner is None or owner.spent:
+                continue
+            label = registry.projects.get(owner.project, owner.project)
+            raise SafetyError(
+                f"{address} is managed by the project {label!r}; change its manifests and apply "
+                "them there"
+            )
+
+
+def _same(address: str) -> tuple[str, ...]:
+    """The address, and that of the topic that is declared under a link's name."""
+    at = inside(address)
+    if at is None or at.segment != "link":
+        return (address,)
+    return address, f"{local_topic_address(LocalName(at.virtual_cluster, ''))}{at.tail}"
+
+
+def _refuse_what_none_could_do(plan: Plan, current: ClusterState) -> None:
+    """Decide as brokers do, also where there are none that know virtual clusters."""
+    delta = VirtualClustersDelta(build_image(current.virtual_clusters.values()))
+
+    def topic_id(name: str) -> str | None:
+        topic = current.topics.get(name)
+        return topic.topic_id if topic else None
+
+    for planned in plan.requests:
+        try:
+            match planned.request:
+                case CreateVirtualClusterRequest() as request:
+                    records = list(deciding.create(delta, request))
+                case AlterVirtualClusterRequest() as request:
+                    records = list(deciding.alter(delta, request, topic_id))
+                case DeleteVirtualClusterRequest() as request:
+                    records = list(deciding.delete(delta, request))
+                case _:
+                    continue
+        except VirtualClusterRefusal as refusal:
+            raise KgitopsError(
+                f"{planned.expects.object}: {refusal}; kgitops vc describe shows what there is"
+            ) from None
+        for record in records:
+            delta.replay(record)
+
+
+def _desired(wanted: Wanted, principal: str) -> DesiredState:
+    found = wanted.objects
+    return DesiredState(
+        project=Project(name=COMMAND_PROJECT),
+        scope=Scope(whole=False),
+        # Limits are against going astray: here every object that goes is named.
+        safety=Safety(max_deletes=len(wanted.removed), max_delete_percent=100),
+        principal=principal,
+        topics=tuple(it for it in found if isinstance(it, DesiredTopic)),
+        acls=tuple(it for it in found if isinstance(it, DesiredAcl)),
+        quotas=tuple(it for it in found if isinstance(it, DesiredQuota)),
+        virtual_clusters=tuple(it for it in found if isinstance(it, DesiredVirtualCluster)),
+        links=tuple(it for it in found if isinstance(it, DesiredLink)),
+        members=tuple(it for it in found if isinstance(it, DesiredMember)),
+        tombstones=tuple(
+            Tombstone(name="command", address=it.address, reason=_REASON, located=OnCommandLine())
+            for it in wanted.removed
+        ),
+        digest=sha256(canonical_json(sorted(wanted.addresses))),
+    )
+
+
+def _as_if_applied(current: ClusterState, removed: Sequence[DesiredObject]) -> ClusterState:
+    """The cluster as the planner must see it to remove what nobody manages: as if it were ours."""
+    if not removed:
+        return current
+    registry = current.registry or RegistryState(topic_id="", offset=0)
+    owners = {
+        item.address: Owner(project=COMMAND_PROJECT, last_applied=last_applied(item))
+        for item in removed
+    }
+    return replace(current, registry=replace(registry, owners={**registry.owners, **owners}))
+
+
+def _of_nobody(plan: Plan, current: ClusterState) -> Plan:
+    """The plan, after which nobody manages what it changed; nothing is adopted."""
+    registry = current.registry
+    return replace(
+        plan,
+        base=replace(
+            plan.base,
+            registry_topic_id=registry.topic_id if registry else None,
+            registry_offset=registry.offset if registry else None,
+        ),
+        changes=tuple(_unowned(change) for change in plan.changes if change.requests),
+        drift=(),
+        kept=(),
+        managed_counts={},
+        findings=tuple(_without_place(finding) for finding in plan.findings),
+        warnings=tuple(_without_place(finding) for finding in plan.warnings),
+        refusals=tuple(
+            Reason(exit=it.exit, sentence=it.sentence.removeprefix(f"{_LINE}: "))
+            for it in plan.refusals
+        ),
+    )
+
+
+def _unowned(change: Change) -> Change:
+    actions = tuple(action for action in change.actions if action is not Action.ADOPT)
+    # A command takes a group out of a virtual cluster; what it has committed stays (VC-119).
+    kept = [it for it in change.requests if not isinstance(it.request, DeleteGroupRequest)]
+    dropped = {it.id for it in change.requests} - {it.id for it in kept}
+    requests = tuple(
+        replace(
+            it,
+            expects=replace(it.expects, owner=None),
+            depends_on=tuple(name for name in it.depends_on if name not in dropped),
+        )
+        for it in kept
+    )
+    return replace(
+        change,
+        source=None,
+        actions=actions or (Action.UPDATE,),
+        because=_REASON,
+        fields=tuple(it for it in change.fields if not it.path.startswith("lastApplied.")),
+        preconditions=tuple(replace(it, owner=None) for it in change.preconditions),
+        requests=requests,
+        risks=change.risks if len(requests) == len(change.requests) else (risks.GROUP_REMOVE,),
+        owner_before=None,
+        owner_after=None,
+    )
+
+
+def _without_place(finding: Finding) -> Finding:
+    return replace(finding, source=None) if finding.source == _LINE else finding

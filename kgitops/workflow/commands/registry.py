@@ -1,0 +1,39 @@
+"""``kgitops registry``: what is wrong with a cluster's registry, and how it is mended."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from kgitops.apply.context import Surroundings
+from kgitops.apply.registry.damage import Damage
+from kgitops.apply.registry.repair import check_registry, repair_registry
+from kgitops.apply.settings import ApplySettings
+from kgitops.cluster.port import Cluster
+from kgitops.workflow.execution import lock_holder
+
+
+def look_at_registry(cluster: Cluster) -> tuple[int, tuple[Damage, ...]]:
+    """How many records there are, and which of them can't be used.
+
+    Raises:
+        SafetyError: the registry can't be read to its end, or records of it were lost.
+    """
+    return check_registry(cluster)
+
+
+def mend(
+    cluster: Cluster, damages: Sequence[Damage], interrupted: Callable[[], int | None]
+) -> bool:
+    """Mend just these, under the lock; False where it was interrupted before.
+
+    Raises:
+        KgitopsError: nothing was mended.
+    """
+    around = Surroundings(
+        cluster=cluster,
+        settings=ApplySettings(),
+        on_event=lambda _: None,
+        interrupted=interrupted,
+    )
+    name = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+    return repair_registry(around, damages, holder=lock_holder(), name=name)

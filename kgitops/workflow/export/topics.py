@@ -1,0 +1,172 @@
+"""Topics as documents."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from kgitops.desired.state import ConfigsPolicy
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.configs.topic_configs import (
+    ConfigType,
+    config_problem,
+    is_throttle,
+    normal_value,
+    removed_config,
+    topic_configs,
+)
+from kgitops.model.registry import Json
+from kgitops.model.resources.addresses import local_topic_address, topic_address
+from kgitops.model.resources.topics import TopicState
+from kgitops.workflow.export.layout import Item
+from kgitops.workflow.export.notes import Notes
+from kgitops.workflow.export.scope import ExportScope, as_document, written_policy
+from kgitops.workflow.export.virtual_clusters import local_topics, sharers
+
+_Spec = dict[str, Json]
+
+
+def export_topics(
+    state: ClusterState, scope: ExportScope, notes: Notes, allow_configs: Sequence[str]
+) -> list[Item]:
+    """Every topic that the project may declare, with the configs set on the topic itself.
+
+    Where its replicas stand is only written if that was declared: counts plan to no move wherever
+    they stand, and whoever rebalances the cluster later works against nobody.
+    """
+    exporter = _Topics(state, scope, notes, allow_configs)
+    made = local_topics(state, scope.ownership.owners)
+    shared = sharers(state, made)
+    items = []
+    for name, topic in sorted(state.topics.items()):
+        local = made.get(name)
+        address = local_topic_address(local) if local else topic_address(name)
+        spec = exporter.spec(address, topic)
+        if spec is not None and local is None:
+            items.append(Item(name, [as_document("Topic", name, spec)]))
+        elif spec is not None and local is not None:
+            last = scope.last_applied(address)
+            share = sorted({*shared.get(name, ()), *last.get("shareWith", ())})
+            spec |= {"shareWith": share} if share else {}
+            document = as_document("Topic", local.name, spec, local.virtual_cluster)
+            items.append(Item(f"{local.virtual_cluster}.{local.name}", [document]))
+    return items
+
+
+@dataclass(frozen=True, slots=True)
+class _Topics:
+    state: ClusterState
+    scope: ExportScope
+    notes: Notes
+    allow_configs: Sequence[str]
+
+    def spec(self, address: str, topic: TopicState) -> _Spec | None:
+        """What a document says of the topic; None if there is to be none."""
+        if topic.internal:
+            self.notes.add(address, "left out, it belongs to the brokers or to kgitops")
+        elif topic.marked_for_deletion:
+            self.notes.add(address, "left out, it is being deleted")
+        elif self.scope.may_declare(address):
+            last = self.scope.last_applied(address)
+            owner = self.scope.ownership.owner(address)
+            same = bool(owner and owner.topic_id == topic.topic_id)
+            return self._spec(address, topic, last, same=same)
+        return None
+
+    def _spec(
+        self, address: str, topic: TopicState, last: Mapping[str, Json], *, same: bool
+    ) -> _Spec | None:
+        size = self._size(address, topic, last)
+        if size is None:
+            return None
+        applied = last.get("configs", {}) if same else {}
+        configs, complete = self._configs(address, topic.configs, applied)
+        spec = dict(size)
+        if configs:
+            spec["configs"] = configs
+        if last.get("configsPolicy") == ConfigsPolicy.EXACT:
+            if complete:
+                spec["configsPolicy"] = last["configsPolicy"]
+            else:
+                self.notes.add(address, "configsPolicy Exact is left out, it would remove a config")
+        if same and last.get("deleteRecordsBefore"):
+            if "delete" in str(configs.get("cleanup.policy", "delete")).split(","):
+                offsets = last["deleteRecordsBefore"].items()
+                spec["deleteRecordsBefore"] = {int(p): int(offset) for p, offset in offsets}
+            else:
+                self.notes.add(
+                    address,
+                    "deleteRecordsBefore is left out, Kafka deletes no records of a topic with "
+                    "this cleanup.policy",
+                )
+        return spec | written_policy(last)
+
+    def _size(self, address: str, topic: TopicState, last: Mapping[str, Json]) -> _Spec | None:
+        factor = topic.replication_factor
+        if len({len(replicas) for replicas in topic.assignment}) > 1:
+            if not last:
+                self.notes.add(
+                    address,
+                    "left out, its partitions have different numbers of replicas, which no "
+                    "manifest can say; even them out first",
+                )
+                return None
+            factor = last["replicationFactor"]
+            self.notes.add(
+                address,
+                f"its partitions have different numbers of replicas; replicationFactor {factor} "
+                "is written as it was applied, so a plan evens them out",
+            )
+        elif last.get("assignments"):
+            brokers = {broker.id for broker in self.state.brokers}
+            if brokers.issuperset(broker for replicas in topic.assignment for broker in replicas):
+                rows = enumerate(topic.assignment)
+                return {"assignments": {partition: list(replicas) for partition, replicas in rows}}
+            self.notes.add(
+                address,
+                "its assignments are left out and only counts are written, because a broker in "
+                "them is gone",
+            )
+        return {"partitions": topic.num_partitions, "replicationFactor": factor}
+
+    def _configs(
+        self, address: str, found: Mapping[str, str], last: Mapping[str, str]
+    ) -> tuple[_Spec, bool]:
+        """What can be declared of the configs, and whether that is all that Exact would mind."""
+        configs: _Spec = {}
+        complete = True
+        for key, value in sorted(found.items()):
+            if is_throttle(key):
+                continue  # whoever moves replicas sets and removes it
+            problem = self._problem(key, value)
+            if problem is None:
+                configs[key] = _written(key, value)
+            elif key in last:
+                configs[key] = _written(key, last[key])
+                self.notes.add(address, f"{problem}; the value last applied is written instead")
+            else:
+                complete = False
+                self.notes.add(address, f"{problem}; it is left out and stays as it is")
+        return configs, complete
+
+    def _problem(self, key: str, value: str) -> str | None:
+        """Why the manifest would be refused."""
+        if key in topic_configs():
+            return config_problem(key, value)
+        if any(fnmatchcase(key, pattern) for pattern in self.allow_configs):
+            return None
+        if removed_config(key) is not None:
+            return f"Kafka 4 has no config {key} any more"
+        return f"the config {key} is not known to kgitops (see spec.allowConfigs)"
+
+
+def _written(key: str, value: str) -> Json:
+    """As a person would write it: numbers and booleans plain, the rest as Kafka does."""
+    text = normal_value(key, value)
+    known = topic_configs().get(key)
+    match known.type if known else ConfigType.STRING:
+        case ConfigType.BOOLEAN:
+            return text == "true"
+        case ConfigType.INT | ConfigType.LONG:
+            return int(text)
+        case _:
+            return text

@@ -1,0 +1,145 @@
+"""Virtual clusters with their members as documents, and their links."""
+
+from collections.abc import Mapping
+
+from kgitops.desired.state import MembersMode
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.registry import Json, Owner
+from kgitops.model.resources.addresses import (
+    local_topic_address,
+    member_address,
+    virtual_cluster_address,
+)
+from kgitops.model.resources.virtual_clusters import (
+    EntityType,
+    LocalName,
+    LoweringOptions,
+    VirtualCluster,
+    generated_parts,
+)
+from kgitops.workflow.export.layout import Item
+from kgitops.workflow.export.manifest_files import Inline
+from kgitops.workflow.export.notes import Notes
+from kgitops.workflow.export.scope import ExportScope, as_document, written_policy
+
+
+def local_topics(state: ClusterState, owners: Mapping[str, Owner]) -> dict[str, LocalName]:
+    """The physical topics that were made in a virtual cluster, and are declared by a local name.
+
+    What a project applied says so itself; else the link that has the topic's own name, if it is the
+    only one.
+    """
+    candidates: dict[str, list[LocalName]] = {}
+    applied: dict[str, LocalName] = {}
+    for name, found in state.virtual_clusters.items():
+        for link in found.links.values():
+            local = LocalName(name, link.name)
+            owner = owners.get(local_topic_address(local))
+            if owner is not None and not owner.spent:
+                applied[link.topic] = local
+            parts = generated_parts(link.topic)
+            if parts is not None and parts[1] == link.name:
+                candidates.setdefault(link.topic, []).append(local)
+    only = {topic: found[0] for topic, found in candidates.items() if len(found) == 1}
+    return {**only, **applied}
+
+
+def export_virtual_clusters(state: ClusterState, scope: ExportScope, notes: Notes) -> list[Item]:
+    """Every virtual cluster that the project may declare, with those members that it may."""
+    items = []
+    for name in sorted(state.virtual_clusters):
+        found = state.virtual_clusters[name]
+        if scope.may_declare(virtual_cluster_address(name)):
+            spec = _spec(found, scope)
+            items.append(Item(name, [as_document("VirtualCluster", name, spec)]))
+        else:
+            notes.add(virtual_cluster_address(name), "left out with its members")
+    return items
+
+
+def export_links(state: ClusterState, scope: ExportScope, notes: Notes) -> list[Item]:
+    """Every link but those that come with a topic made in their virtual cluster."""
+    del notes
+    made = local_topics(state, scope.ownership.owners)
+    items = []
+    for name in sorted(state.virtual_clusters):
+        for link in sorted(state.virtual_clusters[name].links.values(), key=lambda it: it.name):
+            local = LocalName(name, link.name)
+            address = member_address(name, EntityType.TOPIC, link.name)
+            if made.get(link.topic) == local or not scope.may_declare(address):
+                continue
+            owner = made.get(link.topic)
+            target = (
+                {"virtualCluster": owner.virtual_cluster, "topic": owner.name}
+                if owner
+                else {"physicalTopic": link.topic}
+            )
+            spec = {"target": Inline(target), **written_policy(scope.last_applied(address))}
+            items.append(
+                Item(f"{name}.{link.name}", [as_document("TopicLink", link.name, spec, name)])
+            )
+    return items
+
+
+def sharers(state: ClusterState, made: Mapping[str, LocalName]) -> dict[str, list[str]]:
+    """For each topic made in a virtual cluster the others that link to it (VC-040), by name."""
+    found: dict[str, set[str]] = {}
+    for name, one in state.virtual_clusters.items():
+        for link in one.links.values():
+            if link.topic in made and made[link.topic].virtual_cluster != name:
+                found.setdefault(link.topic, set()).add(name)
+    return {topic: sorted(names) for topic, names in found.items()}
+
+
+def _spec(found: VirtualCluster, scope: ExportScope) -> dict[str, Json]:
+    spec: dict[str, Json] = {}
+    last = scope.last_applied(virtual_cluster_address(found.name))
+    members = {
+        "mode": last.get("mode") if last.get("mode") != MembersMode.AUTHORITATIVE else None,
+        "users": _members(found, EntityType.USER, scope),
+        "clientIds": _members(found, EntityType.CLIENT_ID, scope),
+        "groups": _members(found, EntityType.GROUP, scope),
+        "transactionalIds": _members(found, EntityType.TRANSACTIONAL_ID, scope),
+    }
+    written = {key: value for key, value in members.items() if value}
+    if written:
+        spec["members"] = written
+    options = _options(found.options)
+    if options:
+        spec["lowering"] = options
+    return {**spec, **written_policy(last)}
+
+
+def _members(found: VirtualCluster, entity_type: EntityType, scope: ExportScope) -> list[Json]:
+    members: list[Json] = []
+    for name in sorted(found.members(entity_type)):
+        address = member_address(found.name, entity_type, name)
+        if scope.may_declare(address):
+            members.append(_member(found, entity_type, name, scope.last_applied(address)))
+    return members
+
+
+def _member(
+    found: VirtualCluster, entity_type: EntityType, name: str, last: Mapping[str, Json]
+) -> Json:
+    """The short form where that says all.
+
+    ACLs that were copied for a user are documents of their own now (VC-197), and copied no more.
+    """
+    if entity_type is EntityType.GROUP:
+        adopts = found.groups[name]
+        if adopts is None:
+            return name
+        copies = {} if last.get("copyOffsets") else {"copyOffsets": False}
+        return Inline({"name": name, "adopt": adopts, **copies})
+    return name
+
+
+def _options(options: LoweringOptions) -> dict[str, Json]:
+    default = LoweringOptions()
+    written: dict[str, Json] = {}
+    if options.cap_lowering is not default.cap_lowering:
+        written["capLowering"] = options.cap_lowering.value
+    if options.deny_wins is not default.deny_wins:
+        written["denyWins"] = options.deny_wins
+    return written

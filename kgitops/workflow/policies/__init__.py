@@ -1,0 +1,1 @@
+"""The policies of a run, found and opened."""

@@ -1,0 +1,1 @@
+"""Mutants of policies, tried in processes of their own."""

@@ -1,0 +1,115 @@
+"""Two processes that try mutants; one that does not answer is ended and made anew."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, Self
+
+from kgitops.model.errors import KgitopsError
+from kgitops.policy.evaluate.rules import Policy
+from kgitops.policy.worker.supervising import END
+from kgitops.workflow.policy_tests.cases import Suite
+from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
+from kgitops.workflow.policy_tests.mutants.mutants import Fate, Mutant
+from kgitops.workflow.policy_tests.mutants.process import serve
+
+PROCESSES = 2
+_START_SECONDS = 60.0
+_END_SECONDS = 5.0
+_ANSWER_SECONDS = 30.0
+"""For what no alarm ends: code that is not Python's, or sleeps."""
+
+
+class _Process:
+    """One process, from its first answer to its end."""
+
+    def __init__(self, policies: Sequence[Policy], suites: Sequence[Suite]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._lifeline, end = context.Pipe()
+        self._process = context.Process(
+            target=serve,
+            args=(theirs, end, os.getpid(), policies, suites),
+            daemon=True,
+            name="kgitops-mutants",
+        )
+        self._process.start()
+        theirs.close()
+        end.close()
+        self.anatomies: Mapping[str, Anatomy] | None = self._answer(_START_SECONDS)
+
+    def fate(self, mutant: Mutant) -> Fate:
+        """What became of the mutant; the process is of no more use where it timed out."""
+        with suppress(OSError):
+            self._connection.send(mutant)
+        fate: Fate | None = self._answer(_ANSWER_SECONDS)
+        return Fate.TIMED_OUT if fate is None else fate
+
+    def _answer(self, seconds: float) -> Any:  # noqa: ANN401 (what the other side sends)
+        """What it says; None where it says nothing in time, or has died of the mutant."""
+        try:
+            return self._connection.recv() if self._connection.poll(seconds) else None
+        except (EOFError, OSError):
+            return None
+
+    def end(self) -> None:
+        """End it and what it started, whatever it does."""
+        with suppress(OSError):
+            os.write(self._lifeline.fileno(), END)
+        self._process.join(_END_SECONDS)
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self._connection.close()
+        self._lifeline.close()
+
+
+class TrialPool:
+    """Processes in which the policies under test are loaded; use it in a ``with`` block."""
+
+    def __init__(self, policies: Sequence[Policy], suites: Sequence[Suite]) -> None:
+        self._make: Callable[[], _Process] = lambda: _Process(policies, suites)
+        self._idle: SimpleQueue[_Process] = SimpleQueue()
+
+    def __enter__(self) -> Self:
+        first = self._make()
+        if first.anatomies is None:
+            first.end()
+            raise KgitopsError(
+                "the policies could not be looked at in a process of their own; run kgitops policy "
+                "test without --coverage and --mutate to see why"
+            )
+        self.anatomies = first.anatomies
+        self._idle.put(first)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        while not self._idle.empty():
+            self._idle.get().end()
+
+    def fates(self, mutants: Sequence[Mutant], told: Callable[[], None]) -> list[Fate]:
+        """What becomes of each, in order; ``told`` is called after each."""
+        for _ in range(PROCESSES - self._idle.qsize()):
+            self._idle.put(self._make())
+
+        def try_one(mutant: Mutant) -> Fate:
+            process = self._idle.get()
+            fate = process.fate(mutant)
+            if fate is Fate.TIMED_OUT:
+                process.end()
+                process = self._make()
+            self._idle.put(process)
+            told()
+            return fate
+
+        with ThreadPoolExecutor(PROCESSES) as threads:
+            return list(threads.map(try_one, mutants))

@@ -1,0 +1,1 @@
+"""Which project, files and cluster a command line means."""

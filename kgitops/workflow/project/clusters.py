@@ -1,0 +1,161 @@
+"""Which cluster a command line means, and how it is reached."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kgitops.cluster.connect import connect
+from kgitops.cluster.port import Cluster
+from kgitops.desired.findings import without_env_values
+from kgitops.manifests.project.values import BrokerConfig, ClusterConfig, ProjectFile
+from kgitops.model.cluster_state import Broker
+from kgitops.model.errors import FindingsError, KgitopsError, UsageError
+from kgitops.model.source import Finding, Source
+from kgitops.policy.evaluate.rules import Bundle, Level
+
+DEFAULT_CLUSTER = "local"
+DEFAULT_URL = "embedded:.kgitops/local.db"
+_SCHEMES = ("embedded:", "kafka:")
+_NOWHERE = "embedded:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenCluster:
+    """The cluster that is meant.
+
+    ``base`` is what a file in the URL is relative to. ``variables`` are what ``${var:NAME}`` stands
+    for; ``env_values`` maps what was taken from the environment to its variable's name.
+    ``policy_levels`` are the levels that policies have here, and where that is written.
+    """
+
+    name: str
+    url: str
+    base: Path
+    brokers: int | Sequence[Broker] | None = None
+    configs: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    policy_levels: Mapping[str, tuple[Level, Source]] = field(default_factory=dict)
+
+    def connect(self, policies: Bundle | None = None) -> Cluster:
+        """The cluster, opened; embedded brokers judge by ``policies``.
+
+        Raises:
+            UnreachableError: it can't be opened.
+        """
+        return connect(
+            self.url,
+            brokers=self.brokers,
+            configs=self.configs,
+            base=self.base,
+            policies=policies,
+        )
+
+    @contextmanager
+    def connected(self, policies: Bundle | None = None) -> Iterator[Cluster]:
+        """The cluster, open within this block; no error says what came from the environment.
+
+        Raises:
+            UnreachableError: it can't be opened.
+        """
+        try:
+            with closing(self.connect(policies)) as cluster:
+                yield cluster
+        except FindingsError:
+            raise
+        except KgitopsError as error:
+            used = (self.url, *self.configs.values())
+            secrets = {
+                text: name
+                for text, name in self.env_values.items()
+                if any(text in value for value in used)
+            }
+            if not secrets:
+                raise
+            raise _without(error, secrets) from error
+
+
+def choose_cluster(
+    wanted: str | None,
+    file: ProjectFile | None,
+    home: Path | None,
+    environ: Mapping[str, str],
+    *,
+    offline: bool = False,
+    variables_of: str | None = None,
+) -> ChosenCluster:
+    """The cluster called ``wanted``, the one behind that URL, or the default one.
+
+    ``offline`` says that it won't be connected to, so that nothing it takes is asked for, and any
+    name will do where no project file names clusters. ``variables_of`` names the cluster whose
+    variables one that is given by its URL has.
+
+    Raises:
+        UsageError: it can't be meant, or can't be told which is.
+        FindingsError: the project file's own settings for it can't be used.
+    """
+    names = file.cluster_names if file else ()
+    if wanted is None:
+        wanted = (file and file.default_cluster) or (names[0] if len(names) == 1 else None)
+    if wanted is None and names:
+        raise UsageError(
+            f"the project has the clusters {', '.join(sorted(names))} and no defaultCluster; "
+            "choose one with --cluster"
+        )
+    base = home or Path()
+    is_url = wanted is not None and wanted.startswith(_SCHEMES)
+    if variables_of is not None and not (is_url and file is not None):
+        raise UsageError(
+            "--variables-of is for a cluster that is given by its URL, in a project that declares "
+            "others; leave it out, or give --cluster the URL"
+        )
+    if file is not None and wanted in names:
+        return _of_project(wanted, file.cluster(wanted, env=environ, offline=offline), base)
+    if wanted in (None, DEFAULT_CLUSTER) and not names:
+        return ChosenCluster(name=DEFAULT_CLUSTER, url=DEFAULT_URL, base=base)
+    if wanted is not None and is_url:
+        # It was typed here, so a file in it is meant from here.
+        chosen = ChosenCluster(name=wanted, url=wanted, base=Path())
+        if file is None or variables_of is None:
+            return chosen
+        named = file.cluster(variables_of, env=environ, offline=True)
+        return replace(chosen, variables=named.variables, env_values=named.env_values)
+    if wanted is not None and ":" in wanted:
+        raise UsageError(
+            f"--cluster {wanted} is not the URL of a cluster; write embedded:FILE or "
+            "kafka://HOST:PORT"
+        )
+    if offline and wanted is not None and not names:
+        return ChosenCluster(name=wanted, url=_NOWHERE, base=base)
+    if file is not None and wanted is not None and names:
+        file.cluster(wanted, env=environ)  # says which name is near
+    raise UsageError(
+        f"no cluster is named {wanted!r}, because no project file names any; give a URL such as "
+        f"{DEFAULT_URL}"
+    )
+
+
+def _of_project(name: str, config: ClusterConfig, base: Path) -> ChosenCluster:
+    return ChosenCluster(
+        name=name,
+        url=config.url,
+        base=base,
+        brokers=_brokers(config.brokers),
+        configs=config.configs,
+        variables=config.variables,
+        env_values=config.env_values,
+        policy_levels=config.policy_levels,
+    )
+
+
+def _brokers(declared: int | Sequence[BrokerConfig] | None) -> int | Sequence[Broker] | None:
+    if declared is None or isinstance(declared, int):
+        return declared
+    return tuple(Broker(id=broker.id, rack=broker.rack) for broker in declared)
+
+
+def _without(error: KgitopsError, secrets: Mapping[str, str]) -> KgitopsError:
+    said = Finding(source=None, problem=str(error), advice="")
+    (hidden,) = without_env_values([said], secrets)
+    return type(error)(hidden.problem)

@@ -1,0 +1,177 @@
+"""What a command line is about: which project, which of its files, which cluster."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgitops.cluster.port import Cluster
+from kgitops.desired.selector import Selector
+from kgitops.desired.state import Project, Safety
+from kgitops.manifests.library import READ_ONCE, Library
+from kgitops.manifests.project.python_policies import module_file
+from kgitops.manifests.project.values import ProjectFile, load_project
+from kgitops.model.lowered import Grade
+from kgitops.model.registry import DEFAULT_PROJECT
+from kgitops.plan.document.plan import Plan
+from kgitops.policy.evaluate.rules import Bundle
+from kgitops.workflow.project.clusters import ChosenCluster, choose_cluster
+from kgitops.workflow.project.plan_root import home_of_plan
+from kgitops.workflow.project.project_root import PROJECT_FILE, default_paths, home_of_paths
+
+ANONYMOUS = "User:ANONYMOUS"
+CLUSTER_VARIABLE = "KGITOPS_CLUSTER"
+"""The environment variable with the cluster that is meant where none is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What the user typed; ``environ`` is the process's environment.
+
+    ``variables_of`` names the cluster of the project whose variables one given by URL has.
+    ``selector``: only what has these labels. ``offline``: a snapshot stands in for the cluster.
+    ``fail_on`` is the grade of lowering at which a plan is denied. Below ``policies`` stand some
+    that judge beside the project's own. ``library`` is where files are read.
+    """
+
+    paths: Sequence[Path] = ()
+    cluster: str | None = None
+    variables_of: str | None = None
+    targets: frozenset[str] = frozenset()
+    excludes: frozenset[str] = frozenset()
+    selector: Selector = ()
+    principal: str | None = None
+    allow_deletes: Mapping[str, int] = field(default_factory=dict)
+    offline: bool = False
+    fail_on: Grade | None = None
+    policies: Sequence[Path] = ()
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    library: Library = field(default=READ_ONCE, repr=False, compare=False)
+
+    @property
+    def shapes_a_plan(self) -> bool:
+        """Whether an option was given that only means something while a plan is made."""
+        shaping = (self.principal, self.allow_deletes, self.fail_on)
+        return self.takes_a_part or any(shaping)
+
+    @property
+    def takes_a_part(self) -> bool:
+        """True if only some of the objects are to be planned: then no absence means anything."""
+        return bool(self.targets or self.excludes or self.selector)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """A project, the part of it that was asked for, and the cluster it is for.
+
+    ``whole`` says that every document of the project is loaded: only then can an absence mean
+    something. ``base`` is the folder that the project's paths are relative to.
+    ``known_clusters`` are the names of the project's clusters; None without a project file.
+    ``file`` is the project file itself: its policies count, whatever part is asked for.
+    """
+
+    selection: Selection
+    project: Project
+    safety: Safety
+    principal: str
+    base: Path
+    manifests: Sequence[Path]
+    whole: bool
+    allow_configs: tuple[str, ...]
+    known_clusters: tuple[str, ...] | None
+    cluster: ChosenCluster
+    file: ProjectFile | None = None
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The files and folders that a plan is made from."""
+        file = self.base / PROJECT_FILE
+        policies = self.file.policies if self.file else ()
+        python = map(module_file, self.file.python_policies if self.file else ())
+        modules = [module for module in python if module is not None]
+        return (*([file] if file.is_file() else []), *self.manifests, *policies, *modules)
+
+    @property
+    def target_name(self) -> str:
+        """What the project calls the cluster."""
+        return self.cluster.name
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What ``${var:NAME}`` stands for on this cluster."""
+        return self.cluster.variables
+
+    def connected(self, policies: Bundle | None = None) -> AbstractContextManager[Cluster]:
+        """The cluster, open within a ``with`` block; embedded brokers judge by ``policies``."""
+        return self.cluster.connected(policies)
+
+
+def open_workspace(selection: Selection) -> Workspace:
+    """Find the project and the cluster that a command line means.
+
+    Raises:
+        FindingsError: the project file can't be used.
+        UsageError: the paths or the cluster can't be meant.
+    """
+    home, whole = home_of_paths(selection.paths or default_paths(selection.environ))
+    cluster = selection.cluster or selection.environ.get(CLUSTER_VARIABLE) or None
+    return _workspace(selection, home, whole=whole, cluster=cluster)
+
+
+def open_workspace_of(plan: Plan, file: Path, selection: Selection) -> Workspace:
+    """Find the project and the cluster that the plan saved at ``file`` was made for.
+
+    Raises:
+        FindingsError: the project file can't be used.
+        UntrustedPlanError: the plan was made for another project.
+    """
+    home = home_of_plan(plan, file, selection.environ)
+    cluster = selection.cluster or plan.target.name
+    return _workspace(selection, home, whole=False, cluster=cluster)
+
+
+def _workspace(
+    selection: Selection, home: Path | None, *, whole: bool, cluster: str | None
+) -> Workspace:
+    file = (
+        load_project(home / PROJECT_FILE, env=selection.environ, library=selection.library)
+        if home is not None
+        else None
+    )
+    return Workspace(
+        selection=selection,
+        project=_project(file),
+        safety=_safety(file, selection.allow_deletes),
+        principal=selection.principal or (file and file.principal) or ANONYMOUS,
+        base=home or Path(),
+        manifests=file.manifests if file and (whole or not selection.paths) else selection.paths,
+        whole=whole and not selection.takes_a_part,
+        allow_configs=file.allow_configs if file else (),
+        known_clusters=(file and file.cluster_names) or None,
+        cluster=choose_cluster(
+            cluster,
+            file,
+            home,
+            selection.environ,
+            offline=selection.offline,
+            variables_of=selection.variables_of,
+        ),
+        file=file,
+    )
+
+
+def _project(file: ProjectFile | None) -> Project:
+    if file is None:
+        return Project(name=DEFAULT_PROJECT)
+    return Project(name=file.name, uid=file.uid, formerly=file.formerly, take_from=file.take_from)
+
+
+def _safety(file: ProjectFile | None, allow_deletes: Mapping[str, int]) -> Safety:
+    if file is None:
+        return Safety(allow_deletes=allow_deletes)
+    return Safety(
+        max_deletes=file.max_deletes,
+        max_delete_percent=file.max_delete_percent,
+        replication_throttle=file.replication_throttle,
+        allow_deletes=allow_deletes,
+    )
