@@ -1,0 +1,108 @@
+"""Counts what makes the product easy or hard to enter, and checks what must hold.
+
+    python tools/structure.py            the figures
+    python tools/structure.py --check    also lists each place that breaks a rule, and fails then
+
+The rules: a docstring does not begin as a relative clause ("What …", "Whether …"), no folder holds
+more modules than a reader takes in at a glance, and a public class name that is defined twice has
+a line in ``docs/glossary.md`` that says why.
+"""
+
+import argparse
+import ast
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PRODUCT = ROOT / "kgitops"
+GLOSSARY = ROOT / "docs" / "glossary.md"
+MOST_MODULES = 15
+"""In one folder, ``__init__.py`` not counted."""
+RELATIVE = re.compile(
+    r"(What|Who|Whom|Whose|Which|Where|When|Why|How|That|Whether|Whatever|Whoever|Wherever|"
+    r"Whenever|Whichever)\b"
+)
+SHARED = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+"""A row of the glossary's table of names that several classes bear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """A docstring and its place."""
+
+    place: str
+    text: str
+
+
+def docstrings(file: Path, tree: ast.Module) -> Iterator[Docstring]:
+    """Of the module, its classes and functions, and of what is assigned in them."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for before, statement in zip([None, *node.body], node.body, strict=False):
+            if (
+                isinstance(statement, ast.Expr)
+                and isinstance(statement.value, ast.Constant)
+                and isinstance(statement.value.value, str)
+                and (before is None or isinstance(before, ast.Assign | ast.AnnAssign))
+            ):
+                place = f"{file.relative_to(ROOT)}:{statement.lineno}"
+                yield Docstring(place, statement.value.value.strip())
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--check", action="store_true", help="list what breaks a rule, and fail")
+    options.add_argument("--under", default="", help="only modules below this folder of kgitops/")
+    given = options.parse_args()
+    files = sorted((PRODUCT / given.under).rglob("*.py"))
+    trees = {file: ast.parse(file.read_text("utf-8")) for file in files}
+    lines = {file: len(file.read_text("utf-8").splitlines()) for file in files}
+    folders = Counter(file.parent for file in files if file.name != "__init__.py")
+    found = [one for file, tree in trees.items() for one in docstrings(file, tree)]
+    riddles = [one for one in found if RELATIVE.match(one.text)]
+    classes = defaultdict(list)
+    for file, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes[node.name].append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    twice = {name: places for name, places in classes.items() if len(places) > 1}
+    explained = set(SHARED.findall(GLOSSARY.read_text("utf-8"))) if GLOSSARY.exists() else set()
+    crowded = {folder: count for folder, count in folders.items() if count > MOST_MODULES}
+    print(f"modules                        {len(files):7,}  ({len(folders)} folders)")
+    print(f"lines                          {sum(lines.values()):7,}")
+    print(f"modules of at most 60 lines    {sum(n <= 60 for n in lines.values()):7,}")
+    print(f"longest module                 {max(lines.values()):7,}")
+    print(f"most modules in a folder       {max(folders.values()):7,}")
+    print(f"docstrings                     {len(found):7,}")
+    print(f"  that are relative clauses    {len(riddles):7,}")
+    print(f"class names defined twice      {len(twice):7,}")
+    print(f"  that the glossary leaves out {len(set(twice) - explained):7,}")
+    if not given.check:
+        return 0
+    problems = [
+        f"{one.place}: begins as a relative clause: {one.text.splitlines()[0]}" for one in riddles
+    ]
+    problems += [
+        f"{folder.relative_to(ROOT)}: {count} modules, more than {MOST_MODULES}"
+        for folder, count in crowded.items()
+    ]
+    problems += [
+        f"{', '.join(places)}: the class name {name} is defined more than once; rename one, or say "
+        f"why in {GLOSSARY.relative_to(ROOT)}"
+        for name, places in twice.items()
+        if name not in explained
+    ]
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
