@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kgitops.apply.events import Event
-from kgitops.apply.settings import ApplySettings, Clock, SystemClock
+from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
+from kgitops.model.clock import Clock, SystemClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

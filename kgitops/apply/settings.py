@@ -1,43 +1,8 @@
-"""How an apply goes about its work: sizes, patience, and where it takes its time from."""
+"""Sizes, deadlines and intervals of an apply."""
 
-import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Protocol
 
 from kgitops.model.errors import UsageError
-
-
-class Clock(Protocol):
-    """Where an apply takes its time from."""
-
-    def now(self) -> datetime:
-        """The moment, in UTC."""
-        ...
-
-    def monotonic(self) -> float:
-        """Seconds that never go back."""
-        ...
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        ...
-
-
-class SystemClock:
-    """This machine's clock."""
-
-    def now(self) -> datetime:
-        """The moment, in UTC."""
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        """Seconds that never go back."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        time.sleep(seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,10 @@ from kgitops.apply.checks.plan import Recheck, check_cluster
 from kgitops.apply.context import Surroundings
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume
-from kgitops.apply.settings import SystemClock
 from kgitops.approval.approve import approve, refusal
 from kgitops.approval.judging import judge_again, missing_policies
 from kgitops.cluster.port import Cluster
+from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError
 from kgitops.model.registry import COMMAND_PROJECT

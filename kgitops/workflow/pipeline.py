@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from difflib import get_close_matches
 
-from kgitops.apply.settings import SystemClock
 from kgitops.approval.judging import denying, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
+from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UsageError
 from kgitops.model.lowered import Grade

@@ -14,8 +14,9 @@ from kafka_wiping import wipe
 
 from kgitops.apply.context import Surroundings
 from kgitops.apply.lock.lock import acquire
-from kgitops.apply.settings import ApplySettings, SystemClock
+from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster, RegistryEntry
+from kgitops.model.clock import SystemClock
 from kgitops.model.verdict import ExitCode
 from kgitops.sandbox.sandbox import Sandbox
 

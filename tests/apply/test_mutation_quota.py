@@ -6,8 +6,9 @@ from builders import UID, a_desired, a_topic, plan_of
 from cluster_contract.contract import done
 
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.settings import ApplySettings, SystemClock
+from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.kafka.adapter import KafkaCluster
+from kgitops.model.clock import SystemClock
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.resources.quotas import make_entity
 from kgitops.model.verdict import ExitCode

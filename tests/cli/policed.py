@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli.projects import Document, Project, as_yaml, document, topic
 
-from kgitops.apply.settings import SystemClock
+from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.policy import opening

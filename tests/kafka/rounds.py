@@ -7,9 +7,10 @@ from apply.plans import DELETE, Apply, sealed_now
 from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.settings import ApplySettings, SystemClock
+from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
+from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import RegistryState
 from kgitops.model.verdict import ExitCode

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from kgitops.apply.settings import SystemClock
 from kgitops.approval.waivers import ends_soon, why_not
 from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.load import ManifestSet
 from kgitops.manifests.problems import suggestion
+from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity, Source

@@ -20,7 +20,8 @@ from cluster.kafka.registry_logs import JustTheRegistry, open_log
 
 from kgitops.apply.context import Surroundings
 from kgitops.apply.lock.lock import Lock, acquire
-from kgitops.apply.settings import ApplySettings, SystemClock
+from kgitops.apply.settings import ApplySettings
+from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError
 from kgitops.model.resources.names import REGISTRY_TOPIC
 

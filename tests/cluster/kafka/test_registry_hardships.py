@@ -19,9 +19,10 @@ from kafka_wiping import wipe
 from kgitops.apply.context import Surroundings
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock.lock import Lock, acquire
-from kgitops.apply.settings import ApplySettings, SystemClock
+from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.registry import meta_record, owner_record
+from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
 from kgitops.model.registry import Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
