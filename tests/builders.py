@@ -23,8 +23,14 @@ from kgitops.desired.state import (
     Scope,
     Tombstone,
 )
-from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
-from kgitops.model.cluster_state import Broker, ClusterState, TopicUsage
+from kgitops.model.cluster_state import (
+    Broker,
+    Capabilities,
+    ClusterState,
+    TopicUsage,
+    Validation,
+    VirtualClusterSupport,
+)
 from kgitops.model.registry import Owner, RegistryState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address, quota_address, topic_address

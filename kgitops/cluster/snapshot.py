@@ -14,8 +14,14 @@ from kgitops.cluster.snapshot_json import (
     state_from_json,
     state_to_json,
 )
-from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
+from kgitops.model.cluster_state import (
+    Capabilities,
+    ClusterState,
+    GroupOffsets,
+    Usage,
+    Validation,
+    VirtualClusterSupport,
+)
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.strict import ShapeError

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from kgitops.model.lowered import Lowered
 from kgitops.model.registry import RegistryState
@@ -117,3 +118,49 @@ class ClusterState:
             usage={**self.usage, **usage.topics},
             not_checked=tuple(dict.fromkeys((*self.not_checked, *usage.not_checked))),
         )
+
+
+class Validation(StrEnum):
+    """Who checked a planned request before it is sent."""
+
+    BROKER = "broker"
+    CLIENT = "client"
+    NOT_SUPPORTED = "not-supported"
+
+
+class VirtualClusterSupport(StrEnum):
+    """Whether brokers know virtual clusters, kgitops stands in for them, or there are none."""
+
+    NATIVE = "native"
+    LOWERED = "lowered"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """By what brokers know kgitops where they hold its clients to quotas.
+
+    ``user`` is the name it logs in with, without its type; None where it can't be told, as of a
+    certificate or a token.
+    """
+
+    client_id: str
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """Which APIs a cluster carries out, by their name in a plan, and who can check each.
+
+    ``virtual_clusters`` says how it has them (VC-351). ``client`` is None where quotas don't
+    throttle kgitops.
+    """
+
+    backend: str
+    validation: Mapping[str, Validation]
+    virtual_clusters: VirtualClusterSupport = VirtualClusterSupport.NONE
+    client: Client | None = None
+
+    def supports(self, api: str) -> bool:
+        """Whether the cluster can carry out requests of this api."""
+        return api in self.validation

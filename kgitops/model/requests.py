@@ -112,7 +112,7 @@ class AlterClientQuotaRequest(_Labelled):
 class AlterBrokerRequest(_Labelled):
     """IncrementalAlterConfigs of one broker's replication throttle: key to value, None removes it.
 
-    No other config of a broker is ever changed: :data:`kgitops.model.resources.throttles.RATES`.
+    No other config of a broker is ever changed: :data:`kgitops.model.resources.topics.RATES`.
     """
 
     broker: int

@@ -8,8 +8,7 @@ from itertools import count
 from kgitops.lowering.orphans import lost_registry
 from kgitops.lowering.report.report import native_report, report, super_users
 from kgitops.lowering.step import Lowering
-from kgitops.model.capabilities import VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.requests import NEW_UUID, CreateVirtualClusterRequest
 from kgitops.model.resources.virtual_clusters import VirtualCluster

@@ -5,7 +5,7 @@ A low one stops an apply at its own journal, so a plan sets them when all else i
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kgitops.model.capabilities import Client
+from kgitops.model.cluster_state import Client
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.resources.addresses import quota_address
 from kgitops.model.resources.quotas import (

@@ -7,8 +7,7 @@ from itertools import starmap
 from types import MappingProxyType
 
 from kgitops.desired.state import DesiredState
-from kgitops.model.capabilities import Capabilities, VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import Capabilities, ClusterState, VirtualClusterSupport
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import VirtualCluster

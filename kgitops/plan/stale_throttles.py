@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.configs.topic_configs import normal_value
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
 from kgitops.model.resources.addresses import local_topic_address, topic_address
 from kgitops.model.resources.topics import TopicState
+from kgitops.model.topic_configs import normal_value
 from kgitops.plan.document.plan import PlannedRequest
 
 Restored = Mapping[str, str | None]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from kgitops.apply.settings import ApplySettings
 from kgitops.apply.steps.steps import batches, build_steps
 from kgitops.cluster.port import Cluster
-from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Validation
 from kgitops.model.requests import Request, api_name
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.document.broker_validation import checkable, record_validation

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.capabilities import VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, physical_id
 from kgitops.model.source import Finding, Severity

@@ -6,7 +6,7 @@ from kgitops.apply.run.resume import begun_changes, still_to_undo
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.configs.topic_configs import is_throttle
+from kgitops.model.topic_configs import is_throttle
 from kgitops.plan.document.plan import Plan, PlannedRequest
 
 

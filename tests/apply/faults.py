@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
-from kgitops.model.capabilities import Capabilities
-from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
+from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName

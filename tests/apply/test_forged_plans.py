@@ -25,8 +25,7 @@ from kgitops.apply.settings import ApplySettings
 from kgitops.approval.approve import approve
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import Safety
-from kgitops.model.capabilities import Validation
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, Validation
 from kgitops.model.errors import KgitopsError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT, Json
 from kgitops.model.requests import DeleteTopicRequest

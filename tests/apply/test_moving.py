@@ -17,7 +17,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.desired.state import DesiredObject, DesiredState, Project, Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest, Request
-from kgitops.model.resources.throttles import (
+from kgitops.model.resources.topics import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,

@@ -21,8 +21,12 @@ from kgitops.model.requests import (
     DeleteTopicRequest,
     api_name,
 )
-from kgitops.model.resources.throttles import FOLLOWER_RATE, LEADER_RATE
-from kgitops.model.resources.topics import RequestedTopicState, TopicState
+from kgitops.model.resources.topics import (
+    FOLLOWER_RATE,
+    LEADER_RATE,
+    RequestedTopicState,
+    TopicState,
+)
 from kgitops.model.results import OK, RequestResult
 
 

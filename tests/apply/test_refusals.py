@@ -10,7 +10,7 @@ from apply.plans import Apply, open_cluster, prepare, sealed_now
 from builders import a_binding, a_desired, a_topic, an_entity, plan_of
 
 from kgitops.apply.journal.reading import latest_values
-from kgitops.model.capabilities import Capabilities
+from kgitops.model.cluster_state import Capabilities
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import (
     AlterClientQuotaRequest,

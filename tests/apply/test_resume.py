@@ -14,7 +14,7 @@ from used import used
 from kgitops.apply.events import ApplyStarted
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.journal.records import open_run
-from kgitops.model.capabilities import Capabilities
+from kgitops.model.cluster_state import Capabilities
 from kgitops.model.errors import SafetyError, UnreachableError, UntrustedPlanError
 from kgitops.model.requests import CreateAclRequest, CreateTopicRequest, Request
 from kgitops.model.resources.topics import RequestedTopicState

@@ -14,7 +14,7 @@ from pathlib import Path
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.options import Options
 from kgitops.cluster.embedded.store import store
-from kgitops.model.configs import topic_configs
+from kgitops.model import topic_configs
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import (
     NEW_UUID,

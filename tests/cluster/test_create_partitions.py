@@ -14,7 +14,7 @@ from cluster.clusters import (
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Compat
-from kgitops.model.placement.replicas import place
+from kgitops.model.placement import place
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
 

@@ -14,8 +14,14 @@ from virtual_clusters.vc_requests import A, add, create, link
 
 from kgitops.cluster.registry import build_registry_state, owner_record, project_record
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
-from kgitops.model.capabilities import Validation, VirtualClusterSupport
-from kgitops.model.cluster_state import Broker, ClusterState, NotChecked, TopicUsage
+from kgitops.model.cluster_state import (
+    Broker,
+    ClusterState,
+    NotChecked,
+    TopicUsage,
+    Validation,
+    VirtualClusterSupport,
+)
 from kgitops.model.errors import KgitopsError, SafetyError, UnreachableError
 from kgitops.model.lowered import Lowered, LoweredAcl, LoweredQuota
 from kgitops.model.registry import Json, Owner, RegistryState

@@ -29,7 +29,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.options import Options, Surroundings, kafka_text, random_id
-from kgitops.model.capabilities import Validation, VirtualClusterSupport
+from kgitops.model.cluster_state import Validation, VirtualClusterSupport
 from kgitops.model.requests import (
     NEW_UUID,
     AlterVirtualClusterRequest,

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.capabilities import Validation
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, Validation
 from kgitops.model.requests import (
     AlterStep,
     AlterTopicRequest,

@@ -7,9 +7,8 @@ from typing import get_args
 from cluster_contract.contract import comparable, created, wait
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.capabilities import Validation
 from kgitops.model.clock import from_text
-from kgitops.model.cluster_state import TopicUsage
+from kgitops.model.cluster_state import TopicUsage, Validation
 from kgitops.model.requests import Request
 
 APIS = {kind.__name__.removesuffix("Request") for kind in get_args(Request)}

@@ -20,8 +20,7 @@ from manifests.loading import build, load
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
-from kgitops.model.capabilities import VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.errors import FindingsError, UnreachableError
 from kgitops.model.requests import (
     AlterClientQuotaRequest,

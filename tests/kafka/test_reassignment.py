@@ -22,7 +22,7 @@ from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.resources.throttles import FOLLOWER_RATE, LEADER_RATE, LEADER_REPLICAS
+from kgitops.model.resources.topics import FOLLOWER_RATE, LEADER_RATE, LEADER_REPLICAS
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:

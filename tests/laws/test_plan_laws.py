@@ -15,7 +15,6 @@ from strategies import TEAMS, Team
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import ConfigsPolicy, DesiredQuota, DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.configs.topic_configs import is_throttle, normal_value
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import Owner
 from kgitops.model.resources.addresses import (
@@ -25,6 +24,7 @@ from kgitops.model.resources.addresses import (
     quota_address,
     topic_address,
 )
+from kgitops.model.topic_configs import is_throttle, normal_value
 from kgitops.plan import context as planning
 from kgitops.plan import planner, quotas, removal
 from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest

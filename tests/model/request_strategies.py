@@ -21,8 +21,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.quotas import CLIENT_ID, CLIENT_KEYS, IP, IP_KEYS, USER, make_entity
-from kgitops.model.resources.throttles import RATES
-from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.topics import RATES, RequestedTopicState
 
 # Any text that UTF-8 can carry, the characters beyond the first plane included.
 any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgitops.model import placement
 from kgitops.model.cluster_state import Broker
-from kgitops.model.placement import replicas as placement
-from kgitops.model.placement.replicas import PlacementError, place, reassign
-from kgitops.model.placement.rotation import going_round, racks_in_order
+from kgitops.model.placement import PlacementError, place, reassign
+from kgitops.model.placement_balance import going_round, racks_in_order
 from kgitops.model.resources.topics import Assignment
 
 
@@ -200,7 +200,7 @@ def test_another_process_places_alike():
     """The start of a topic does not hang on Python's hash seed."""
     program = (
         "from kgitops.model.cluster_state import Broker;"
-        "from kgitops.model.placement.replicas import place;"
+        "from kgitops.model.placement import place;"
         "print(place([Broker(id=i, rack=str(i % 3)) for i in range(9)],"
         "partitions=7, replication_factor=3, seed='orders'))"
     )

@@ -18,7 +18,7 @@ from builders import (
 )
 from plan.worked_scenario import a_virtual_cluster
 
-from kgitops.model.capabilities import VirtualClusterSupport
+from kgitops.model.cluster_state import VirtualClusterSupport
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
 from kgitops.plan.document import risks

@@ -3,7 +3,7 @@
 import pytest
 from builders import a_cluster, a_desired, a_quota, a_topic, a_topic_state, applied, plan_of
 
-from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Validation
 from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest
 from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Severity

@@ -17,7 +17,7 @@ from builders import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject
-from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Validation
 from kgitops.model.resources.acls import AclBinding
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.order.rules import order_changes

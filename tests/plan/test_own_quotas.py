@@ -15,7 +15,7 @@ from builders import (
 )
 
 from kgitops.desired.state import DesiredQuota, DesiredState
-from kgitops.model.capabilities import Capabilities, Client
+from kgitops.model.cluster_state import Capabilities, Client
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.order.waves import in_waves
 

@@ -18,7 +18,7 @@ from plan.worked_scenario import (
     wanted,
 )
 
-from kgitops.model.capabilities import VirtualClusterSupport
+from kgitops.model.cluster_state import VirtualClusterSupport
 from kgitops.plan.document.from_json import plan_from_json
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.to_json import plan_to_json

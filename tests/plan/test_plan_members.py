@@ -27,8 +27,7 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredMember, DesiredObject, MembersMode
-from kgitops.model.capabilities import VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
     CopyGroupOffsetsRequest,

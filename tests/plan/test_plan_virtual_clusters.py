@@ -31,8 +31,7 @@ from plan.worked_scenario import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject, Safety
-from kgitops.model.capabilities import VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.requests import AlterVirtualClusterRequest, CreateVirtualClusterRequest
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, ClientQuotaState, make_entity
 from kgitops.model.resources.virtual_clusters import CapLowering, LoweringOptions, VirtualCluster

@@ -19,8 +19,7 @@ from builders import (
     with_changes,
 )
 
-from kgitops.model.capabilities import Capabilities, Validation
-from kgitops.model.cluster_state import Broker, ClusterState
+from kgitops.model.cluster_state import Broker, Capabilities, ClusterState, Validation
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode
 

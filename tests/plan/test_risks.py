@@ -36,9 +36,9 @@ from plan.worked_scenario import (
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Safety
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.configs.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
+from kgitops.model.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.risks import LEVELS, Risk, all_risks

@@ -8,13 +8,13 @@ from builders import a_desired, a_topic, a_topic_state, applied, plan_of, with_c
 from kgitops.desired.state import DesiredTopic, Safety
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
-from kgitops.model.resources.throttles import (
+from kgitops.model.resources.topics import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    Assignment,
 )
-from kgitops.model.resources.topics import Assignment
 from kgitops.plan.document.plan import Action, Kind, Plan
 
 BEFORE: Assignment = ((1, 2), (2, 3))

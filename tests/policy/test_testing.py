@@ -3,7 +3,7 @@
 import pytest
 
 from kgitops.model.cluster_state import Broker
-from kgitops.model.placement.replicas import PlacementError
+from kgitops.model.placement import PlacementError
 from kgitops.policy import (
     AclBinding,
     AlterBrokerRequest,

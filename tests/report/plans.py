@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 from model.request_strategies import any_text, requests, topic_ids
 
-from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Validation
 from kgitops.model.registry import Owner
 from kgitops.model.requests import (
     AlterClientQuotaRequest,

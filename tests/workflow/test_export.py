@@ -38,7 +38,6 @@ from kgitops.desired.state import (
     Scope,
 )
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.configs.topic_configs import is_throttle
 from kgitops.model.registry import Owner
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
@@ -51,6 +50,7 @@ from kgitops.model.resources.addresses import acl_address, quota_address, topic_
 from kgitops.model.resources.names import collision_key, is_principal
 from kgitops.model.resources.quotas import ClientQuotaState, quota_keys
 from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.topic_configs import is_throttle
 from kgitops.plan.document.plan import Action, Plan
 from kgitops.workflow import loading
 from kgitops.workflow.export import notes as export_notes

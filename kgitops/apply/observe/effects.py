@@ -11,7 +11,6 @@ from kgitops.apply.observe.virtual_clusters import (
     linked_topic,
 )
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.configs.topic_configs import normal_value
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -31,6 +30,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.results import RequestResult
+from kgitops.model.topic_configs import normal_value
 
 
 def is_visible(

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from kgitops.apply.observe.objects import Object, find_object
 from kgitops.apply.observe.virtual_clusters import Member
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.configs.topic_configs import normal_value
 from kgitops.model.requests import DeleteAclRequest, Request
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaState, quota_text
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
+from kgitops.model.topic_configs import normal_value
 from kgitops.plan.document.plan import Precondition
 
 

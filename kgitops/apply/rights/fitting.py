@@ -20,7 +20,6 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
 )
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.configs.topic_configs import is_throttle, normal_value
 from kgitops.model.registry import Json
 from kgitops.model.requests import (
     NEW_UUID,
@@ -50,6 +49,7 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     generated_topic_name,
 )
+from kgitops.model.topic_configs import is_throttle, normal_value
 from kgitops.plan.document.plan import Action, Change, Plan
 
 Applied = Mapping[str, Json]

@@ -1,8 +1,8 @@
 """Throttles around moves, which nobody owns: set where there is none, and taken back."""
 
 from kgitops.model.cluster_state import Broker
-from kgitops.model.configs.topic_configs import is_throttle
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest
+from kgitops.model.topic_configs import is_throttle
 from kgitops.plan.document.plan import Action, Change, Plan, PlannedRequest
 
 

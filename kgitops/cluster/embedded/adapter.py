@@ -16,9 +16,15 @@ from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Faults
 from kgitops.cluster.embedded.refusal import attempt
 from kgitops.cluster.embedded.requests import decide_request, is_held
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
-from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
 from kgitops.model.clock import to_text
-from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
+from kgitops.model.cluster_state import (
+    Capabilities,
+    ClusterState,
+    GroupOffsets,
+    Usage,
+    Validation,
+    VirtualClusterSupport,
+)
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName

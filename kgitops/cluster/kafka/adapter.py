@@ -11,8 +11,14 @@ from kgitops.cluster.kafka.transport.client_configs import user_of
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.kafka.write.reassignments import cancel
 from kgitops.cluster.kafka.write.requests import execute
-from kgitops.model.capabilities import Capabilities, Client, Validation
-from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
+from kgitops.model.cluster_state import (
+    Capabilities,
+    Client,
+    ClusterState,
+    GroupOffsets,
+    Usage,
+    Validation,
+)
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName

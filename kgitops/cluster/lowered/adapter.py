@@ -13,8 +13,14 @@ from kgitops.cluster.port import Cluster, RegistryLog
 from kgitops.lowering.effects import Step
 from kgitops.lowering.report.report import super_users
 from kgitops.lowering.step import Lowering, step
-from kgitops.model.capabilities import Capabilities, Validation, VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState, GroupOffsets, Usage
+from kgitops.model.cluster_state import (
+    Capabilities,
+    ClusterState,
+    GroupOffsets,
+    Usage,
+    Validation,
+    VirtualClusterSupport,
+)
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import CreateTopicRequest, Request, api_name
 from kgitops.model.resources.virtual_clusters import LocalName

@@ -47,8 +47,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import quota_text
-from kgitops.model.resources.throttles import RATES
-from kgitops.model.resources.topics import RequestedTopicState
+from kgitops.model.resources.topics import RATES, RequestedTopicState
 
 _STATE_KEYS = (
     "name",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Validation
 from kgitops.model.json.canonical import plain_json
 from kgitops.model.json.objects import read_labels, read_owner, read_source
 from kgitops.model.json.requests import request_from_json

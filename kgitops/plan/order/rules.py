@@ -7,7 +7,7 @@ the topic they name. A Deny is lifted only after every Allow that goes is gone (
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Validation
 from kgitops.model.requests import api_name
 from kgitops.plan.document.plan import Action, Change, PlannedRequest
 from kgitops.plan.order.edges import GlobalEdges

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from kgitops.desired.state import DesiredTopic
-from kgitops.model.configs.topic_configs import effective_default, normal_value
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding
+from kgitops.model.topic_configs import effective_default, normal_value
 from kgitops.plan.context import (
     Planning,
     because_adopted,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from kgitops.model.configs.topic_configs import is_throttle
+from kgitops.model.topic_configs import is_throttle
 from kgitops.plan.document import risks
 from kgitops.plan.document.risks import Risk
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kgitops.desired.state import ConfigsPolicy, DesiredTopic
-from kgitops.model.configs.topic_configs import (
+from kgitops.model.source import Finding
+from kgitops.model.topic_configs import (
     configs_problems,
     effective_default,
     is_throttle,
     normal_value,
 )
-from kgitops.model.source import Finding
 from kgitops.plan.document.plan import Drift, FieldChange
 from kgitops.plan.topics.config_risks import config_risk
 

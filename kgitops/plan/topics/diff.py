@@ -2,13 +2,13 @@
 
 from kgitops.desired.state import DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.configs.topic_configs import effective_default
 from kgitops.model.requests import NEW_UUID
 from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.names import collision_key
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import generated_topic_name
 from kgitops.model.source import Finding
+from kgitops.model.topic_configs import effective_default
 from kgitops.plan.context import Planning, local_name, protection_fields, taking_risks
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition

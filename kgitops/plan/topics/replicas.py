@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.cluster_state import Broker
-from kgitops.model.placement.replicas import PlacementError, place, reassign
+from kgitops.model.placement import PlacementError, place, reassign
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding
 from kgitops.plan.context import Planning

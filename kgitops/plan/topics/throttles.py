@@ -4,18 +4,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgitops.model.cluster_state import Broker, ClusterState
-from kgitops.model.configs.topic_configs import normal_value
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, AlterTopicRequest
 from kgitops.model.resources.addresses import broker_address
-from kgitops.model.resources.throttles import (
+from kgitops.model.resources.topics import (
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
+    Assignment,
+    TopicState,
     beside,
     throttled_brokers,
     throttled_replicas,
 )
-from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding, Severity
+from kgitops.model.topic_configs import normal_value
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import (
     Action,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredState
 from kgitops.lowering.acls.compile import is_logical
-from kgitops.model.capabilities import VirtualClusterSupport
+from kgitops.model.cluster_state import VirtualClusterSupport
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER

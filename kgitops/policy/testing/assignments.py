@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kgitops.model.cluster_state import Broker
-from kgitops.model.placement.replicas import place
+from kgitops.model.placement import place
 from kgitops.model.resources.topics import Assignment
 
 Assignments = Mapping[int, Sequence[int]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kgitops.model.placement.replicas import place, reassign
+from kgitops.model.placement import place, reassign
 from kgitops.model.requests import NEW_UUID
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import (

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Validation
 from kgitops.model.requests import api_name
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.acls.access import resource_text, taken_rule

@@ -8,13 +8,13 @@ import json
 from enum import StrEnum
 from pathlib import Path
 
-from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Validation
 from kgitops.model.lowered import Grade
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterStep
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 from kgitops.model.resources.quotas import ENTITY_TYPES
-from kgitops.model.resources.throttles import RATES
+from kgitops.model.resources.topics import RATES
 from kgitops.model.resources.virtual_clusters import CapLowering, ChangeType, EntityType
 from kgitops.model.source import Severity
 from kgitops.model.verdict import ExitCode

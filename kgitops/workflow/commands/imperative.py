@@ -23,8 +23,7 @@ from kgitops.desired.state import (
     Scope,
     Tombstone,
 )
-from kgitops.model.capabilities import VirtualClusterSupport
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.errors import KgitopsError, SafetyError
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.registry import COMMAND_PROJECT, Owner, RegistryState

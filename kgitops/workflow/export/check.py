@@ -9,8 +9,7 @@ from kgitops.desired.build import build_desired
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.files import display_name
 from kgitops.manifests.load import load_manifests
-from kgitops.model.capabilities import Capabilities
-from kgitops.model.cluster_state import ClusterState
+from kgitops.model.cluster_state import Capabilities, ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.document.plan import Action, Plan

@@ -6,7 +6,10 @@ from fnmatch import fnmatchcase
 
 from kgitops.desired.state import ConfigsPolicy
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.configs.topic_configs import (
+from kgitops.model.registry import Json
+from kgitops.model.resources.addresses import local_topic_address, topic_address
+from kgitops.model.resources.topics import TopicState
+from kgitops.model.topic_configs import (
     ConfigType,
     config_problem,
     is_throttle,
@@ -14,9 +17,6 @@ from kgitops.model.configs.topic_configs import (
     removed_config,
     topic_configs,
 )
-from kgitops.model.registry import Json
-from kgitops.model.resources.addresses import local_topic_address, topic_address
-from kgitops.model.resources.topics import TopicState
 from kgitops.workflow.export.layout import Item
 from kgitops.workflow.export.notes import Notes
 from kgitops.workflow.export.scope import ExportScope, as_document, written_policy

@@ -7,7 +7,7 @@ from kgitops.manifests.policies.policy_test_cluster import GivenAcl, GivenEntity
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.scalars import scalar_text
 from kgitops.model.cluster_state import Broker
-from kgitops.model.placement.replicas import PlacementError, place
+from kgitops.model.placement import PlacementError, place
 from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding
 from kgitops.model.resources.names import is_principal
 from kgitops.model.resources.quotas import (

@@ -13,7 +13,7 @@ from kgitops.manifests.policies.policy_test_requests import (
     RequestStep,
 )
 from kgitops.manifests.problems import suggestion
-from kgitops.model.placement.replicas import PlacementError, place
+from kgitops.model.placement import PlacementError, place
 from kgitops.model.requests import (
     NEW_UUID,
     AlterBrokerRequest,

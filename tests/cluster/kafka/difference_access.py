@@ -20,7 +20,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.quotas import ClientQuotaEntity
-from kgitops.model.resources.throttles import FOLLOWER_RATE, LEADER_RATE
+from kgitops.model.resources.topics import FOLLOWER_RATE, LEADER_RATE
 
 _BINDINGS: Mapping[str, AclBinding] = {
     "as asked": binding(),

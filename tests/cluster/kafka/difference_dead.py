@@ -20,8 +20,7 @@ from cluster.kafka.difference_world import (
 from cluster_contract.contract import alteration, creation
 
 from kgitops.model.requests import AlterBrokerRequest
-from kgitops.model.resources.throttles import LEADER_RATE
-from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.model.resources.topics import LEADER_RATE, Assignment, TopicState
 
 DEAD_BROKER = 3
 _AWAY: Assignment = ((1, 2), (2, 1))  # none of them on the broker that dies

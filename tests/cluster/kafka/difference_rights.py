@@ -31,7 +31,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.quotas import make_entity
-from kgitops.model.resources.throttles import LEADER_RATE
+from kgitops.model.resources.topics import LEADER_RATE
 
 _Prepare = Callable[[World, str], Sequence[Ask]]
 

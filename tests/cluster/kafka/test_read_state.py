@@ -30,7 +30,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.quotas import make_entity
-from kgitops.model.resources.throttles import (
+from kgitops.model.resources.topics import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,

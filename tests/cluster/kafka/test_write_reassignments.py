@@ -10,7 +10,7 @@ from kgitops.cluster.kafka.write import reassignments as write_reassignments
 from kgitops.cluster.kafka.write.reassignments import alter_brokers
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import AlterBrokerRequest
-from kgitops.model.resources.throttles import LEADER_RATE
+from kgitops.model.resources.topics import LEADER_RATE
 from kgitops.model.results import ErrorCode
 
 

@@ -11,7 +11,7 @@ from java_classes import compile_java
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
-from kgitops.model.capabilities import Validation
+from kgitops.model.cluster_state import Validation
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterStep,

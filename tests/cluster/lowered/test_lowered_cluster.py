@@ -21,7 +21,7 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
-from kgitops.model.capabilities import Validation, VirtualClusterSupport
+from kgitops.model.cluster_state import Validation, VirtualClusterSupport
 from kgitops.model.errors import SafetyError
 from kgitops.model.requests import (
     AlterClientQuotaRequest,

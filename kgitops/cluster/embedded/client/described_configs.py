@@ -8,9 +8,9 @@ from kgitops.cluster.embedded.controls.configs import ConfigResource
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.state import controller_id
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.configs.topic_configs import topic_configs
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import OK, ErrorCode, RequestResult
+from kgitops.model.topic_configs import topic_configs
 
 
 class ConfigSource(StrEnum):

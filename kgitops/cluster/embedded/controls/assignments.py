@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.cluster_state import Broker
-from kgitops.model.placement.replicas import PlacementError, place
+from kgitops.model.placement import PlacementError, place
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.results import ErrorCode
 

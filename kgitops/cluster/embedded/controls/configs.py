@@ -17,16 +17,16 @@ from kgitops.cluster.embedded.image.state import topic_defaults
 from kgitops.cluster.embedded.policies.keys import POLICY_KEYS
 from kgitops.cluster.embedded.policies.requested import alteration
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
-from kgitops.model.configs.topic_configs import (
+from kgitops.model.requests import AlterBrokerRequest, AlterStep, Request
+from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.topics import RATES
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.topic_configs import (
     ConfigType,
     configs_problems,
     removed_config,
     topic_configs,
 )
-from kgitops.model.requests import AlterBrokerRequest, AlterStep, Request
-from kgitops.model.resources.acls import Operation
-from kgitops.model.resources.throttles import RATES
-from kgitops.model.results import ErrorCode, RequestResult
 
 
 class ConfigOp(StrEnum):

@@ -7,12 +7,11 @@ from functools import cache
 from kgitops.cluster.embedded.image.image import Image, TopicImage
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.model.cluster_state import ClusterState, TopicUsage, Usage
-from kgitops.model.configs.topic_configs import topic_configs
 from kgitops.model.registry import RegistryState
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
-from kgitops.model.resources.throttles import RATES
-from kgitops.model.resources.topics import TopicState
+from kgitops.model.resources.topics import RATES, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName
+from kgitops.model.topic_configs import topic_configs
 from kgitops.virtual_clusters.image import linked_topics
 
 BACKEND = "embedded"

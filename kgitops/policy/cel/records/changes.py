@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kgitops.model.configs.topic_configs import normal_value
+from kgitops.model.topic_configs import normal_value
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.types import Type, map_of, record
 

@@ -10,8 +10,14 @@ from functools import lru_cache
 from itertools import chain
 
 from kgitops.model.cluster_state import Broker
-from kgitops.model.placement.evenness import Choice, even_out
-from kgitops.model.placement.rotation import going_round, led, racks_in_order, rotated
+from kgitops.model.placement_balance import (
+    Choice,
+    even_out,
+    going_round,
+    led,
+    racks_in_order,
+    rotated,
+)
 from kgitops.model.resources.topics import Assignment
 
 _REMEMBERED = 100

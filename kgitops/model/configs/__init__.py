@@ -1,1 +1,0 @@
-"""Kafka's topic configs: names, types, normal forms and rules."""

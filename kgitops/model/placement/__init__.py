@@ -1,1 +1,0 @@
-"""Which brokers hold a topic's replicas."""
