@@ -74,7 +74,7 @@ _VIRTUAL_CLUSTERS: Mapping[str, str] = {
     "VC-336": "an observation on the brokers' own metrics",
     "VC-369": "a rejected alternative; no option or config of brokers declares a virtual cluster",
     "VC-375": "asks for unit tests: tests/virtual_clusters, tests/lowering",
-    "VC-376": "asks for integration tests: tests/cluster_contract, tests/cluster, tests/kafka",
+    "VC-376": "asks for integration tests: tests/cluster_contract, tests/cluster, tests/real_kafka",
     "VC-379": "a list of negative tests, each of which cites its own rule",
 }
 

@@ -218,7 +218,7 @@ def test_the_page_runs_as_it_stands(kgitops: Kgitops) -> None:
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *lines = step.splitlines()
             words = shlex.split(command)
-            if words[0] != "kgitops":  # Kafka's own tool, for which tests/kafka stands
+            if words[0] != "kgitops":  # Kafka's own tool, for which tests/real_kafka stands
                 assert words[0] == "kafka-consumer-groups.sh"
                 continue
             more = ("--auto-approve",) if words[1] == "apply" else ()

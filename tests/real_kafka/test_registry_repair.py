@@ -11,7 +11,7 @@ from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from conftest import KafkaProject
+    from real_kafka.conftest import KafkaProject
 
 pytestmark = pytest.mark.kafka
 

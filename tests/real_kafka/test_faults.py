@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from apply.faults import FaultyCluster
-from rounds import Rounds
+from real_kafka.rounds import Rounds
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.requests import Request

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from apply.faults import FaultyCluster
-from rounds import Rounds
+from real_kafka.rounds import Rounds
 
 from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.connect import connect

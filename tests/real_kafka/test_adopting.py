@@ -18,7 +18,7 @@ from kgitops.model.resources.topics import TopicState
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from conftest import KafkaProject
+    from real_kafka.conftest import KafkaProject
 
 pytestmark = pytest.mark.kafka
 

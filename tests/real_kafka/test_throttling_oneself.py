@@ -11,7 +11,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.requests import AlterClientQuotaRequest
 
 if TYPE_CHECKING:
-    from conftest import KafkaProject
+    from real_kafka.conftest import KafkaProject
 
 pytestmark = pytest.mark.kafka
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from broker_messages import request
 from kafka.record.memory_records import MemoryRecordsBuilder
-from tenant_operations import Names
+from real_kafka.broker_messages import request
+from real_kafka.tenant_operations import Names
 
 from kgitops.cluster.kafka.transport.wire import Message
 

@@ -9,8 +9,8 @@ from cli.conftest import Kgitops
 from cli.projects import UID, Document, as_yaml
 from cluster.kafka.committing import commit
 from cluster_contract.contract import creation, done, send
-from golden_documents import ANALYTICS, COMMITS, SALES, STREAM
 from kafka_java_tools import Acl, acls, quotas, topics
+from real_kafka.golden_documents import ANALYTICS, COMMITS, SALES, STREAM
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.boot import boot

@@ -26,7 +26,7 @@ from kgitops.model.resources.topics import FOLLOWER_RATE, LEADER_RATE, LEADER_RE
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from conftest import KafkaProject
+    from real_kafka.conftest import KafkaProject
 
 pytestmark = pytest.mark.kafka
 

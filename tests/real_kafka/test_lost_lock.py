@@ -3,7 +3,8 @@
 On three real brokers, with real processes: stdout is a pipe that nobody reads, or the process is
 stopped at a random moment. When it goes on, it changes nothing any more. On the embedded cluster
 the pipe alone: a process stopped within a transaction of its store holds everybody up.
-``KGITOPS_TEST_TRIALS=200 pytest -n 0 -s tests/kafka/test_lost_lock.py`` runs more trials than CI.
+``KGITOPS_TEST_TRIALS=200 pytest -n 0 -s -m kafka tests/real_kafka/test_lost_lock.py`` runs more
+trials than CI.
 """
 
 import fcntl
@@ -26,7 +27,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import UID, acl, as_yaml, quota, topic
-from short_lease import with_short_lease
+from real_kafka.short_lease import with_short_lease
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
@@ -37,6 +38,7 @@ pytestmark = pytest.mark.kafka
 
 TRIALS = int(os.environ.get("KGITOPS_TEST_TRIALS", "5"))
 TESTS = Path(__file__).parents[1]
+SHORT_LEASE = Path(__file__).with_name("short_lease.py")
 TOPICS, RIGHTS = 6, 60
 PIPE_BYTES = 4_096
 PATIENCE_S = 120
@@ -94,7 +96,7 @@ class World:
     def start_apply(self, plan: Path, **environ: str) -> subprocess.Popen[bytes]:
         """A saved plan, in a process with a small pipe for its events."""
         process = subprocess.Popen(
-            [sys.executable, TESTS / "kafka" / "short_lease.py", "apply", plan, "--format", "json"],
+            [sys.executable, SHORT_LEASE, "apply", plan, "--format", "json"],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": str(TESTS), **environ},
             stdin=subprocess.DEVNULL,

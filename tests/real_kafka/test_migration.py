@@ -13,7 +13,7 @@ import yaml
 from cli.conftest import Kgitops
 from cli.projects import EXAMPLES
 from kafka_java_tools import Acl, acls, topics
-from migrating_clients import PLACES, TOPICS, Invoicing, Place, Shop, go_on, refused
+from real_kafka.migrating_clients import PLACES, TOPICS, Invoicing, Place, Shop, go_on, refused
 
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.boot import boot

@@ -12,7 +12,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from conftest import KafkaProject
+    from real_kafka.conftest import KafkaProject
 
 pytestmark = pytest.mark.kafka
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from broker_messages import api_names, codes, request
 from cluster_contract.contract import done, send
 from cluster_contract.tenant_requests import (
     GROUP,
@@ -19,14 +18,15 @@ from cluster_contract.tenant_requests import (
     creation_in,
     make,
 )
-from other_operations import NO_TENANTS, listings, share_group, trials
-from tenant_operations import (
+from real_kafka.broker_messages import api_names, codes, request
+from real_kafka.other_operations import NO_TENANTS, listings, share_group, trials
+from real_kafka.tenant_operations import (
     Names,
     group_operations,
     topic_operations,
     transaction_operations,
 )
-from tenant_operations import Operation as Ask
+from real_kafka.tenant_operations import Operation as Ask
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.boot import boot
