@@ -23,7 +23,7 @@ from kgitops.apply.run.runner import Runner
 from kgitops.apply.steps.progress import Progress
 from kgitops.apply.steps.steps import Step, build_steps
 from kgitops.approval.approve import ApprovedPlan
-from kgitops.desired.identities import former_identities, to_remember
+from kgitops.desired.last_applied import former_identities, to_remember
 from kgitops.desired.state import Project
 from kgitops.plan.document.file import SealedPlan
 

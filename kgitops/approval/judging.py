@@ -4,9 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import date
 
-from kgitops.approval.places import Places
-from kgitops.approval.results import loaded_policies, with_results
-from kgitops.approval.rulings import Judged, judge_changes
+from kgitops.approval.rulings import Judged, Places, judge_changes, loaded_policies, with_results
 from kgitops.approval.waivers import use_of_waivers
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState

@@ -3,9 +3,8 @@
 import math
 
 from kgitops.desired.findings import Findings, Path
-from kgitops.desired.hosts import address
+from kgitops.desired.names import address, check_name
 from kgitops.desired.state import DeletionPolicy, DesiredQuota
-from kgitops.desired.virtual_clusters.scopes import check_name
 from kgitops.manifests.kinds.quota import ClientQuota, EntityName, QuotaEntity
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.document import Document

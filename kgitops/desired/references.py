@@ -14,9 +14,8 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     Tombstone,
 )
-from kgitops.desired.virtual_clusters.inert import warn_of_inert, warn_of_other_clusters
-from kgitops.desired.virtual_clusters.linking import check_links
-from kgitops.desired.virtual_clusters.membership import check_members, place_of
+from kgitops.desired.virtual_clusters.checks import check_links, check_members, place_of
+from kgitops.desired.virtual_clusters.ineffective import warn_of_inert, warn_of_other_clusters
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import inside, virtual_cluster_address

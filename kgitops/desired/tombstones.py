@@ -1,8 +1,8 @@
 """``kind: Tombstone`` → the address of the object that is to be deleted."""
 
 from kgitops.desired.findings import Findings, Path
+from kgitops.desired.names import scope_of
 from kgitops.desired.state import Tombstone
-from kgitops.desired.virtual_clusters.scopes import scope_of
 from kgitops.manifests.kinds import tombstone
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown

@@ -2,8 +2,8 @@
 
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.findings import Findings, counted
+from kgitops.desired.names import check_name, scope_of
 from kgitops.desired.state import ConfigsPolicy, DeletionPolicy, DesiredTopic
-from kgitops.desired.virtual_clusters.scopes import check_name, scope_of
 from kgitops.manifests.kinds.topic import Topic, TopicSpec
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.resources.addresses import local_topic_address, topic_address

@@ -1,6 +1,6 @@
-"""What every kind is planned with, and the questions that all kinds ask alike."""
+"""The context in which each kind is planned, and the draft that gathers the results."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, DesiredTopic
@@ -8,14 +8,47 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
+from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Drift, FieldChange
+from kgitops.plan.document.plan import Change, Drift, FieldChange, Kept
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.link_index import NO_LINKS, LinkIndex
 from kgitops.plan.normal_form import last_applied
-from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
 from kgitops.plan.stale_throttles import NO_LEFTOVERS, Leftovers
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Gathers while one kind is planned; nothing stops at the first problem."""
+
+    changes: list[Change] = field(default_factory=list)
+    drift: list[Drift] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
+    refusals: list[Reason] = field(default_factory=list)
+
+    def refuse(self, sentence: str) -> None:
+        """A safety rule says no (exit 5)."""
+        self.refusals.append(Reason(exit=ExitCode.REFUSED, sentence=sentence))
+
+    def keep(self, address: str, rule: str) -> None:
+        """The object is left alone because of ``rule``."""
+        self.kept.append(Kept(address=address, rule=rule))
+
+
+def merge(outcomes: Iterable[Outcome]) -> Outcome:
+    """All outcomes as one, in their order."""
+    total = Outcome()
+    for outcome in outcomes:
+        total.changes += outcome.changes
+        total.drift += outcome.drift
+        total.kept += outcome.kept
+        total.findings += outcome.findings
+        total.warnings += outcome.warnings
+        total.refusals += outcome.refusals
+    return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from kgitops.desired.identities import former_identities
+from kgitops.desired.last_applied import former_identities
 from kgitops.desired.state import DeletionPolicy, Project
 from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState
 from kgitops.model.resources.addresses import kind_of

@@ -12,9 +12,9 @@ from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.acls.access import access_losses, with_rights_lost
+from kgitops.plan.acls.access import access_losses, registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
-from kgitops.plan.acls.registry_writers import registry_writers
+from kgitops.plan.context import Outcome, merge
 from kgitops.plan.document.labels import label_changes
 from kgitops.plan.document.plan import (
     AccessLoss,
@@ -25,8 +25,8 @@ from kgitops.plan.document.plan import (
     PlannedRequest,
     Target,
 )
+from kgitops.plan.link_index import LinksAfter
 from kgitops.plan.order.rules import order_changes
-from kgitops.plan.outcome import Outcome, merge
 from kgitops.plan.own_quotas import own_throttles, set_last
 from kgitops.plan.ownership import Ownership, build_ownership, identity_problem
 from kgitops.plan.quotas import plan_quotas
@@ -35,13 +35,11 @@ from kgitops.plan.stale_throttles import Leftovers, find_leftovers
 from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
 from kgitops.plan.usage import not_checked
+from kgitops.plan.virtual_clusters.advice import cut_overs, lints, without_virtual_clusters
 from kgitops.plan.virtual_clusters.diff import plan_virtual_clusters
 from kgitops.plan.virtual_clusters.guards import guard_virtual_clusters
-from kgitops.plan.virtual_clusters.links.after import LinksAfter
-from kgitops.plan.virtual_clusters.links.diff import plan_links
-from kgitops.plan.virtual_clusters.lints import lints
+from kgitops.plan.virtual_clusters.links import plan_links
 from kgitops.plan.virtual_clusters.members import plan_members
-from kgitops.plan.virtual_clusters.notes import cut_overs, without_virtual_clusters
 
 NOTHING_SETTLED: Mapping[str, int] = MappingProxyType({})
 

@@ -13,6 +13,7 @@ from kgitops.model.resources.quotas import (
     quota_text,
 )
 from kgitops.plan.context import (
+    Outcome,
     Planning,
     because_adopted,
     because_remembered,
@@ -33,7 +34,6 @@ from kgitops.plan.document.plan import (
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import quota_view
-from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership, Standing
 from kgitops.plan.planned_requests import chain
 from kgitops.plan.removal import Fate, Removal, find_removals

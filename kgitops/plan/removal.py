@@ -10,10 +10,9 @@ from kgitops.model.requests import Request
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.resources.names import is_internal
 from kgitops.model.source import Finding, Severity, Source
-from kgitops.plan.context import Planning, selected
+from kgitops.plan.context import Outcome, Planning, selected
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition
 from kgitops.plan.document.risks import Risk
-from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
 from kgitops.plan.planned_requests import chain
 

@@ -1,14 +1,15 @@
-"""What a plan says of how topics are used: of those alone where something is at stake."""
+"""The blast radius of a plan: how much the topics that it changes hold, and who uses them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from kgitops.model.cluster_state import ClusterState, NotChecked, Usage
+from kgitops.model.cluster_state import ClusterState, NotChecked, TopicUsage, Usage
+from kgitops.model.registry import Json
 from kgitops.model.requests import AlterTopicRequest, DeleteRecordsRequest, DeleteTopicRequest
+from kgitops.model.resources.topics import TopicState
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.document.plan import Change, Kind, Plan
 from kgitops.plan.document.risks import Level
-from kgitops.plan.topics.impact import topic_impact
 
 _AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)
 
@@ -65,3 +66,49 @@ def _with_usage(change: Change, current: ClusterState, usage: Usage) -> Change:
     }
     found = topic_impact(current.topics[name], usage.topics[name], records)
     return replace(change, impact={**change.impact, **found})
+
+
+def topic_impact(
+    state: TopicState, usage: TopicUsage | None, records: Mapping[int, int] | None = None
+) -> Mapping[str, Json]:
+    """Partitions, bytes and records that the topic holds, and the records that go.
+
+    A number is left out where any partition's share is unknown: a part would read as the whole.
+    """
+    impact: dict[str, Json] = {"partitions": state.num_partitions}
+    if usage is None:
+        return impact
+    size = _total(usage.size_bytes, state.num_partitions)
+    if size is not None:
+        impact["bytes"] = str(size)
+    starts, ends = usage.log_start_offsets, usage.high_watermarks
+    held = _total(
+        tuple(
+            None if start is None or end is None else end - start
+            for start, end in zip(starts, ends, strict=False)
+        ),
+        state.num_partitions,
+    )
+    if held is not None:
+        impact["records"] = str(held)
+    if usage.active_groups is not None:
+        impact["active_groups"] = list(usage.active_groups)
+    if records:
+        lost = _total(
+            tuple(
+                None
+                if partition >= len(starts) or (start := starts[partition]) is None
+                else offset - start
+                for partition, offset in records.items()
+            ),
+            len(records),
+        )
+        if lost is not None:
+            impact["records_deleted"] = str(lost)
+    return impact
+
+
+def _total(values: tuple[int | None, ...], expected: int) -> int | None:
+    if len(values) != expected or None in values:
+        return None
+    return sum(value for value in values if value is not None)

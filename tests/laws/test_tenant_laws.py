@@ -31,7 +31,7 @@ from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, Loc
 from kgitops.plan.document.from_json import plan_from_json
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.to_json import plan_to_json
-from kgitops.plan.virtual_clusters.requests import virtual_cluster_of
+from kgitops.plan.virtual_clusters.edges import virtual_cluster_of
 
 NAMES = ("a", "a.b")
 TOPICS = ("orders", "Orders")

@@ -23,8 +23,7 @@ from builders import (
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.snapshot_json import state_from_json, state_to_json
-from kgitops.desired.identities import former_identities
-from kgitops.desired.last_applied import desired_from_registry
+from kgitops.desired.last_applied import desired_from_registry, former_identities
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, Project, Safety
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import RegistryState

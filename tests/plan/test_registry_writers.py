@@ -13,7 +13,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.source import Severity
-from kgitops.plan.acls.registry_writers import registry_writers
+from kgitops.plan.acls.access import registry_writers
 
 ME = "User:ANONYMOUS"
 MALLORY = replace(

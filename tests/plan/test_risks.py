@@ -39,10 +39,11 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
 from kgitops.model.topic_configs import ConfigType, TopicConfig, topic_configs
+from kgitops.plan import planner
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.risks import LEVELS, Risk, all_risks
-from kgitops.plan.topics.config_risks import config_risk
+from kgitops.plan.topics.configs import config_risk
 
 OTHER = a_quota(an_entity(user="other"))
 DELETE, ORPHAN = DeletionPolicy.DELETE, DeletionPolicy.ORPHAN
@@ -241,10 +242,10 @@ def test_every_change_has_a_code_and_leads_with_the_worst(risk: Risk) -> None:
 
 def test_every_code_is_used_by_the_planner_under_its_name() -> None:
     """A constant that no module names would be dead though its code may be built elsewhere."""
-    package = Path(risks.__file__).parent
+    package = Path(planner.__file__).parent
     named = {
         node.attr
-        for path in package.glob("*.py")
+        for path in package.rglob("*.py")
         if path.name != "risks.py"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute)

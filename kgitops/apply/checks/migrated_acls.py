@@ -8,8 +8,8 @@ from kgitops.model.errors import SafetyError
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
 from kgitops.model.resources.addresses import acl_address, inside
 from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.virtual_clusters.acl_translation import AclTranslation
-from kgitops.plan.virtual_clusters.links.after import LinksAfter
+from kgitops.plan.link_index import LinksAfter
+from kgitops.plan.virtual_clusters.copied_acls import AclTranslation
 
 
 def check_migrated(plan: Plan, changes: Sequence[Change], state: ClusterState) -> None:

@@ -27,7 +27,7 @@ from kgitops.apply.steps.steps import build_steps
 from kgitops.apply.steps.undoing import to_take_back
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import Record
-from kgitops.desired.identities import former_identities
+from kgitops.desired.last_applied import former_identities
 from kgitops.desired.state import Project
 from kgitops.model.errors import KgitopsError
 from kgitops.plan.document.file import SealedPlan

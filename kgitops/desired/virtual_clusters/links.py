@@ -1,8 +1,8 @@
 """``kind: TopicLink`` → a name in a virtual cluster, and the topic that it leads to."""
 
 from kgitops.desired.findings import Findings, Path
+from kgitops.desired.names import check_name, scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredLink
-from kgitops.desired.virtual_clusters.scopes import check_name, scope_of
 from kgitops.manifests.kinds.topic_link import LinkTarget, TopicLink
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown

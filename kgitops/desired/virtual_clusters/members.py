@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kgitops.desired.findings import Declaring, Findings
+from kgitops.desired.names import check_name
 from kgitops.desired.state import DeletionPolicy, DesiredMember
-from kgitops.desired.virtual_clusters.scopes import check_name
 from kgitops.manifests.kinds.members import (
     BindingSpec,
     ConsumerGroup,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kgitops.desired.findings import DeclaredIn, Findings
+from kgitops.desired.names import check_name
 from kgitops.desired.state import (
     DeletionPolicy,
     DesiredVirtualCluster,
@@ -15,7 +16,6 @@ from kgitops.desired.virtual_clusters.members import (
     make_transactional_id,
     make_user,
 )
-from kgitops.desired.virtual_clusters.scopes import check_name
 from kgitops.manifests.kinds.virtual_cluster import VirtualCluster
 from kgitops.manifests.yaml.document import Document, Part
 from kgitops.model.resources.addresses import virtual_cluster_address

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 
-from kgitops.desired.identities import former_identities
-from kgitops.desired.last_applied import with_objects
+from kgitops.desired.last_applied import former_identities, with_objects
 from kgitops.desired.state import DesiredObject, DesiredState
 from kgitops.fleet.diff.context import Changing, changing, with_context
 from kgitops.fleet.diff.differing import (

@@ -17,8 +17,9 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.source import Finding
-from kgitops.plan.acls.guards import ResourcesInUse
+from kgitops.plan.acls.patterns import ResourcesInUse
 from kgitops.plan.context import (
+    Outcome,
     Planning,
     because_adopted,
     because_remembered,
@@ -29,15 +30,12 @@ from kgitops.plan.context import (
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition
 from kgitops.plan.document.risks import Risk, worst_first
-from kgitops.plan.link_index import index_links
+from kgitops.plan.link_index import LinksAfter, index_links
 from kgitops.plan.normal_form import acl_view
-from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership, Standing
 from kgitops.plan.planned_requests import chain
 from kgitops.plan.removal import Fate, Removal, find_removals
-from kgitops.plan.virtual_clusters.acl_translation import AclTranslation, of_source
-from kgitops.plan.virtual_clusters.copied_acls import Copy, find_copies
-from kgitops.plan.virtual_clusters.links.after import LinksAfter
+from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, Copy, find_copies, of_source
 from kgitops.plan.virtual_clusters.migrated_acls import plan_migrated
 
 

@@ -8,9 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kgitops.model.cluster_state import Validation
-from kgitops.model.requests import api_name
+from kgitops.model.requests import (
+    CreateAclRequest,
+    CreateTopicRequest,
+    DeleteAclRequest,
+    DeleteTopicRequest,
+    api_name,
+)
+from kgitops.model.resources.acls import AclBinding, PatternType, PermissionType, ResourceType
+from kgitops.plan.acls.patterns import Rules
 from kgitops.plan.document.plan import Action, Change, PlannedRequest
-from kgitops.plan.order.edges import GlobalEdges
 from kgitops.plan.order.phases import order_key
 from kgitops.plan.virtual_clusters.edges import VirtualClusterEdges
 
@@ -85,3 +92,52 @@ class _Last:
             yield from self._others
         elif planned.id in self._before:
             yield self._before[planned.id]
+
+
+class GlobalEdges:
+    """The ids of requests that others may have to wait for."""
+
+    def __init__(self, requests: Iterable[PlannedRequest]) -> None:
+        self._topics: dict[str, list[str]] = {}
+        self._revoked: dict[str, list[str]] = {}
+        self._made: dict[PermissionType, Rules[str]] = {kind: Rules() for kind in PermissionType}
+        self._gone: dict[PermissionType, Rules[str]] = {kind: Rules() for kind in PermissionType}
+        for planned in requests:
+            match planned.request:
+                case CreateTopicRequest(topic=topic):
+                    self._topics.setdefault(topic, []).append(planned.id)
+                case CreateAclRequest(binding=binding):
+                    self._made[binding.permission_type].add(binding, planned.id)
+                case DeleteAclRequest(binding=binding):
+                    self._gone[binding.permission_type].add(binding, planned.id)
+                    if _names_topic(binding):
+                        self._revoked.setdefault(binding.resource_name, []).append(planned.id)
+                case _:
+                    pass
+
+    def first(self, planned: PlannedRequest) -> Iterator[str]:
+        """What must be done before it."""
+        match planned.request:
+            case CreateAclRequest(binding=binding):
+                if _names_topic(binding):
+                    yield from self._topics.get(binding.resource_name, ())
+                if binding.permission_type is PermissionType.ALLOW:
+                    yield from self._made[PermissionType.DENY].meeting(binding)
+            case DeleteAclRequest(binding=binding):
+                # The rule that replaces another stands before that one goes.
+                yield from self._made[binding.permission_type].meeting(binding)
+                if binding.permission_type is PermissionType.DENY:
+                    yield from self._gone[PermissionType.ALLOW].meeting(binding)
+            case DeleteTopicRequest(topic=topic):
+                yield from self._revoked.get(topic, ())
+            case _:
+                pass
+
+
+def _names_topic(binding: AclBinding) -> bool:
+    """Whether it is about one topic by the topic's own name."""
+    return (
+        binding.resource_type is ResourceType.TOPIC
+        and binding.pattern_type is PatternType.LITERAL
+        and not binding.scoped
+    )

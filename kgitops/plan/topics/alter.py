@@ -23,11 +23,11 @@ from kgitops.plan.document.risks import worst_first
 from kgitops.plan.normal_form import assignment_text, in_order, shape_view, topic_view
 from kgitops.plan.ownership import Standing
 from kgitops.plan.topics.configs import ConfigDiff, config_conflicts, diff_configs
-from kgitops.plan.topics.impact import topic_impact
 from kgitops.plan.topics.records import records_to_delete
 from kgitops.plan.topics.replicas import replica_risk, unreachable_min_isr, wanted_replicas
 from kgitops.plan.topics.steps import alter_steps
 from kgitops.plan.topics.throttles import TopicThrottle, left_fields, topic_throttle
+from kgitops.plan.usage import topic_impact
 
 
 def plan_alteration(

@@ -9,24 +9,23 @@ from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import generated_topic_name
 from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default
-from kgitops.plan.context import Planning, local_name, protection_fields, taking_risks
+from kgitops.plan.context import Outcome, Planning, local_name, protection_fields, taking_risks
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition
 from kgitops.plan.document.risks import worst_first
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import known_after_apply, topic_view
-from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership
 from kgitops.plan.removal import Fate, Removal, find_removals
 from kgitops.plan.stale_throttles import NO_LEFTOVERS, Leftovers
 from kgitops.plan.topics.alter import plan_alteration
 from kgitops.plan.topics.configs import config_conflicts
-from kgitops.plan.topics.impact import topic_impact
 from kgitops.plan.topics.local_topic_removal import remove_local
 from kgitops.plan.topics.local_topics import LocalTopics
 from kgitops.plan.topics.records import refuse_records
 from kgitops.plan.topics.replicas import unreachable_min_isr, wanted_replicas
 from kgitops.plan.topics.steps import create_steps, delete_steps
+from kgitops.plan.usage import topic_impact
 
 
 def plan_topics(

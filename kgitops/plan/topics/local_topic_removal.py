@@ -12,9 +12,9 @@ from kgitops.plan.document.risks import Risk
 from kgitops.plan.normal_form import link_view, topic_view
 from kgitops.plan.planned_requests import chain
 from kgitops.plan.removal import Fate, Removal
-from kgitops.plan.topics.impact import topic_impact
 from kgitops.plan.topics.local_topics import LocalTopics
 from kgitops.plan.topics.steps import delete_steps
+from kgitops.plan.usage import topic_impact
 
 
 def remove_local(local_topics: LocalTopics, removal: Removal) -> None:

@@ -17,6 +17,7 @@ from kgitops.model.resources.topics import (
 )
 from kgitops.model.source import Finding, Severity
 from kgitops.model.topic_configs import normal_value
+from kgitops.plan.context import Outcome
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import (
     Action,
@@ -27,7 +28,6 @@ from kgitops.plan.document.plan import (
     Precondition,
 )
 from kgitops.plan.normal_form import broker_view
-from kgitops.plan.outcome import Outcome
 from kgitops.plan.stale_throttles import Restored
 from kgitops.plan.topics.replicas import Replicas
 

@@ -12,6 +12,7 @@ from kgitops.model.resources.addresses import virtual_cluster_address
 from kgitops.model.resources.virtual_clusters import LoweringOptions, VirtualCluster, physical_id
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import (
+    Outcome,
     Planning,
     because_adopted,
     because_remembered,
@@ -23,7 +24,6 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
 from kgitops.plan.document.risks import worst_first
 from kgitops.plan.normal_form import virtual_cluster_view
-from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership, Standing
 from kgitops.plan.planned_requests import chain
 from kgitops.plan.removal import Fate, Removal, find_removals, removed

@@ -21,9 +21,9 @@ from kgitops.model.resources.addresses import (
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.source import Finding, Severity
+from kgitops.plan.context import Outcome
 from kgitops.plan.document.plan import Change
-from kgitops.plan.outcome import Outcome
-from kgitops.plan.virtual_clusters.links.after import LinksAfter
+from kgitops.plan.link_index import LinksAfter
 
 _SHOWN = 10
 

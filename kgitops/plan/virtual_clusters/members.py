@@ -11,6 +11,7 @@ from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import (
+    Outcome,
     Planning,
     because_adopted,
     because_remembered,
@@ -23,7 +24,6 @@ from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind,
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership, Standing
 from kgitops.plan.planned_requests import chain
 from kgitops.plan.removal import find_removals

@@ -17,8 +17,7 @@ from kgitops.plan.document.plan import Action, Change, Kind, Precondition
 from kgitops.plan.normal_form import acl_view
 from kgitops.plan.ownership import Standing
 from kgitops.plan.planned_requests import chain
-from kgitops.plan.virtual_clusters.acl_translation import AclTranslation, of_source
-from kgitops.plan.virtual_clusters.copied_acls import executes
+from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, executes, of_source
 
 _SHOWN = 5
 

@@ -5,9 +5,10 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import local_topic_address, member_address
-from kgitops.model.resources.virtual_clusters import EntityType, LocalName, TopicLink
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.model.source import Finding
 from kgitops.plan.context import (
+    Outcome,
     Planning,
     because_adopted,
     because_remembered,
@@ -20,13 +21,11 @@ from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind,
 from kgitops.plan.document.risks import worst_first
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import link_view
-from kgitops.plan.outcome import Outcome
 from kgitops.plan.ownership import Ownership, Standing
 from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import find_removals
+from kgitops.plan.removal import Removal, find_removals, removed
 from kgitops.plan.topics.local_topics import is_of_topic, lost_topic
-from kgitops.plan.virtual_clusters.links.removal import remove_link
-from kgitops.plan.virtual_clusters.links.targets import Leads, LinkTargets
+from kgitops.plan.virtual_clusters.link_targets import Leads, LinkTargets
 
 
 def plan_links(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
@@ -231,4 +230,28 @@ def _request(
         topic=leads.topic,
         target=None if leads.topic else leads.follows,
         replaces=replaces,
+    )
+
+
+def remove_link(planning: Planning, removal: Removal) -> None:
+    """Plan that it goes; one that is not there any more is only forgotten."""
+    last = removal.owner.last_applied
+    local = LocalName(last["virtualCluster"], last["name"])
+    found = planning.current.link(local)
+    request = AlterVirtualClusterRequest(
+        virtual_cluster=local.virtual_cluster,
+        change=ChangeType.REMOVE,
+        entity_type=EntityType.TOPIC,
+        entity_name=local.name,
+    )
+    planning.outcome.changes.append(
+        removed(
+            removal,
+            Kind.LINK,
+            link_view(local, found.topic, None) if found else None,
+            request,
+            deleted=risks.LINK_REMOVE,
+            forgotten=risks.LINK_FORGET,
+            fields={"topic": found.topic} if found else {},
+        )
     )

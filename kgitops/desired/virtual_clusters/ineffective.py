@@ -1,4 +1,4 @@
-"""What is legal and has no effect, or another than it seems: warnings about virtual clusters."""
+"""Warnings about declarations in virtual clusters that have no effect, or an unexpected one."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     MembersMode,
 )
-from kgitops.desired.virtual_clusters.membership import place_of
+from kgitops.desired.virtual_clusters.checks import place_of
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,

@@ -1,0 +1,218 @@
+"""Warnings and findings about virtual clusters that no single change is about."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from kgitops.desired.state import DesiredAcl, DesiredObject, DesiredQuota, DesiredState
+from kgitops.lowering.acls.compile import is_logical
+from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
+from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.quotas import (
+    VIRTUAL_CLUSTER,
+    ClientQuotaEntity,
+    make_entity,
+    quota_text,
+)
+from kgitops.model.resources.virtual_clusters import EXCLUSIVE, ChangeType, EntityType, physical_id
+from kgitops.model.source import Finding, Severity
+from kgitops.plan.context import Outcome
+from kgitops.plan.document.plan import Change
+from kgitops.plan.link_index import LinksAfter
+
+
+def lints(
+    outcome: Outcome, desired: DesiredState, current: ClusterState, links: LinksAfter
+) -> list[Finding]:
+    """Names that mislead, of links that are added; quotas that their virtual cluster caps."""
+    found: list[Finding] = []
+    names: dict[str, dict[str, list[str]]] = {}
+    # By address: which name of a topic is told first must not hang on the order of documents.
+    for change in sorted(outcome.changes, key=lambda change: change.address):
+        for planned in change.requests:
+            request = planned.request
+            if (
+                isinstance(request, AlterVirtualClusterRequest)
+                and request.change is ChangeType.ADD
+                and request.entity_type is EntityType.TOPIC
+            ):
+                at = request.virtual_cluster
+                if at not in names:
+                    names[at] = _by_topic(links.of(at))
+                found += _names(change, request, current, links, names[at])
+                # Once for all names of a topic.
+                names[at].pop(links.of_one(at, request.entity_name or "") or "", None)
+    return [*found, *_capped(desired, current)]
+
+
+def _by_topic(links: Mapping[str, str | None]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for name, topic in links.items():
+        if topic is not None:
+            names.setdefault(topic, []).append(name)
+    return names
+
+
+def _names(
+    change: Change,
+    request: AlterVirtualClusterRequest,
+    current: ClusterState,
+    links: LinksAfter,
+    names: Mapping[str, list[str]],
+) -> Iterator[Finding]:
+    at, name = request.virtual_cluster, request.entity_name or ""
+    topic = links.of_one(at, name)
+    if topic is None:
+        return
+    if topic != name and name in current.topics:
+        yield _warning(
+            change,
+            f"{at}/{name} has the name of a topic of the cluster, and leads to {topic}",
+            "nothing to do if it is meant: members never see the other one",
+        )
+    others = sorted(other for other in names.get(topic, ()) if other != name)
+    if others:
+        yield _warning(
+            change,
+            f"{at} has more than one name for the topic {topic}: {', '.join([name, *others])}; "
+            "whoever subscribes by a pattern that matches both reads it twice",
+            "remove the old name as soon as no client uses it",
+        )
+
+
+def _capped(desired: DesiredState, current: ClusterState) -> Iterator[Finding]:
+    """VC-202: a quota above the cap of its virtual cluster never counts."""
+    wanted = {quota.entity: quota.quotas for quota in desired.quotas}
+    for quota in desired.quotas:
+        at = dict(quota.entity).get(VIRTUAL_CLUSTER)
+        if at is None or len(quota.entity) == 1:
+            continue
+        for key, value in sorted(quota.quotas.items()):
+            cap = _cap(at, key, wanted, current)
+            if cap is not None and value > cap:
+                yield _above(quota, at, key, value, cap)
+
+
+def _cap(
+    at: str,
+    key: str,
+    wanted: Mapping[ClientQuotaEntity, Mapping[str, float]],
+    current: ClusterState,
+) -> float | None:
+    """Its own, else that of all (VC-203)."""
+    for name in (at, None):
+        entity = make_entity({VIRTUAL_CLUSTER: name})
+        there = current.quotas.get(entity)
+        found = wanted.get(entity, there.quotas if there else {})
+        if key in found:
+            return found[key]
+    return None
+
+
+def _above(quota: DesiredQuota, at: str, key: str, value: float, cap: float) -> Finding:
+    return Finding(
+        source=quota.located.at("spec", "quotas", key),
+        problem=f"{quota.address} sets {key} to {quota_text(value)}, above the cap of {at}, "
+        f"{quota_text(cap)}, which holds for all of it together",
+        advice="lower it, or raise the cap",
+        severity=Severity.WARNING,
+    )
+
+
+def _warning(change: Change, problem: str, advice: str) -> Finding:
+    return Finding(source=change.source, problem=problem, advice=advice, severity=Severity.WARNING)
+
+
+_ADDRESSES = ("vc/", f"quota/{VIRTUAL_CLUSTER}=")
+_SHOWN = 5
+
+
+def cut_overs(changes: Iterable[Change], support: VirtualClusterSupport) -> list[Finding]:
+    """Whose clients change from one set of names to another, by virtual cluster (VC-412).
+
+    Where brokers know no virtual clusters they change nothing by themselves: clients have to be
+    told their names (VC-048).
+    """
+    bound: dict[str, list[str]] = {}
+    for change in changes:
+        for planned in change.requests:
+            request = planned.request
+            if (
+                isinstance(request, AlterVirtualClusterRequest)
+                and request.change is ChangeType.ADD
+                and request.entity_type in EXCLUSIVE
+            ):
+                bound.setdefault(request.virtual_cluster, []).append(request.entity_name or "")
+    told = _on_brokers if support is VirtualClusterSupport.NATIVE else _by_clients
+    return [told(name, _list(sorted(names))) for name, names in sorted(bound.items())]
+
+
+def _on_brokers(name: str, members: str) -> Finding:
+    return Finding(
+        source=None,
+        problem=f"clients of {members} see the names of the virtual cluster {name} from their "
+        "first request after this plan was applied, and no others",
+        advice="see that it has every topic, group and right that they use, by those names",
+        severity=Severity.WARNING,
+    )
+
+
+def _by_clients(name: str, members: str) -> Finding:
+    return Finding(
+        source=None,
+        problem=f"clients of {members} are in the virtual cluster {name} once this plan was "
+        "applied, and these brokers translate no names: topics keep their physical ones, and ids "
+        f"of groups and transactions begin with {physical_id(name, '')}",
+        advice="configure the clients by their binding sheet: kgitops vc bindings",
+        severity=Severity.WARNING,
+    )
+
+
+def without_virtual_clusters(
+    desired: DesiredState, backend: str
+) -> tuple[DesiredState, list[Finding]]:
+    """What is left to plan where there are no virtual clusters, and a finding for each document."""
+    inside = [item for item in desired.objects if _is_inside(item)]
+    said = {item.located.source: _said(item, backend) for item in inside}
+    findings = [
+        Finding(
+            source=source,
+            problem=said[source],
+            advice="leave the document out for it with metadata.clusters",
+        )
+        for source in sorted(said)
+    ]
+    if not findings:
+        return desired, []
+    gone = {item.address for item in inside}
+    return (
+        replace(
+            desired,
+            topics=tuple(item for item in desired.topics if item.address not in gone),
+            acls=tuple(item for item in desired.acls if item.address not in gone),
+            quotas=tuple(item for item in desired.quotas if item.address not in gone),
+            virtual_clusters=(),
+            links=(),
+            members=(),
+        ),
+        findings,
+    )
+
+
+def _is_inside(item: DesiredObject) -> bool:
+    """True if it is about virtual clusters; an administrator's right only says so by its name."""
+    if isinstance(item, DesiredAcl):
+        return is_logical(item.binding)
+    return item.address.startswith(_ADDRESSES)
+
+
+def _said(item: DesiredObject, backend: str) -> str:
+    problem = f"this cluster, of the kind {backend}, has no virtual clusters"
+    if isinstance(item, DesiredAcl) and not item.binding.scoped:
+        return f"{problem}, and the name of its resource cluster is {CLUSTER_NAME}"
+    return problem
+
+
+def _list(names: list[str]) -> str:
+    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return ", ".join([*names[:_SHOWN], *more])

@@ -1,1 +1,0 @@
-"""Topic links, and topics that are declared in a virtual cluster."""
