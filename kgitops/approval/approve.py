@@ -62,4 +62,4 @@ def refusal(verdict: Verdict) -> KgitopsError:
         )
     }
     sentences = "\n".join(reason.sentence for reason in verdict.reasons)
-    return errors.get(verdict.exit, KgitopsError)(sentences, among=verdict.reasons)
+    return errors.get(verdict.exit, KgitopsError)(sentences, reasons=verdict.reasons)

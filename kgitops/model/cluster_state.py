@@ -1,4 +1,4 @@
-"""The state of a cluster before any request takes effect: one immutable snapshot (KIP-201)."""
+"""A cluster as planning sees it: its state, one immutable snapshot (KIP-201), and its capabilities."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ GroupOffsets = Mapping[tuple[str, int], int]
 class Broker:
     """A registered broker; ``rack`` is None where none is configured.
 
-    ``throttles`` holds its own replication throttle by config key, None where it can't be told.
+    ``throttles`` holds its own replication throttle by config key, None where it is not known.
     """
 
     id: int
@@ -30,7 +30,7 @@ class Broker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicUsage:
-    """What a topic holds, where it could be read; one item a partition, None where unknown."""
+    """The amount of data in a topic and its readers; one item per partition, None where unknown."""
 
     log_start_offsets: tuple[int | None, ...] = ()
     high_watermarks: tuple[int | None, ...] = ()
@@ -40,7 +40,7 @@ class TopicUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotChecked:
-    """Something that no diff needs and that could not be read: what and why, and what to do."""
+    """A fact that could not be read and that no diff needs, with the reason and what to do."""
 
     problem: str
     advice: str
@@ -48,7 +48,7 @@ class NotChecked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What some topics hold and who reads them, and what of it could not be read."""
+    """The usage of some topics, and the parts of it that could not be read."""
 
     topics: Mapping[str, TopicUsage] = field(default_factory=dict)
     not_checked: tuple[NotChecked, ...] = ()
@@ -59,17 +59,17 @@ class ClusterState:
     """Everything that planning reads of a cluster.
 
     ``broker_defaults`` gives the value of a topic config where the topic sets none, with its
-    source, as DescribeConfigs reports it: only what differs from Kafka's own default need be there.
-    ``controller_id`` is -1 where the cluster does not tell (KRaft never tells clients).
-    ``usage`` holds only what was asked for with ``read_usage``: it is no part of a reading.
+    source, as DescribeConfigs reports it; values that equal Kafka's own default may be left out.
+    ``controller_id`` is -1 where the cluster does not report it (KRaft never tells clients).
+    ``usage`` holds only what was asked for with ``read_usage``; a reading does not include it.
     ``has_authorizer`` is False where brokers keep no ACLs: none can be made there (A4-95).
-    ``moving`` names the partitions of each topic whose replicas are being reassigned; it is of
-    the moment, so that snapshots leave it out.
+    ``moving`` names the partitions of each topic whose replicas are being reassigned; snapshots
+    leave it out, because it holds for the moment only.
     ``virtual_clusters`` are by name, ``acls`` and ``quotas`` hold those of virtual clusters too;
-    ``lowered`` is None where brokers know virtual clusters, or nobody asked for any yet.
+    ``lowered`` is None where brokers know virtual clusters, and where none were ever declared.
     ``group_offsets`` holds only what was asked for with ``read_group_offsets``: physical group id
     to (physical topic, partition) to committed offset.
-    ``settings`` are the broker configs that isolation depends on (VC-391), where they can be told.
+    ``settings`` are the broker configs that isolation depends on (VC-391), where they are known.
     ``registry`` is None when the cluster has none yet; one that can't be read is an error instead.
     """
 
@@ -94,25 +94,25 @@ class ClusterState:
 
     @property
     def partial_acls(self) -> frozenset[AclBinding]:
-        """Bindings of virtual clusters that are not there, but part of them may be (VC-327)."""
+        """Bindings of virtual clusters that are missing or may exist only in part (VC-327)."""
         if self.lowered is None:
             return frozenset()
         return self.lowered.missing_acls | self.lowered.begun_acls
 
     @property
     def partial_quotas(self) -> frozenset[tuple[ClientQuotaEntity, str]]:
-        """Quotas, by entity and key, likewise."""
+        """Quotas of virtual clusters, by entity and key, that are missing or may exist in part."""
         if self.lowered is None:
             return frozenset()
         return self.lowered.begun_quotas.union(self.lowered.missing_quotas)
 
     def link(self, local: LocalName) -> TopicLink | None:
         """The link of that name; None where there is none."""
-        found = self.virtual_clusters.get(local.virtual_cluster)
-        return found.links.get(local.name) if found else None
+        virtual_cluster = self.virtual_clusters.get(local.virtual_cluster)
+        return virtual_cluster.links.get(local.name) if virtual_cluster else None
 
     def with_usage(self, usage: Usage) -> "ClusterState":
-        """The same cluster, and what is known of how these topics are used."""
+        """The same cluster with the usage of these topics."""
         return replace(
             self,
             usage={**self.usage, **usage.topics},
@@ -121,7 +121,7 @@ class ClusterState:
 
 
 class Validation(StrEnum):
-    """Who checked a planned request before it is sent."""
+    """The side that can check a planned request before it is sent."""
 
     BROKER = "broker"
     CLIENT = "client"
@@ -129,7 +129,7 @@ class Validation(StrEnum):
 
 
 class VirtualClusterSupport(StrEnum):
-    """Whether brokers know virtual clusters, kgitops stands in for them, or there are none."""
+    """Support for virtual clusters: by the brokers, by kgitops in their place, or not at all."""
 
     NATIVE = "native"
     LOWERED = "lowered"
@@ -138,10 +138,10 @@ class VirtualClusterSupport(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """By what brokers know kgitops where they hold its clients to quotas.
+    """The identity of kgitops on brokers that enforce client quotas.
 
-    ``user`` is the name it logs in with, without its type; None where it can't be told, as of a
-    certificate or a token.
+    ``user`` is the name that it logs in with, without the principal's type; None where it is not
+    known, as with a certificate or a token.
     """
 
     client_id: str
@@ -150,10 +150,10 @@ class Client:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """Which APIs a cluster carries out, by their name in a plan, and who can check each.
+    """The APIs that a cluster carries out, by their name in a plan, with the checker of each.
 
-    ``virtual_clusters`` says how it has them (VC-351). ``client`` is None where quotas don't
-    throttle kgitops.
+    ``virtual_clusters`` is its support for virtual clusters (VC-351). ``client`` is None where
+    quotas don't throttle kgitops.
     """
 
     backend: str
@@ -162,5 +162,5 @@ class Capabilities:
     client: Client | None = None
 
     def supports(self, api: str) -> bool:
-        """Whether the cluster can carry out requests of this api."""
+        """True if the cluster can carry out requests of this api."""
         return api in self.validation

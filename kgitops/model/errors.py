@@ -1,4 +1,4 @@
-"""The errors of kgitops: each knows its exit code and says one sentence with the next step."""
+"""The errors of kgitops: each has an exit code and one sentence that names the next step."""
 
 from collections.abc import Iterable
 from typing import ClassVar
@@ -12,14 +12,14 @@ class KgitopsError(Exception):
 
     exit: ClassVar[ExitCode] = ExitCode.ERROR
 
-    def __init__(self, *words: object, among: Iterable[Reason] = ()) -> None:
-        super().__init__(*words)
-        self._among = tuple(among)
+    def __init__(self, *args: object, reasons: Iterable[Reason] = ()) -> None:
+        super().__init__(*args)
+        self._reasons = tuple(reasons)
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """The reasons of the verdict; the error is the first of several, where there are more."""
-        return self._among or (Reason(exit=self.exit, sentence=str(self)),)
+        """The reasons of the verdict; the error itself is the only one, unless several were given."""
+        return self._reasons or (Reason(exit=self.exit, sentence=str(self)),)
 
 
 class FindingsError(KgitopsError):
@@ -31,7 +31,7 @@ class FindingsError(KgitopsError):
 
 
 class StaleError(KgitopsError):
-    """What a plan was made from has changed (contract §4, exit 4)."""
+    """The state that a plan was made from has changed (contract §4, exit 4)."""
 
     exit = ExitCode.STALE
 
@@ -67,6 +67,6 @@ class UntrustedPlanError(KgitopsError):
 
 
 class UsageError(KgitopsError):
-    """A command line that can't be meant."""
+    """A command line with invalid or contradictory arguments."""
 
     exit = ExitCode.USAGE

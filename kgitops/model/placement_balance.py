@@ -1,8 +1,8 @@
-"""In which order brokers take their turns, and what follows for a topic on equal racks.
+"""The order in which brokers take their turns, and how loads are evened out.
 
-Where all racks have as many brokers, placing one replica after the other on the emptiest broker of
-the emptiest rack comes to no more than going round: through the racks, and in each through its
-brokers. What a topic then looks like depends on three numbers alone, so that it is found once.
+Where all racks have the same number of brokers, placing one replica after the other on the emptiest
+broker of the emptiest rack amounts to taking turns: through the racks, and in each through its
+brokers. The result depends on three numbers alone, so it is computed once for each three.
 """
 
 import hashlib
@@ -21,49 +21,50 @@ _T = TypeVar("_T")
 
 
 @dataclass(slots=True, kw_only=True)
-class Choice:
-    """Which of some brokers are chosen, and which could be instead."""
+class BrokerChoice:
+    """The chosen brokers of some, and the spare ones that could replace them."""
 
     chosen: list[int]
     spare: list[int]
 
 
-Allowed = Callable[[int, int, int], bool]
-"""Whether in the choice of this index the first broker may be exchanged for the second."""
+MayExchange = Callable[[int, int, int], bool]
+"""Takes the index of a choice, a chosen and a spare broker: true if they may be exchanged."""
 
 _Chain = tuple[tuple[int, int, int], ...]
 
 
 def racks_in_order(brokers: Iterable[Broker], seed: str = "") -> dict[str | None, list[int]]:
-    """Ids of unfenced brokers by rack; both in the order in which equals are taken.
+    """Ids of unfenced brokers by rack; among equals, earlier racks and brokers are taken first.
 
-    ``seed`` rotates it, each rack by another step: else a broker would share partitions, of all
-    topics, with the same few others, and all its load would fall on these when it fails.
+    ``seed`` rotates the order, each rack by another step. Otherwise a broker would share the
+    partitions of all topics with the same few others, and they would take all its load when it
+    fails.
     """
     ids = _by_rack(tuple([(broker.id, broker.rack) for broker in brokers if not broker.fenced]))
     return {
-        rack: rotated(ids[rack], _stable_hash(seed, place))
-        for place, rack in enumerate(rotated(list(ids), _stable_hash(seed)), 1)
+        rack: rotated(ids[rack], _stable_hash(seed, number))
+        for number, rack in enumerate(rotated(list(ids), _stable_hash(seed)), 1)
     }
 
 
 def rotated(items: list[_T], steps: int) -> list[_T]:
-    """The items from another start, so many steps on; the same order all around."""
+    """The items in the same cyclic order, starting ``steps`` items later."""
     start = steps % len(items) if items else 0
     return items[start:] + items[:start]
 
 
-def going_round(
+def place_in_turn(
     racks: Sequence[Sequence[int]],
     *,
     partitions: int,
     replication_factor: int,
     existing: Assignment,
 ) -> Assignment | None:
-    """The partitions that ``existing`` lacks, where all are placed by going round.
+    """The partitions that ``existing`` lacks, if all can be placed by taking turns.
 
-    None where they aren't: racks are unequal, ``existing`` was placed otherwise, or leaders need to
-    be evened out. There must be as many brokers as replicas.
+    None if they can't: racks are unequal, ``existing`` was placed differently, or leaders need to
+    be evened out. There must be at least as many brokers as replicas.
     """
     if len({len(ids) for ids in racks}) != 1:
         return None
@@ -78,17 +79,17 @@ def going_round(
 
 @lru_cache(maxsize=256)
 def _turns(brokers: int, replication_factor: int, partitions: int) -> Assignment | None:
-    """Which turns each partition takes of those of all brokers; None if leaders aren't even."""
+    """For each partition the indexes of its brokers in turn; None if leaders aren't even."""
     leaders = dict.fromkeys(range(brokers), 0)
     rows = []
     for first in range(0, partitions * replication_factor, replication_factor):
         row = [turn % brokers for turn in range(first, first + replication_factor)]
-        rows.append(tuple(led(row, leaders)))
+        rows.append(tuple(with_least_leader(row, leaders)))
     return tuple(rows) if is_even(leaders, leaders) else None
 
 
-def led(replicas: list[int], leaders: dict[int, int]) -> list[int]:
-    """The replicas from the one that leads least, which is counted."""
+def with_least_leader(replicas: list[int], leaders: dict[int, int]) -> list[int]:
+    """The replicas rotated to begin with the broker that leads least; adds it to ``leaders``."""
     leader = min(replicas, key=leaders.__getitem__)
     leaders[leader] += 1
     return rotated(replicas, replicas.index(leader))
@@ -96,7 +97,7 @@ def led(replicas: list[int], leaders: dict[int, int]) -> list[int]:
 
 @lru_cache(maxsize=16)  # all topics of a cluster are placed on the same brokers
 def _by_rack(brokers: tuple[tuple[int, str | None], ...]) -> Mapping[str | None, list[int]]:
-    """The ids of each rack; ids and racks in their order."""
+    """The ids of each rack; ids and racks in ascending order."""
     ids: defaultdict[str | None, list[int]] = defaultdict(list)
     for id_, rack in sorted(brokers, key=itemgetter(0)):
         ids[rack].append(id_)
@@ -113,17 +114,20 @@ def _stable_hash(seed: str, number: int = 0) -> int:
 
 
 def is_even(loads: Mapping[int, int], brokers: Collection[int]) -> bool:
-    """Whether no broker has two more than another, as nearly every topic is placed."""
-    found = [loads[id_] for id_ in brokers]
-    return not found or max(found) - min(found) <= 1
+    """True if no broker has two more than another, as in most placements."""
+    counts = [loads[id_] for id_ in brokers]
+    return not counts or max(counts) - min(counts) <= 1
 
 
 def even_out(
-    loads: dict[int, int], choices: Sequence[Choice], brokers: Collection[int], allowed: Allowed
+    loads: dict[int, int],
+    choices: Sequence[BrokerChoice],
+    brokers: Collection[int],
+    allowed: MayExchange,
 ) -> None:
-    """Exchange brokers in ``choices``, and count it in ``loads``, while a chain of exchanges helps.
+    """Exchange brokers in ``choices``, and update ``loads``, while a chain of exchanges helps.
 
-    Each chain takes one load from a broker and gives it to one that has at least two fewer.
+    Each chain moves one load from a broker to one that has at least two fewer.
     """
     if is_even(loads, brokers):
         return
@@ -139,7 +143,7 @@ def even_out(
         before: dict[int, _Chain] = {fullest: ()}
         chain = _chain(loads, choices, chosen_in, before, allowed)
         if chain is None:
-            # None of the brokers that were passed is fuller, so none of them gets further.
+            # No broker that the search visited is fuller, so none of them can start a chain.
             candidates -= before.keys()
             continue
         for index, old, new in chain:
@@ -154,12 +158,12 @@ def even_out(
 
 def _chain(
     loads: dict[int, int],
-    choices: Sequence[Choice],
+    choices: Sequence[BrokerChoice],
     chosen_in: dict[int, dict[int, None]],
     chains: dict[int, _Chain],
-    allowed: Allowed,
+    allowed: MayExchange,
 ) -> _Chain | None:
-    """The shortest chain that helps; ``chains`` has the start, and takes up all that was passed."""
+    """The shortest chain that helps; ``chains`` has the start, and collects all visited brokers."""
     (start,) = chains
     queue = deque([start])
     while queue:

@@ -1,4 +1,4 @@
-"""The closed set of changes a cluster can be asked to make; each is one logical request."""
+"""The closed set of logical requests that kgitops can send to a cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from kgitops.model.resources.virtual_clusters import (
 
 
 class AlterStep(StrEnum):
-    """The parts of a topic that Kafka changes by separate calls (P201-11)."""
+    """The parts of a topic that Kafka changes with separate requests (P201-11)."""
 
     CONFIGS = "configs"
     PARTITIONS = "partitions"
@@ -25,10 +25,10 @@ class AlterStep(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Labelled:
-    """Every request: ``labels`` are those of the document that asks for it (``metadata.labels``).
+    """Base of all requests: ``labels`` are the ``metadata.labels`` of the document behind it.
 
-    Policies and reports read them and Kafka is never sent any, so two requests that differ in
-    nothing else are equal. They are empty where no document asks, as for a command.
+    Policies and reports read them. They are never sent to Kafka, so two requests that differ in
+    nothing else are equal. They are empty where there is no document, as for a command.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -38,8 +38,8 @@ class _Labelled:
 class CreateTopicRequest(_Labelled):
     """CreateTopics: one topic; ``requested_state.topic_id`` is None until a broker mints it.
 
-    With ``local`` it is made in a virtual cluster, on behalf of it (VC-062): ``topic`` and the
-    state's name then begin with :data:`NEW_UUID`, which the cluster replaces, and a link is made.
+    With ``local`` it is created in a virtual cluster (VC-062): ``topic`` and the state's name then
+    begin with :data:`NEW_UUID`, which the cluster replaces, and a link is created too.
     """
 
     topic: str
@@ -52,7 +52,7 @@ class AlterTopicRequest(_Labelled):
     """One step of an alteration: IncrementalAlterConfigs, CreatePartitions or a reassignment.
 
     ``requested_state`` is the whole topic after this step and no further one. ``local`` is the
-    name by which a topic of a virtual cluster is declared; ``topic`` is the physical one always.
+    name under which a topic of a virtual cluster is declared; ``topic`` is always the physical one.
     """
 
     topic: str
@@ -64,7 +64,7 @@ class AlterTopicRequest(_Labelled):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTopicRequest(_Labelled):
-    """DeleteTopics, by topic id only: a topic made anew under the name survives."""
+    """DeleteTopics, by topic id only: a topic that was re-created under the name survives."""
 
     topic: str
     topic_id: str
@@ -92,8 +92,8 @@ class CreateAclRequest(_Labelled):
 class DeleteAclRequest(_Labelled):
     """DeleteAcls with a filter that matches this binding and no other.
 
-    ``migrated_to`` is the address of the member whose ``removeOldAclsFrom`` asks for it: the one
-    reason for which a binding that nobody manages is deleted (VC-191).
+    ``migrated_to`` is the address of the member whose ``removeOldAclsFrom`` asks for it: the only
+    reason to delete a binding that no project manages (VC-191).
     """
 
     binding: AclBinding
@@ -121,7 +121,7 @@ class AlterBrokerRequest(_Labelled):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateVirtualClusterRequest(_Labelled):
-    """CreateVirtualClusters: one, empty (VC-231). ``options`` count where it is lowered."""
+    """CreateVirtualClusters: one, empty (VC-231). ``options`` apply where it is lowered."""
 
     virtual_cluster: str
     options: LoweringOptions = field(default_factory=LoweringOptions)
@@ -131,9 +131,9 @@ class CreateVirtualClusterRequest(_Labelled):
 class AlterVirtualClusterRequest(_Labelled):
     """AlterVirtualClusters: one entity is added or removed (VC-233), or ``options`` are set.
 
-    Of a topic link, ``entity_name`` is the link's name and it leads to ``topic``, or to where the
-    link ``target`` leads by then. ``replaces`` is the physical topic that the link leads to now
-    (VC-028); ``moved_from`` the virtual cluster that gives the entity up at the same moment
+    For a topic link, ``entity_name`` is the link's name, and it leads to ``topic`` or to the topic
+    that the link ``target`` then leads to. ``replaces`` is the physical topic that the link leads
+    to now (VC-028); ``moved_from`` the virtual cluster that loses the entity at the same moment
     (VC-086); ``adopts`` the global group that a group takes over (VC-114). ``entity_type`` and
     ``entity_name`` are None where only ``options`` are set.
     """
@@ -175,7 +175,7 @@ class DeleteGroupRequest(_Labelled):
 
 
 NEW_UUID = "<uuid:new>"
-"""Stands in a topic's name for the uuid that it is given when it is made (VC-057)."""
+"""Placeholder in a topic's name for the uuid that it gets when it is created (VC-057)."""
 
 Request = (
     CreateTopicRequest

@@ -1,4 +1,4 @@
-"""What a cluster answers to one request: Kafka's error code, its name and its words."""
+"""A cluster's answer to one request: Kafka's error code, its name and its message."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -70,19 +70,19 @@ RETRIABLE = frozenset(
         ErrorCode.THROTTLING_QUOTA_EXCEEDED,
     }
 )
-"""Codes after which sending again is right. 7 is not among them: its outcome is unknown, so look
-first (A4-102); 3 and 100 mean that a deletion is already done."""
+"""Codes after which the request may be sent again. 7 is not among them: its outcome is unknown, so
+the objects are read first (A4-102); 3 and 100 mean that a deletion is already done."""
 
 
 NO_SUCH_TOPIC = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
-"""What is answered of a topic that is not there, or no longer."""
+"""Kafka's codes for a topic that does not exist, or no longer does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestResult:
-    """The outcome of one logical request; ``message`` is the broker's own words, if it had any.
+    """The outcome of one logical request; ``message`` is the broker's own text, if it sent any.
 
-    ``retry_after_ms`` is how long a throttled request was told to wait (KIP-599).
+    ``retry_after_ms`` is the time that a throttled request must wait (KIP-599).
     """
 
     code: ErrorCode = ErrorCode.NONE
@@ -92,14 +92,14 @@ class RequestResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the cluster did, or would do, what was asked."""
+        """True if the cluster carried out the request, or would."""
         return self.code is ErrorCode.NONE
 
     def __str__(self) -> str:
         if self.ok:
             return "ok"
-        words = f": {self.message}" if self.message else ""
-        return f"{self.code.name} ({self.code.value}){words}"
+        message = f": {self.message}" if self.message else ""
+        return f"{self.code.name} ({self.code.value}){message}"
 
 
 OK = RequestResult()

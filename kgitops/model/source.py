@@ -1,4 +1,4 @@
-"""Places in the user's files, and what is wrong there."""
+"""Places in the user's files, and the findings about them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, order=True)
 class Source:
-    """One scalar's place: ``line`` and ``column`` count from 1, as editors do."""
+    """The place of one scalar: ``line`` and ``column`` count from 1, as in editors."""
 
     file: str
     line: int
@@ -18,20 +18,20 @@ class Source:
 
 
 class Located(Protocol):
-    """Something declared in a file that can say where each of its fields stands."""
+    """A declaration in a file that knows the place of each of its fields."""
 
     @property
     def source(self) -> Source:
-        """Where the declaration begins."""
+        """The beginning of the declaration."""
         ...
 
     def at(self, *path: str | int) -> Source:
-        """Where the value under ``path`` stands; the nearest parent's place where it is absent."""
+        """The place of the value under ``path``; the nearest parent's place if it is absent."""
         ...
 
 
 class Severity(StrEnum):
-    """Whether a finding stops the run."""
+    """The severity of a finding: an error stops the run."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -39,7 +39,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing to say about one place: what is wrong and what to do, once, in one sentence."""
+    """One problem in one place, with advice on what to do about it."""
 
     source: Source | None
     problem: str
@@ -53,6 +53,6 @@ class Finding:
 
     @property
     def sort_key(self) -> tuple[str, int, int, str]:
-        """File, line, column, words: the order in which findings are shown."""
-        where = self.source or Source("", 0, 0)
-        return where.file, where.line, where.column, self.problem
+        """File, line, column, problem: the order in which findings are shown."""
+        source = self.source or Source("", 0, 0)
+        return source.file, source.line, source.column, self.problem

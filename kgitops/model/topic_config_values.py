@@ -1,4 +1,4 @@
-"""How Kafka reads the text of one topic config: its type, its normal form, what is legal."""
+"""Reads the text of one topic config as Kafka does: its type, normal form and legal values."""
 
 import math
 import re
@@ -26,7 +26,8 @@ class ConfigType(StrEnum):
 class TopicConfig:
     """One topic config as Kafka defines it; ``server_default`` is the broker's name for it.
 
-    ``valid_values`` of a number are legal beside its range; of a string or list, nothing else is.
+    ``valid_values`` of a number are legal in addition to its range; of a string or list, they are
+    the only legal ones.
     """
 
     name: str
@@ -59,7 +60,7 @@ def value_parser(config: TopicConfig) -> Callable[[str], Value | None]:
 
 
 def is_legal(config: TopicConfig, value: Value) -> bool:
-    """Whether a value that was read satisfies the validator of its config."""
+    """True if a parsed value satisfies the validator of its config."""
     match value:
         case bool() | tuple():
             return True
@@ -76,7 +77,7 @@ def is_legal(config: TopicConfig, value: Value) -> bool:
 
 
 def legal_values(config: TopicConfig) -> str:
-    """What may be written, to stand after "must be"."""
+    """A phrase for the legal values, to follow "must be"."""
     match config.type:
         case ConfigType.BOOLEAN:
             return "true or false"
@@ -122,7 +123,7 @@ _THROTTLED = re.compile(r"[0-9]+:[0-9]+")
 
 
 def trim(text: str) -> str:
-    """Java's String.trim: it takes away control characters and spaces, but no other white space."""
+    """Java's String.trim: it removes control characters and spaces, but no other white space."""
     return text.strip(_BLANK)
 
 

@@ -1,4 +1,4 @@
-"""Kafka's topic configs: what exists, what is legal, and when two values mean the same.
+"""Kafka's topic configs: their names, their legal values, and the normal form of a value.
 
 The facts are Apache Kafka's own: ``data/topic_configs.json`` is a dump of LogConfig's ConfigDef.
 """
@@ -42,12 +42,12 @@ __all__ = [
 
 CLUSTER_DEFAULT = "cluster default"
 KAFKA_DEFAULT = "Kafka default"
-_REMEMBERED = 1 << 14
+_CACHED_VALUES = 1 << 14
 _LONGEST_SHOWN = 80
 Problem = tuple[str, str]
-"""The config that is at fault, and what is wrong, in plain words."""
+"""The key of the config that is at fault, and one sentence about what is wrong."""
 
-RULED = (
+CONSTRAINED = (
     "cleanup.policy",
     "local.retention.bytes",
     "local.retention.ms",
@@ -61,7 +61,7 @@ RULED = (
     "retention.bytes",
     "retention.ms",
 )
-"""The configs that a rule is about: no other's value is looked at."""
+"""The configs that ``cross_problems`` looks at."""
 
 _FROM_RETENTION = -2
 _UNLIMITED = -1
@@ -93,14 +93,14 @@ def kafka_version() -> str:
 
 
 def removed_config(key: str) -> str | None:
-    """What to write instead of a config that Kafka 4 removed; None for every other key."""
+    """Advice for a config that Kafka 4 removed, on what to use instead; None for any other key."""
     advice = _data()["removed"].get(key)
     return None if advice is None else str(advice)
 
 
 @cache
 def nearest_config(key: str) -> str | None:
-    """The config that a misspelt key may mean: also for ``retentionMs`` or a broker's name."""
+    """The config that a misspelt key may mean; also knows ``retentionMs`` and brokers' names."""
     plain = re.sub(r"[_\s-]", ".", re.sub(r"(?<=[a-z])(?=[A-Z])", ".", key)).lower()
     plain = re.sub(r"\.(hours|minutes|seconds)$", ".ms", plain)
     broker_names = {config.server_default: name for name, config in topic_configs().items()}
@@ -110,13 +110,13 @@ def nearest_config(key: str) -> str | None:
     return nearest[0] if nearest else None
 
 
-# A cluster has few distinct values of a key, and each of them very many times.
-@lru_cache(maxsize=_REMEMBERED)
+# A cluster has few distinct values of a key, each of them very many times.
+@lru_cache(maxsize=_CACHED_VALUES)
 def normal_value(key: str, value: str) -> str:
-    """The value as Kafka writes it, so that equal texts mean the same; idempotent.
+    """The value as Kafka writes it, so that equal meanings have equal texts; idempotent.
 
-    Lists come sorted, without duplicates. An unknown key's value is returned as it is, and a value
-    that Kafka can't read only trimmed.
+    Lists are sorted, without duplicates. An unknown key's value is returned unchanged, and a value
+    that Kafka can't parse is only trimmed.
     """
     reader = _readers().get(key)
     if reader is None:
@@ -126,7 +126,7 @@ def normal_value(key: str, value: str) -> str:
 
 
 def config_problem(key: str, value: str) -> str | None:
-    """Why Kafka would refuse ``value`` for a known key, and what is legal; else None."""
+    """The reason why Kafka would refuse ``value`` for a known key, with the legal values, or None."""
     reader = _readers().get(key)
     if reader is None or _legal_value(key, value) is not None:
         return None
@@ -140,25 +140,25 @@ def configs_problems(
     broker_defaults: Mapping[str, str] | None = None,
     existing: Mapping[str, str] | None = None,
 ) -> tuple[Problem, ...]:
-    """What is wrong between the configs of one topic: the key at fault, and why.
+    """Conflicts between the configs of one topic, each with the key at fault and the reason.
 
-    A key that a topic doesn't set counts with the value of ``broker_defaults``, else with Kafka's.
-    Values that are illegal by themselves are ``config_problem``'s to report: here they count as
-    not set. ``existing`` are the topic's own configs before the change.
+    A key that a topic doesn't set counts with the value of ``broker_defaults``, else with Kafka's
+    default. Values that are illegal by themselves are reported by ``config_problem``: here they
+    count as not set. ``existing`` are the topic's own configs before the change.
     """
     values = dict(_default_values())
     for source in (broker_defaults or {}, configs):
-        for key in RULED:
+        for key in CONSTRAINED:
             legal = _legal_value(key, source[key]) if key in source else None
             if legal is not None:
                 values[key] = legal
-    # LogConfig reads the old value with Boolean.parseBoolean, which doesn't trim.
+    # LogConfig parses the old value with Boolean.parseBoolean, which doesn't trim.
     was_tiered = (existing or {}).get("remote.storage.enable", "").lower() == "true"
     return tuple(cross_problems(values, was_tiered=was_tiered))
 
 
 def effective_default(key: str, broker_defaults: Mapping[str, str]) -> tuple[str | None, str]:
-    """The value of a key that a topic doesn't set, and whose default that is."""
+    """The value in effect for a key that a topic doesn't set, and the origin of that default."""
     if key in broker_defaults:
         return broker_defaults[key], CLUSTER_DEFAULT
     config = topic_configs().get(key)
@@ -166,7 +166,7 @@ def effective_default(key: str, broker_defaults: Mapping[str, str]) -> tuple[str
 
 
 def is_throttle(key: str) -> bool:
-    """Whether the key throttles replication: operators set it for a while, nobody declares it."""
+    """True for keys that throttle replication: operators set them temporarily, in no manifest."""
     return ".replication.throttled." in key
 
 
@@ -176,9 +176,9 @@ class _Reader:
     parse: Callable[[str], Value | None]
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_VALUES)
 def _legal_value(key: str, text: str) -> Value | None:
-    """The value of ``text`` for a known key, where Kafka accepts it."""
+    """The value of ``text`` for a known key, if Kafka accepts it."""
     reader = _readers()[key]
     value = reader.parse(text)
     return value if value is not None and is_legal(reader.config, value) else None
@@ -194,7 +194,9 @@ def _readers() -> Mapping[str, _Reader]:
 
 @cache
 def _default_values() -> Mapping[str, Value]:
-    parsed = ((key, _readers()[key].parse(_readers()[key].config.default or "")) for key in RULED)
+    parsed = (
+        (key, _readers()[key].parse(_readers()[key].config.default or "")) for key in CONSTRAINED
+    )
     return {key: value for key, value in parsed if value is not None}
 
 
@@ -206,9 +208,11 @@ def _data() -> dict[str, Any]:
 
 
 def cross_problems(values: Mapping[str, Value], *, was_tiered: bool) -> Iterator[Problem]:
-    """What is wrong between the ``values`` in effect for a topic: all of ``RULED``, and legal.
+    """Conflicts between the values in effect for a topic, as LogConfig.validate finds on a controller.
 
-    ``was_tiered`` says whether the topic has ``remote.storage.enable=true`` before the change.
+    ``values`` has a legal value for each key of ``CONSTRAINED``. Tiered storage is taken to be
+    enabled in the brokers: no topic config shows whether it is. ``was_tiered`` is true if the topic
+    has ``remote.storage.enable=true`` before the change.
     """
     least, most = _number(values, "min.compaction.lag.ms"), _number(values, "max.compaction.lag.ms")
     if least > most:

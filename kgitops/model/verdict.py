@@ -1,4 +1,4 @@
-"""The one place that turns reasons into an exit code; text, process and JSON all ask here."""
+"""The one place that turns reasons into an exit code, for text, process and JSON alike."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What a process answers; ``docs/exit-codes.md`` is the public table."""
+    """The exit codes of the process; ``docs/exit-codes.md`` is the public table."""
 
     SUCCESS = 0
     ERROR = 1
@@ -44,7 +44,7 @@ _PRECEDENCE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Why a run did not simply succeed: an exit code and one sentence."""
+    """One reason why a run did not simply succeed: an exit code and one sentence."""
 
     exit: ExitCode
     sentence: str
@@ -59,7 +59,7 @@ class Verdict:
 
     @property
     def stops(self) -> bool:
-        """Whether anything but success, with or without changes, was found."""
+        """True for anything but success, with or without changes."""
         return self.exit not in (ExitCode.SUCCESS, ExitCode.CHANGES)
 
 

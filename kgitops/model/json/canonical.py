@@ -19,16 +19,16 @@ _AS_IT_IS = frozenset({str, bool, type(None)})
 
 
 def canonical_json(value: Json) -> bytes:
-    """The one spelling of ``value``, which holds text, integers, booleans, None and no fractions.
+    """The canonical bytes of ``value``, which holds text, integers, booleans, None, no fractions.
 
-    A part that is written already may stand in it as ``orjson.Fragment``.
+    A part that is already encoded may be included as ``orjson.Fragment``.
 
     Raises:
         ValueError: the value holds a lone surrogate.
     """
     try:
         data = orjson.dumps(value, default=_as_dict, option=_OPTIONS)
-    except TypeError:  # deeper, or larger numbers, than it takes; or what can't be written at all
+    except TypeError:  # deeper nesting or larger numbers than orjson takes, or not JSON at all
         data = _ENCODER.encode(value).encode()
     if data.isascii():
         return data
@@ -38,7 +38,7 @@ def canonical_json(value: Json) -> bytes:
 
 
 def canonical_text(value: Json) -> str:
-    """The same as text, for where it goes into a column or a part of a file.
+    """Canonical JSON as text, for a column or a part of a file.
 
     Raises:
         ValueError: the value holds a lone surrogate.
@@ -47,7 +47,7 @@ def canonical_text(value: Json) -> str:
 
 
 def _as_dict(value: object) -> Mapping[str, Json]:
-    """What views and other mappings are written as."""
+    """Converts views and other mappings, which orjson does not encode by itself."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} is no JSON")
@@ -62,10 +62,10 @@ def plain_json(value: Json) -> Json:
     """A copy of ``value`` in JSON's own types: a mapping becomes a dict, a tuple a list.
 
     Raises:
-        ValueError: it holds what canonical JSON can't carry exactly: a fraction, an integer
-            beyond 2^53, or an object of another type.
+        ValueError: it holds a value that canonical JSON can't represent exactly: a fraction, an
+            integer beyond 2^53, or an object of another type.
     """
-    # Told by the very type where it can be: plans hold millions of values.
+    # Compared by exact type first, which is fastest: plans hold millions of values.
     kind = type(value)
     if kind in _AS_IT_IS:
         return value
@@ -85,7 +85,7 @@ def plain_json(value: Json) -> Json:
 
 
 def _is_flat(value: dict[object, object]) -> bool:
-    """Whether nothing in it needs a look inside: configs, which are most of what there is."""
+    """True if no value is a container: the usual case, because most mappings are configs."""
     return _TEXT.issuperset(map(type, value)) and _AS_IT_IS.issuperset(map(type, value.values()))
 
 

@@ -1,30 +1,30 @@
-"""JSON laid out for people: indented, with what holds no further structure on one line."""
+"""JSON laid out for people: indented, with each flat object or array on one line."""
 
 import json
 
 from kgitops.model.registry import Json
 
-_encode = json.JSONEncoder().encode  # ASCII only: nothing in a file hides or reorders text
+_encode = json.JSONEncoder().encode  # ASCII only, so no character can hide or reorder text
 _DEPTH = 3
 
 
 def json_text(value: Json) -> str:
-    """Indented JSON where what holds no further structure stands on one line."""
+    """Indented JSON with each flat object or array on one line."""
     return _quiet(_lines(value, 0)) + "\n"
 
 
 def json_line(value: Json) -> str:
-    """JSON on one line, without its end: one of many on a stream."""
+    """JSON on one line, without a line end, for a stream of such lines."""
     return _quiet(_encode(value))
 
 
 def _quiet(text: str) -> str:
-    # Two of these begin a command of build services; in JSON they stand within texts only.
+    # "##" begins a command of build services; in JSON it can occur within texts only.
     return text.replace("##", "#\\u0023")
 
 
 def _lines(value: Json, depth: int) -> str:
-    """Lay out ``value``, which begins ``depth`` levels deep; plain loops, for plans are large."""
+    """Lay out ``value``, which begins ``depth`` levels deep; plain loops, as plans are large."""
     if depth > _DEPTH or not _holds_structure(value):
         return _encode(value)
     pad = "  " * (depth + 1)

@@ -1,6 +1,6 @@
-"""Bindings, quotas, owners and places as JSON and back: one shape in plans, journals and snapshots.
+"""Bindings, quotas, owners and sources as JSON and back: one shape in plans, journals, snapshots.
 
-Readers take a path for their errors and raise :class:`ShapeError` for any other shape.
+Readers take a path for their error messages and raise :class:`ShapeError` for any other shape.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ def read_labels(value: Json, path: str) -> Mapping[str, str]:
 
 
 def binding_to_json(binding: AclBinding) -> dict[str, Json]:
-    """Kafka's names of the parts, Kafka's words for the values; a scope where there is one."""
+    """The binding's fields under Kafka's names and values, with a scope only where it has one."""
     keys = _SCOPED_KEYS if binding.scoped else _BINDING_KEYS
     return {key: str(getattr(binding, key)) for key in keys}
 
@@ -84,7 +84,7 @@ def read_entity(value: Json, path: str) -> ClientQuotaEntity:
 
 
 def read_quota(value: Json, path: str) -> float:
-    """A quota, which must be written as its shortest decimals."""
+    """A quota, which must be written as its shortest decimal string."""
     decimals = text(value, path)
     try:
         number = float(decimals)
@@ -96,7 +96,7 @@ def read_quota(value: Json, path: str) -> float:
 
 
 def owner_to_json(owner: Owner) -> dict[str, Json]:
-    """All of an owner."""
+    """An owner with all its fields."""
     return {
         "project": owner.project,
         "topic_id": owner.topic_id,
@@ -126,7 +126,7 @@ def source_to_json(source: Source | None) -> dict[str, Json] | None:
 
 
 def read_source(value: Json, path: str) -> Source | None:
-    """What ``source_to_json`` wrote.
+    """The place in a file that ``source_to_json`` wrote.
 
     Raises:
         ShapeError: it is of another shape.

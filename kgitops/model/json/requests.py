@@ -62,7 +62,7 @@ _STATE_KEYS = (
 
 
 def request_to_json(request: Request) -> dict[str, Json]:
-    """The request's ``body`` in a plan; its type is told by ``api_name``."""
+    """The request's ``body`` in a plan; ``api_name`` gives its type."""
     match request:
         case CreateTopicRequest():
             return {

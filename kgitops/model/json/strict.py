@@ -38,7 +38,7 @@ def mapping(value: Json, path: str) -> Mapping[str, Json]:
 
 
 def array(value: Json, path: str, read: Callable[[Json, str], T]) -> tuple[T, ...]:
-    """An array, each item read by ``read``, which is told no path: arrays may be long."""
+    """An array, each item read by ``read``; items get no path of their own: arrays may be long."""
     if not isinstance(value, list):
         raise ShapeError(f"{path} is not an array")
     found: list[T] = []

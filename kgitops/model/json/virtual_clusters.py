@@ -33,7 +33,7 @@ _OPTIONS_KEYS = ("virtual_cluster", "options")
 
 
 def local_to_json(local: LocalName | None) -> dict[str, Json]:
-    """A key of its own for what has a local name, none for what has not."""
+    """The key ``local`` for an object with a local name, no key for any other."""
     return {"local": _local_to_json(local)} if local else {}
 
 
@@ -63,7 +63,7 @@ def read_options(value: Json, path: str) -> LoweringOptions:
 
 
 def alter_to_json(request: AlterVirtualClusterRequest) -> dict[str, Json]:
-    """Either one entity, or the options."""
+    """The request's body: either one entity, or the options."""
     if request.options is not None:
         options = options_to_json(request.options)
         return {"virtual_cluster": request.virtual_cluster, "options": options}
@@ -81,7 +81,7 @@ def alter_to_json(request: AlterVirtualClusterRequest) -> dict[str, Json]:
 
 
 def alter_from_json(body: Json) -> AlterVirtualClusterRequest:
-    """What ``alter_to_json`` wrote.
+    """The request that ``alter_to_json`` wrote.
 
     Raises:
         ShapeError: it is of another shape.

@@ -1,15 +1,15 @@
-"""One ACL binding, with Kafka's enumerations in Kafka's spelling."""
+"""ACL bindings, with Kafka's enumerations in Kafka's spelling."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 CLUSTER_NAME = "kafka-cluster"
 EVERYONE = "User:*"
-"""As the principal of an ACL: every user."""
+"""The principal of an ACL that applies to every user."""
 
 
 class ResourceType(StrEnum):
-    """What an ACL protects (org.apache.kafka.common.resource.ResourceType)."""
+    """The type of resource that an ACL protects (org.apache.kafka.common.resource.ResourceType)."""
 
     TOPIC = "topic"
     GROUP = "group"
@@ -20,14 +20,14 @@ class ResourceType(StrEnum):
 
 
 class PatternType(StrEnum):
-    """How a resource name is read (org.apache.kafka.common.resource.PatternType)."""
+    """The meaning of a resource name (org.apache.kafka.common.resource.PatternType)."""
 
     LITERAL = "literal"
     PREFIXED = "prefixed"
 
 
 class Operation(StrEnum):
-    """What is allowed or denied (org.apache.kafka.common.acl.AclOperation)."""
+    """The operation that is allowed or denied (org.apache.kafka.common.acl.AclOperation)."""
 
     ALL = "All"
     READ = "Read"
@@ -57,7 +57,7 @@ class PermissionType(StrEnum):
     DENY = "Deny"
 
 
-# What org.apache.kafka.security.authorizer.AclEntry lists per resource type; All is legal anywhere.
+# As in org.apache.kafka.security.authorizer.AclEntry, per resource type; All is legal anywhere.
 OPERATIONS: dict[ResourceType, frozenset[Operation]] = {
     ResourceType.TOPIC: frozenset(
         {
@@ -109,7 +109,7 @@ VIRTUAL_CLUSTER_OPERATIONS = frozenset(
     }
 )
 
-# An Allow of the key also allows these (org.apache.kafka.server.authorizer: implied operations).
+# Operations that an Allow of the key also allows (org.apache.kafka.server.authorizer).
 IMPLIED: dict[Operation, frozenset[Operation]] = {
     Operation.READ: frozenset({Operation.DESCRIBE}),
     Operation.WRITE: frozenset({Operation.DESCRIBE}),
@@ -125,11 +125,11 @@ IMPLIED: dict[Operation, frozenset[Operation]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class AclBinding:
-    """Who may, or may not, do what to which resources, from where.
+    """A rule that allows or denies a principal on a host one operation on some resources.
 
     ``virtual_cluster`` is the scope in which ``resource_name`` is a local name (VC-143): a name, a
-    prefix, or ``*`` for every one; ``kafka-cluster`` means none (VC-100). A binding on the resource
-    CLUSTER has no scope: its resource name is the virtual cluster (VC-140).
+    prefix, or ``*`` for every virtual cluster; ``kafka-cluster`` means none (VC-100). A binding on
+    the resource CLUSTER has no scope: its resource name is the virtual cluster (VC-140).
     """
 
     resource_type: ResourceType
@@ -144,5 +144,5 @@ class AclBinding:
 
     @property
     def scoped(self) -> bool:
-        """Whether the binding is one of virtual clusters, and not global."""
+        """True if the binding belongs to virtual clusters, false if it is global."""
         return self.virtual_cluster != CLUSTER_NAME

@@ -1,4 +1,4 @@
-"""Stable addresses of objects, as targets, tombstones, waivers and reports name them."""
+"""Stable addresses of objects, as used in targets, tombstones, waivers and reports."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ DECLARED = re.compile(
     rf"|vc/{_PART}(?:/(?:topic|link|user|client|group|txn)/{_PART}|/{_ACL}|/quota/(?:{_CLIENTS}))?"
 )
 """The address of an object that a document can declare."""
-_INSIDE = "vc/"
+_SCOPED = "vc/"
 _PREFIXED = "prefixed:"
 _SEGMENTS = {
     EntityType.TOPIC: "link",
@@ -41,12 +41,12 @@ _RESERVED = re.compile(r"[%/@,=\x00-\x1f\x7f-\x9f]")
 
 
 def is_address(text: str) -> bool:
-    """Whether it is the address of an object that a plan can show."""
+    """True if ``text`` is the address of an object that a plan can show."""
     return DECLARED.fullmatch(text) is not None or _BROKER.fullmatch(text) is not None
 
 
 def encode(part: str) -> str:
-    """Percent-encode what separates parts, and control characters, as UTF-8 bytes."""
+    """Percent-encode the separators of parts, and control characters, as UTF-8 bytes."""
     return _RESERVED.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), part)
 
 
@@ -61,12 +61,12 @@ def virtual_cluster_address(name: str) -> str:
 
 
 def local_topic_address(local: LocalName) -> str:
-    """``vc/emea.sales/topic/Orders``: a topic made in a virtual cluster, with its link."""
+    """``vc/emea.sales/topic/Orders``: a topic created in a virtual cluster, with its link."""
     return f"{virtual_cluster_address(local.virtual_cluster)}/topic/{encode(local.name)}"
 
 
 def member_address(virtual_cluster: str, entity_type: EntityType, name: str) -> str:
-    """``vc/emea.sales/user/User:jane``, and alike with client, group, txn and link."""
+    """``vc/emea.sales/user/User:jane``; likewise with client, group, txn and link."""
     return f"{virtual_cluster_address(virtual_cluster)}/{_SEGMENTS[entity_type]}/{encode(name)}"
 
 
@@ -99,7 +99,7 @@ def quota_address(entity: ClientQuotaEntity) -> str:
 
 
 def broker_address(broker: int) -> str:
-    """``broker/1``; for what is planned around other changes, nobody declares a broker."""
+    """``broker/1``: only for changes that accompany others, as no document declares a broker."""
     return f"broker/{broker}"
 
 
@@ -110,7 +110,7 @@ def _literal(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InVirtualCluster:
-    """An address inside a virtual cluster, taken apart; ``tail`` is still encoded."""
+    """The parts of an address inside a virtual cluster; ``tail`` is still encoded."""
 
     virtual_cluster: str
     prefixed: bool
@@ -119,10 +119,10 @@ class InVirtualCluster:
 
 
 def inside(address: str) -> InVirtualCluster | None:
-    """``vc/emea.sales/topic/Orders`` taken apart; None for any other address, ``vc/x`` included."""
-    if not address.startswith(_INSIDE):
+    """The parts of ``vc/emea.sales/topic/Orders``; None for any other address, ``vc/x`` included."""
+    if not address.startswith(_SCOPED):
         return None
-    scope, slash, below = address.removeprefix(_INSIDE).partition("/")
+    scope, slash, below = address.removeprefix(_SCOPED).partition("/")
     if not slash:
         return None
     segment, _, tail = below.partition("/")
@@ -135,6 +135,6 @@ def inside(address: str) -> InVirtualCluster | None:
 
 
 def kind_of(address: str) -> str:
-    """``topic``, ``acl``, ``quota``, ``broker``, ``vc``, or a segment inside of one."""
-    found = inside(address)
-    return found.segment if found else address.partition("/")[0]
+    """``topic``, ``acl``, ``quota``, ``broker``, ``vc``, or a segment inside a virtual cluster."""
+    parts = inside(address)
+    return parts.segment if parts else address.partition("/")[0]

@@ -1,10 +1,10 @@
-"""Kafka's naming rules: topics and principals."""
+"""Kafka's naming rules for topics and principals."""
 
 import re
 
 MAX_TOPIC_NAME = 249
 MAX_TEXT = 2**15 - 1
-"""How many bytes of UTF-8 a text has at most in Kafka's requests and records."""
+"""The longest text in Kafka's requests and records, in bytes of UTF-8."""
 REGISTRY_TOPIC = "__kgitops"
 INTERNAL_TOPICS = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
@@ -16,12 +16,12 @@ _PRINCIPAL = re.compile(r"[^:\s]+:.+", re.DOTALL)
 
 
 def is_internal(topic: str) -> bool:
-    """Whether brokers own the topic (P201-20), or kgitops keeps its registry there."""
+    """True if brokers own the topic (P201-20), or kgitops keeps its registry in it."""
     return topic in ALL_INTERNAL
 
 
 def topic_name_problem(name: str) -> str | None:
-    """What Kafka would say against ``name`` (A4-11), or None; a second sentence part says why."""
+    """The reason why Kafka would refuse ``name`` (A4-11), or None."""
     if not name:
         return "a topic name can't be empty"
     if name in (".", ".."):
@@ -35,16 +35,16 @@ def topic_name_problem(name: str) -> str | None:
 
 
 def text_problem(text: str) -> str | None:
-    """Why no request to Kafka can hold ``text``, or None; a broker breaks the connection on it."""
+    """The reason why ``text`` fits no request to Kafka, or None; a broker would hang up on it."""
     length = len(text.encode())
     return f"has {length:,} bytes, Kafka allows {MAX_TEXT:,}" if length > MAX_TEXT else None
 
 
 def collision_key(topic: str) -> str:
-    """Equal for two topic names whose metric names would collide (A4-11): ``.`` reads as ``_``."""
+    """A key that is equal for two topics whose metric names collide (A4-11): ``.`` becomes ``_``."""
     return topic.replace(".", "_")
 
 
 def is_principal(text: str) -> bool:
-    """Whether ``text`` is ``Type:name``, as every authorizer of Kafka expects."""
+    """True if ``text`` is ``Type:name``, as every authorizer of Kafka expects."""
     return bool(_PRINCIPAL.fullmatch(text))

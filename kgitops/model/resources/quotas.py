@@ -1,4 +1,4 @@
-"""Client quotas: the entities they are set on, the keys, and their one spelling."""
+"""Client quotas: the entities that they apply to, their keys, and their spelling."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ ENTITY_TYPES = (VIRTUAL_CLUSTER, USER, CLIENT_ID, IP)
 ClientQuotaEntity = tuple[tuple[str, str | None], ...]
 """(entity type, name) pairs in the order of ENTITY_TYPES; a None name is the default (F590-50)."""
 
-# Kafka's QuotaConfigs: the first set holds whole numbers only (F590-51).
+# Kafka's QuotaConfigs; the values of INTEGRAL_KEYS are whole numbers (F590-51).
 INTEGRAL_KEYS = frozenset({"producer_byte_rate", "consumer_byte_rate", "connection_creation_rate"})
 CLIENT_KEYS = frozenset(
     {"producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"}
@@ -31,7 +31,7 @@ class ClientQuotaState:
 
 
 def make_entity(parts: Mapping[str, str | None]) -> ClientQuotaEntity:
-    """The entity of ``parts`` in its one order."""
+    """The entity of ``parts``, in the order of ENTITY_TYPES."""
     return tuple((kind, parts[kind]) for kind in ENTITY_TYPES if kind in parts)
 
 
@@ -44,5 +44,5 @@ def quota_text(value: float) -> str:
     """The shortest decimal string of a quota: ``10485760``, ``12.5``, never an exponent."""
     if value == math.floor(value):
         return str(int(value))
-    # By way of repr, the shortest text that reads back as the same double, also below 1e-4.
+    # repr gives the shortest text that reads back as the same double, also below 1e-4.
     return format(Decimal(repr(value)), "f")

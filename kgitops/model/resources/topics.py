@@ -1,4 +1,9 @@
-"""A topic as it is, and as a request would leave it (KIP-201)."""
+"""A topic's current state, its state after a request (KIP-201), and its replication throttle.
+
+The replication throttle (KIP-73) has two rates on a broker, and on a topic the replicas that they
+apply to, each as ``PARTITION:BROKER``. A broker limits the bytes per second that it sends as a
+leader and fetches as a follower, for these replicas only.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +25,7 @@ _EVERY = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicState:
-    """A topic as it is, its own configs only: broker defaults are not part of it (P201-18).
+    """The current state of a topic, with its own configs only, no broker defaults (P201-18).
 
     While a reassignment runs, ``assignment`` is the target set (P201-16).
     """
@@ -34,7 +39,7 @@ class TopicState:
 
     @property
     def num_partitions(self) -> int:
-        """How many partitions (P201-13)."""
+        """The number of partitions (P201-13)."""
         return len(self.assignment)
 
     @property
@@ -49,17 +54,17 @@ class TopicState:
 
     @property
     def internal(self) -> bool:
-        """Whether brokers own this topic (P201-20)."""
+        """True if brokers own this topic (P201-20)."""
         return is_internal(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedTopicState(TopicState):
-    """A topic as it would be after a request (KIP-201, RequestedTopicState).
+    """The state of a topic after a request (KIP-201, RequestedTopicState).
 
-    ``configs`` is the true state afterwards; ``requested_configs`` only what the request names,
-    None for a key that it removes (P201-25…27). ``generated_replica_assignments`` is true when
-    the assignment that this request adds was placed for the user (P201-23, P201-32).
+    ``configs`` is the whole state afterwards; ``requested_configs`` has only the keys in the
+    request, None for a key that it removes (P201-25…27). ``generated_replica_assignments`` is true
+    if kgitops chose the assignment that this request adds (P201-23, P201-32).
     """
 
     requested_configs: Mapping[str, str | None] = field(default_factory=dict)
@@ -67,10 +72,10 @@ class RequestedTopicState(TopicState):
 
 
 def throttled_replicas(before: Assignment, after: Assignment) -> Mapping[str, str]:
-    """What a topic must name so that a move is throttled, as kafka-reassign-partitions does it.
+    """The topic configs that throttle a move, as kafka-reassign-partitions sets them.
 
-    Any replica that is there may lead and so send; those that are added fetch. Where none is
-    added nothing is copied, and the mapping is empty.
+    Any existing replica may lead and so send; those that are added fetch. If none is added nothing
+    is copied, and the mapping is empty.
     """
     leaders: list[str] = []
     followers: list[str] = []
@@ -96,12 +101,12 @@ def throttled_brokers(before: Assignment, after: Assignment) -> Mapping[int, fro
     return {broker: frozenset(rates[broker]) for broker in sorted(rates)}
 
 
-def beside(there: str | None, ours: str) -> str | None:
-    """A topic's list with ``ours`` beside what others put there; None where it holds all anyway."""
-    if there is None:
-        return ours
-    held = [part.strip() for part in there.split(",") if part.strip()]
-    if _EVERY in held:
+def add_throttled_replicas(existing: str | None, new: str) -> str | None:
+    """A topic's list of throttled replicas with ``new`` added; None if it has them already."""
+    if existing is None:
+        return new
+    listed = [part.strip() for part in existing.split(",") if part.strip()]
+    if _EVERY in listed:
         return None
-    added = [part for part in ours.split(",") if part not in held]
-    return ",".join([*held, *added]) if added else None
+    added = [part for part in new.split(",") if part not in listed]
+    return ",".join([*listed, *added]) if added else None

@@ -1,4 +1,4 @@
-"""A virtual cluster (KIP-1134): links to physical topics, and who and what belongs to it."""
+"""Virtual clusters (KIP-1134): their links to physical topics and their members."""
 
 import re
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.names import MAX_TOPIC_NAME
 
 SEPARATOR = ":"
-"""Between a virtual cluster's name and a group or transactional id (VC-112): in no such name."""
+"""Separates a virtual cluster's name from a group or transactional id (VC-112); no name has it."""
 MAX_LOCAL_NAME = MAX_TOPIC_NAME - 37
-"""What is left for the user once ``<uuid>.`` stands before a topic's name (VC-058)."""
+"""The longest local name of a topic, whose physical name begins with ``<uuid>.`` (VC-058)."""
 DEFAULT = "<default>"
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -19,7 +19,7 @@ _GENERATED = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(.+)", 
 
 
 class EntityType(StrEnum):
-    """What a virtual cluster consists of (VC-239)."""
+    """The types of entities in a virtual cluster (VC-239)."""
 
     TOPIC = "topic"
     GROUP = "group"
@@ -29,7 +29,7 @@ class EntityType(StrEnum):
 
 
 EXCLUSIVE = (EntityType.USER, EntityType.CLIENT_ID)
-"""Each of these is in one virtual cluster at most, and what it does counts there (VC-080)."""
+"""Types whose entities are in at most one virtual cluster, where all their requests act (VC-080)."""
 
 
 class ChangeType(StrEnum):
@@ -40,7 +40,7 @@ class ChangeType(StrEnum):
 
 
 class CapLowering(StrEnum):
-    """What becomes of a cap on Kafka, which has no bucket over several users (VC-221)."""
+    """Ways to express a cap on a Kafka that has no quota over several users (VC-221)."""
 
     CLAMP = "clamp"
     DIVIDE = "divide"
@@ -68,7 +68,7 @@ class LocalName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicLink:
-    """A link: ``topic`` is the physical topic's name (VC-020, VC-047)."""
+    """A local name for a physical topic: ``topic`` is that topic's name (VC-020, VC-047)."""
 
     name: str
     topic: str
@@ -80,8 +80,8 @@ class VirtualCluster:
     """One virtual cluster (VC-316).
 
     ``links`` are by link name; ``users`` are principals; ``groups`` maps a local group id to the
-    global group that it took over, None where it took over none (VC-114); ``options`` count only on
-    a Kafka that has no virtual clusters; the rest are names.
+    global group that it took over, None where it took over none (VC-114); ``options`` apply only on
+    a Kafka without virtual clusters; the rest are names.
     """
 
     name: str
@@ -94,13 +94,13 @@ class VirtualCluster:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is left that keeps it from being deleted (VC-245)."""
+        """True if it has no entities, so that it can be deleted (VC-245)."""
         return not (
             self.links or self.users or self.client_ids or self.groups or self.transactional_ids
         )
 
     def members(self, entity_type: EntityType) -> frozenset[str]:
-        """The names of this type."""
+        """The names of its entities of this type."""
         match entity_type:
             case EntityType.TOPIC:
                 return frozenset(self.links)
@@ -115,37 +115,37 @@ class VirtualCluster:
 
 
 def physical_id(virtual_cluster: str, local_id: str) -> str:
-    """The group id or transactional id that stands for a local one (VC-111, VC-120)."""
+    """The physical id of a local group or transactional id (VC-111, VC-120)."""
     return f"{virtual_cluster}{SEPARATOR}{local_id}"
 
 
 def generated_topic_name(uuid: str, name: str) -> str:
-    """The physical name of a topic made in a virtual cluster; a uuid has 36 characters (VC-056)."""
+    """The physical name of a topic created in a virtual cluster (VC-056); the uuid takes 36 characters."""
     return f"{uuid}.{name}"
 
 
-def name_until_made(local: LocalName) -> str:
-    """Stands for the physical name of a topic of a virtual cluster until it is made.
+def placeholder_topic_name(local: LocalName) -> str:
+    """Placeholder for the physical name of a virtual cluster's topic until it is created.
 
-    Unlike the name in a plan it is one topic's alone: two virtual clusters may each get an Orders.
+    Unlike the name in a plan it is unique: two virtual clusters may each get an Orders.
     """
     return generated_topic_name(f"<uuid:new of {local.virtual_cluster}>", local.name)
 
 
 def generated_parts(topic: str) -> tuple[str, str] | None:
-    """The uuid and the user's part of a name that looks generated; None for another name."""
+    """The uuid and the user's part of a name that looks generated; None for any other name."""
     match = _GENERATED.fullmatch(topic)
     return (match[1], match[2]) if match else None
 
 
 def default_link_name(topic: str) -> str:
-    """What a link to ``topic`` is called unless someone says otherwise (VC-025)."""
+    """The default name of a link to ``topic`` (VC-025)."""
     parts = generated_parts(topic)
     return parts[1] if parts else topic
 
 
 def virtual_cluster_name_problem(name: str) -> str | None:
-    """What is wrong with the name of a virtual cluster (VC-007, VC-104); None: nothing."""
+    """The reason why the name of a virtual cluster is illegal (VC-007, VC-104), or None."""
     if name == CLUSTER_NAME:
         return f"{CLUSTER_NAME} is the physical cluster itself and can't be a virtual cluster"
     if name in (".", ".."):
@@ -161,11 +161,11 @@ def virtual_cluster_name_problem(name: str) -> str | None:
 
 
 def as_principal(user: str) -> str:
-    """``jane`` and ``User:jane`` are the same user (VC-083)."""
+    """The principal of a user: ``jane`` and ``User:jane`` are the same (VC-083)."""
     return user if SEPARATOR in user else f"User:{user}"
 
 
 def user_name(principal: str) -> str | None:
-    """The user's name in quotas; None for a principal that is no ``User:`` (VC-083)."""
+    """The user's name in quotas; None for a principal that is not a ``User:`` (VC-083)."""
     kind, colon, name = principal.partition(SEPARATOR)
     return name if colon and kind == "User" else None

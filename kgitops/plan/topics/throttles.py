@@ -57,7 +57,7 @@ def topic_throttle(
     held = {key: state.configs[key] for key in _KEYS if key in state.configs}
     theirs = {**held, **left}
     ours = throttled_replicas(replicas.grown, replicas.final) if rate else {}
-    lists = {key: beside(theirs.get(key), ours[key]) for key in _KEYS if key in ours}
+    lists = {key: add_throttled_replicas(theirs.get(key), ours[key]) for key in _KEYS if key in ours}
     marks = {key: text for key, text in lists.items() if text is not None}
     marks = {**{key: held[key] for key in left if key in held}, **marks}
     return TopicThrottle(
