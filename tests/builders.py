@@ -28,7 +28,7 @@ from kgitops.model.cluster_state import (
     Capabilities,
     ClusterState,
     TopicUsage,
-    Validation,
+    Validator,
     VirtualClusterSupport,
 )
 from kgitops.model.registry import Owner, RegistryState
@@ -51,7 +51,7 @@ APIS = (
 )  # fmt: skip
 ALL_CAPABILITIES = Capabilities(
     backend="embedded",
-    validation=dict.fromkeys(APIS, Validation.BROKER),
+    validation=dict.fromkeys(APIS, Validator.BROKER),
     virtual_clusters=VirtualClusterSupport.NATIVE,
 )
 

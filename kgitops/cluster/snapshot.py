@@ -19,7 +19,7 @@ from kgitops.model.cluster_state import (
     ClusterState,
     GroupOffsets,
     Usage,
-    Validation,
+    Validator,
     VirtualClusterSupport,
 )
 from kgitops.model.errors import SafetyError, UnreachableError
@@ -97,7 +97,7 @@ class SnapshotCluster:
         support = VirtualClusterSupport
         return Capabilities(
             backend=self._state.backend,
-            validation=dict.fromkeys(apis, Validation.CLIENT),
+            validation=dict.fromkeys(apis, Validator.CLIENT),
             virtual_clusters=support.LOWERED if lowered else support.NATIVE,
         )
 

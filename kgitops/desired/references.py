@@ -18,7 +18,7 @@ from kgitops.desired.virtual_clusters.checks import check_links, check_members, 
 from kgitops.desired.virtual_clusters.ineffective import warn_of_inert, warn_of_other_clusters
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
-from kgitops.model.resources.addresses import inside, virtual_cluster_address
+from kgitops.model.resources.addresses import split_scoped_address, virtual_cluster_address
 from kgitops.model.resources.names import collision_key
 
 StoneIn = tuple[Tombstone, Document]
@@ -133,7 +133,7 @@ def _first_within(declared: Iterable[str]) -> dict[str, str]:
     """For the address of each virtual cluster the first declared object that lies in it."""
     found: dict[str, str] = {}
     for address in declared:
-        scope = inside(address)
+        scope = split_scoped_address(address)
         if scope is not None and not scope.prefixed:
             found.setdefault(virtual_cluster_address(scope.virtual_cluster), address)
     return found

@@ -7,11 +7,11 @@ from kgitops.manifests.kinds import tombstone
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import (
-    DECLARED,
-    inside,
+    DECLARABLE,
     kind_of,
     local_topic_address,
     member_address,
+    split_scoped_address,
     topic_address,
     virtual_cluster_address,
 )
@@ -93,7 +93,7 @@ def _named(
 
 
 def _checked(address: str, document: Document, path: Path, findings: Findings) -> str | None:
-    form = DECLARED.fullmatch(address)
+    form = DECLARABLE.fullmatch(address)
     if form is None:
         findings.error(
             document,
@@ -114,7 +114,7 @@ def _checked(address: str, document: Document, path: Path, findings: Findings) -
 
 def _scope_problem(address: str) -> str | None:
     """What is wrong with the virtual cluster of an address; of ACLs it may be a pattern."""
-    found = inside(address)
+    found = split_scoped_address(address)
     if found is not None:
         if found.segment == "acl" and (found.prefixed or found.virtual_cluster == "*"):
             return None

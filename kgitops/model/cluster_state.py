@@ -1,4 +1,4 @@
-"""A cluster as planning sees it: its state, one immutable snapshot (KIP-201), and its capabilities."""
+"""A cluster as planning sees it: an immutable snapshot of its state (KIP-201), its capabilities."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
@@ -120,7 +120,7 @@ class ClusterState:
         )
 
 
-class Validation(StrEnum):
+class Validator(StrEnum):
     """The side that can check a planned request before it is sent."""
 
     BROKER = "broker"
@@ -157,7 +157,7 @@ class Capabilities:
     """
 
     backend: str
-    validation: Mapping[str, Validation]
+    validation: Mapping[str, Validator]
     virtual_clusters: VirtualClusterSupport = VirtualClusterSupport.NONE
     client: Client | None = None
 

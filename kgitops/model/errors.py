@@ -18,7 +18,7 @@ class KgitopsError(Exception):
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """The reasons of the verdict; the error itself is the only one, unless several were given."""
+        """The reasons of the verdict: the error itself, unless others were given."""
         return self._reasons or (Reason(exit=self.exit, sentence=str(self)),)
 
 

@@ -11,12 +11,12 @@ from itertools import chain
 
 from kgitops.model.cluster_state import Broker
 from kgitops.model.placement_balance import (
-    Choice,
+    BrokerChoice,
     even_out,
-    going_round,
-    led,
+    place_in_turn,
     racks_in_order,
     rotated,
+    with_least_leader,
 )
 from kgitops.model.resources.topics import Assignment
 
@@ -41,7 +41,7 @@ def place(
 ) -> Assignment:
     """The replicas of the partitions that ``existing`` lacks, up to ``partitions`` in all (A4-38).
 
-    Fenced brokers get nothing. ``seed``, such as the topic's name, decides which broker comes first,
+    Fenced brokers get nothing. ``seed``, such as the topic's name, decides which broker is first,
     so that topics with few partitions are not all placed on the same brokers.
 
     Raises:

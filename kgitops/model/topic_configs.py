@@ -126,7 +126,7 @@ def normal_value(key: str, value: str) -> str:
 
 
 def config_problem(key: str, value: str) -> str | None:
-    """The reason why Kafka would refuse ``value`` for a known key, with the legal values, or None."""
+    """The reason why Kafka would refuse ``value`` for a known key, and the legal ones; or None."""
     reader = _readers().get(key)
     if reader is None or _legal_value(key, value) is not None:
         return None
@@ -208,7 +208,7 @@ def _data() -> dict[str, Any]:
 
 
 def cross_problems(values: Mapping[str, Value], *, was_tiered: bool) -> Iterator[Problem]:
-    """Conflicts between the values in effect for a topic, as LogConfig.validate finds on a controller.
+    """Conflicts between the values in effect for a topic, as in LogConfig.validate on a controller.
 
     ``values`` has a legal value for each key of ``CONSTRAINED``. Tiered storage is taken to be
     enabled in the brokers: no topic config shows whether it is. ``was_tiered`` is true if the topic

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from kgitops.apply.settings import ApplySettings
 from kgitops.apply.steps.steps import batches, build_steps
 from kgitops.cluster.port import Cluster
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import Request, api_name
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.document.broker_validation import checkable, record_validation
@@ -36,7 +36,7 @@ def validate_on_brokers(
         planned.id: planned.request
         for planned in checkable(plan)
         if planned.id not in denied
-        and capabilities.validation.get(api_name(planned.request)) is Validation.BROKER
+        and capabilities.validation.get(api_name(planned.request)) is Validator.BROKER
     }
     if not asked:
         return plan

@@ -25,7 +25,7 @@ from kgitops.apply.settings import ApplySettings
 from kgitops.approval.approve import approve
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import Safety
-from kgitops.model.cluster_state import ClusterState, Validation
+from kgitops.model.cluster_state import ClusterState, Validator
 from kgitops.model.errors import KgitopsError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT, Json
 from kgitops.model.requests import DeleteTopicRequest
@@ -66,7 +66,7 @@ def executed(plan: Plan) -> Plan:
                 change, because="", source=None, after=None, fields=(), impact={}, policies=(),
                 risks=change.risks[:1],
                 before={"name": (change.before or {}).get("name")},
-                requests=tuple(replace(it, validated=Validation.CLIENT, physical=())
+                requests=tuple(replace(it, validated=Validator.CLIENT, physical=())
                                for it in change.requests),
             )
             for change in plan.changes

@@ -10,7 +10,7 @@ from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
     LocalName,
-    name_until_made,
+    placeholder_topic_name,
 )
 from kgitops.policies import LinkConsent
 from kgitops.policy import CreateTopicLinkRequest, CreateTopicRequest
@@ -59,7 +59,7 @@ def test_every_change_is_judged_and_sees_what_comes_before_it() -> None:
     assert made.request.topic == "<uuid:new>.Orders"
     (linked,) = [item for item in rule.asked if item.address.endswith("link/sales.orders")]
     assert isinstance(linked.request, CreateTopicLinkRequest)
-    assert linked.request.topic == name_until_made(LocalName("emea.sales", "Orders"))
+    assert linked.request.topic == placeholder_topic_name(LocalName("emea.sales", "Orders"))
     assert linked.request.links == {LocalName(SALES, "Orders")}
 
 

@@ -19,7 +19,7 @@ from kgitops.model.cluster_state import (
     ClusterState,
     NotChecked,
     TopicUsage,
-    Validation,
+    Validator,
     VirtualClusterSupport,
 )
 from kgitops.model.errors import KgitopsError, SafetyError, UnreachableError
@@ -350,7 +350,7 @@ def test_a_snapshot_stands_in_for_a_cluster():
     assert (list(narrow.topics), narrow.registry) == (["orders"], state.registry)
     assert cluster.read_state(frozenset()).topics == {}
     assert cluster.read_usage(frozenset({"orders", "none"})).topics == state.usage
-    assert set(cluster.capabilities.validation.values()) == {Validation.CLIENT}
+    assert set(cluster.capabilities.validation.values()) == {Validator.CLIENT}
     assert cluster.capabilities.supports("AlterClientQuota")
     cluster.close()
 

@@ -29,7 +29,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.options import Options, Surroundings, kafka_text, random_id
-from kgitops.model.cluster_state import Validation, VirtualClusterSupport
+from kgitops.model.cluster_state import Validator, VirtualClusterSupport
 from kgitops.model.requests import (
     NEW_UUID,
     AlterVirtualClusterRequest,
@@ -101,9 +101,9 @@ def test_it_has_them_natively():
     capabilities = a_cluster().capabilities
     assert capabilities.virtual_clusters is VirtualClusterSupport.NATIVE
     for api in ("CreateVirtualCluster", "AlterVirtualCluster", "DeleteVirtualCluster"):
-        assert capabilities.validation[api] is Validation.BROKER
+        assert capabilities.validation[api] is Validator.BROKER
     for api in ("CopyGroupOffsets", "DeleteGroup"):
-        assert capabilities.validation[api] is Validation.NOT_SUPPORTED
+        assert capabilities.validation[api] is Validator.NOT_SUPPORTED
 
 
 def test_a_virtual_cluster_is_made_altered_and_deleted():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from kgitops.cluster.port import Cluster
-from kgitops.model.cluster_state import ClusterState, Validation
+from kgitops.model.cluster_state import ClusterState, Validator
 from kgitops.model.requests import (
     AlterStep,
     AlterTopicRequest,
@@ -40,7 +40,7 @@ def can_judge(cluster: Cluster, request: Request) -> bool:
     """Whether the cluster has a dry run for it: Kafka never has one for a reassignment (A4-80)."""
     moves = isinstance(request, AlterTopicRequest) and request.step is AlterStep.REPLICAS
     grade = cluster.capabilities.validation[api_name(request)]
-    return grade is not Validation.NOT_SUPPORTED and not (
+    return grade is not Validator.NOT_SUPPORTED and not (
         moves and cluster.capabilities.backend == "kafka"
     )
 

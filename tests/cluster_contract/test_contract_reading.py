@@ -8,7 +8,7 @@ from cluster_contract.contract import comparable, created, wait
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.clock import from_text
-from kgitops.model.cluster_state import TopicUsage, Validation
+from kgitops.model.cluster_state import TopicUsage, Validator
 from kgitops.model.requests import Request
 
 APIS = {kind.__name__.removesuffix("Request") for kind in get_args(Request)}
@@ -46,8 +46,8 @@ def test_acls_can_not_be_validated_anywhere(cluster: Cluster):
     """A4-96."""
     grades = cluster.capabilities.validation
     assert {grades["CreateAcl"], grades["DeleteAcl"]} <= {
-        Validation.CLIENT,
-        Validation.NOT_SUPPORTED,
+        Validator.CLIENT,
+        Validator.NOT_SUPPORTED,
     }
 
 

@@ -16,7 +16,7 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
-from kgitops.model.cluster_state import ClusterState, GroupOffsets, Validation
+from kgitops.model.cluster_state import ClusterState, GroupOffsets, Validator
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.file import SealedPlan
@@ -143,7 +143,7 @@ class Twin:
                         replace(
                             planned,
                             physical=tuple(sorted(planned.physical, key=self.spelt)),
-                            validated=Validation.CLIENT,
+                            validated=Validator.CLIENT,
                         )
                         for planned in change.requests
                     ),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgitops.model import placement
 from kgitops.model.cluster_state import Broker
 from kgitops.model.placement import PlacementError, place, reassign
-from kgitops.model.placement_balance import going_round, racks_in_order
+from kgitops.model.placement_balance import place_in_turn, racks_in_order
 from kgitops.model.resources.topics import Assignment
 
 
@@ -114,28 +114,26 @@ def test_growing_a_topic_ends_where_creating_it_with_more_partitions_does(
 
 
 @given(_equal_racks(), st.integers(1, 20), st.integers(0, 20), SEEDS)
-def test_going_round_on_equal_racks_is_what_looking_for_the_emptiest_finds(
-    cluster, first, more, seed
-):
+def test_taking_turns_on_equal_racks_equals_searching_for_the_emptiest(cluster, first, more, seed):
     brokers, factor = cluster
     racks = list(racks_in_order(brokers, seed).values())
     start = place(brokers, partitions=first, replication_factor=factor, seed=seed)
     shape = {"partitions": first + more, "replication_factor": factor, "existing": start}
-    found = going_round(racks, **shape)
+    found = place_in_turn(racks, **shape)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placement, "going_round", lambda *_, **__: None)
-        patch.setattr(placement, "_REMEMBERED", 0)
+        patch.setattr(placement, "place_in_turn", lambda *_, **__: None)
+        patch.setattr(placement, "_CACHED_PARTITIONS", 0)
         assert found in (None, place(brokers, seed=seed, **shape))
 
 
-def test_only_a_topic_on_equal_racks_that_was_placed_so_goes_round():
+def test_only_a_topic_on_equal_racks_that_was_placed_in_turn_continues_so():
     shape = {"partitions": 4, "replication_factor": 3}
     racks = list(racks_in_order(_brokers(3, 2), "orders").values())
     start = place(_brokers(3, 2), seed="orders", **shape)
-    assert going_round(racks, existing=(), **shape) == start
-    assert going_round(racks, existing=start[:3], **shape) == start[3:]
-    assert going_round(racks, existing=start[1:3], **shape) is None
-    assert going_round([[1, 2], [3, 4], [5]], existing=(), **shape) is None
+    assert place_in_turn(racks, existing=(), **shape) == start
+    assert place_in_turn(racks, existing=start[:3], **shape) == start[3:]
+    assert place_in_turn(racks, existing=start[1:3], **shape) is None
+    assert place_in_turn([[1, 2], [3, 4], [5]], existing=(), **shape) is None
 
 
 @given(_equal_racks(), st.integers(0, 15), st.integers(1, 15))

@@ -3,7 +3,7 @@
 import pytest
 from builders import a_cluster, a_desired, a_quota, a_topic, a_topic_state, applied, plan_of
 
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest
 from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Severity
@@ -22,15 +22,15 @@ def creations(plan: Plan) -> list[str]:
     return [item.id for item in plan.requests if isinstance(item.request, CreateTopicRequest)]
 
 
-def labels(plan: Plan) -> dict[str, Validation]:
+def labels(plan: Plan) -> dict[str, Validator]:
     return {planned.id: planned.validated for planned in plan.requests}
 
 
 def test_what_a_broker_accepted_is_labelled_so() -> None:
     a, b = creations(two_topics())
     plan = record_validation(two_topics(), {a: OK})
-    assert labels(plan)[a] is Validation.BROKER
-    assert labels(plan)[b] is Validation.CLIENT
+    assert labels(plan)[a] is Validator.BROKER
+    assert labels(plan)[b] is Validator.CLIENT
     assert not plan.findings
     assert not plan.warnings
 
@@ -42,7 +42,7 @@ def test_a_refusal_stands_at_its_document_with_the_brokers_words() -> None:
     (finding,) = plan.findings
     assert str(finding.source) == "a.yaml:1:1"
     assert "INVALID_CONFIG (40): Too many, says Ada" in finding.problem
-    assert labels(plan)[a] is Validation.BROKER
+    assert labels(plan)[a] is Validator.BROKER
     assert plan.verdict.exit is ExitCode.ERROR
 
 
@@ -56,7 +56,7 @@ def test_what_a_brokers_own_policy_denies_is_denied_by_policy(words: str | None,
     plan = record_validation(two_topics(), {a: refusal, b: OK})
     assert not plan.findings
     assert [change.address for change in plan.changes if change.denied] == ["topic/a"]
-    assert labels(plan)[a] is Validation.BROKER
+    assert labels(plan)[a] is Validator.BROKER
     assert plan.verdict.exit is ExitCode.DENIED
     (reason,) = plan.verdict.reasons
     assert reason.sentence == (

@@ -17,7 +17,7 @@ from builders import (
 )
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.resources.acls import AclBinding
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.order.rules import order_changes
@@ -80,7 +80,7 @@ def test_numbering_leaves_all_else_of_a_request() -> None:
         id="b",
         depends_on=("a",),
         undoes="a",
-        validated=Validation.BROKER,
+        validated=Validator.BROKER,
         physical=("one line",),
     )
     assert all(getattr(second, each.name) != each.default for each in fields(second)), (

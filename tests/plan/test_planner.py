@@ -19,18 +19,18 @@ from builders import (
     with_changes,
 )
 
-from kgitops.model.cluster_state import Broker, Capabilities, ClusterState, Validation
+from kgitops.model.cluster_state import Broker, Capabilities, ClusterState, Validator
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode
 
 
-def capabilities(**validation: Validation) -> Capabilities:
+def capabilities(**validation: Validator) -> Capabilities:
     return Capabilities(backend="kafka", validation=validation)
 
 
 def test_what_the_cluster_can_not_carry_out_is_an_error_and_never_skipped() -> None:
     """F590-53: an explicit item, whatever else the plan holds."""
-    only_topics = capabilities(CreateTopic=Validation.BROKER)
+    only_topics = capabilities(CreateTopic=Validator.BROKER)
     plan = plan_of(a_desired(a_topic(), a_quota()), a_cluster(), only_topics)
     assert plan.verdict.exit is ExitCode.ERROR
     (finding,) = plan.findings
@@ -43,15 +43,15 @@ def test_requests_that_nobody_can_check_say_so_each_for_itself() -> None:
     able = replace(
         ALL_CAPABILITIES,
         validation={
-            **dict.fromkeys(APIS, Validation.BROKER),
-            "DeleteRecords": Validation.NOT_SUPPORTED,
+            **dict.fromkeys(APIS, Validator.BROKER),
+            "DeleteRecords": Validator.NOT_SUPPORTED,
         },
     )
     wanted = a_topic(configs={"retention.ms": "1"}, delete_records_before={0: 5})
     plan = plan_of(a_desired(wanted), applied(a_topic()), able)
     assert [planned.validated for planned in plan.requests] == [
-        Validation.CLIENT,
-        Validation.NOT_SUPPORTED,
+        Validator.CLIENT,
+        Validator.NOT_SUPPORTED,
     ]
 
 

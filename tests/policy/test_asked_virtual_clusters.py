@@ -28,7 +28,7 @@ from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     LoweringOptions,
-    name_until_made,
+    placeholder_topic_name,
 )
 from kgitops.policy import (
     AlterTopicRequest,
@@ -212,11 +212,11 @@ def test_a_link_to_a_topic_of_the_same_plan_finds_it() -> None:
     target = LocalName("emea.sales", "New")
     request = asked(link(topic=None, target=target), a_new_topic(target)).request
     assert isinstance(request, CreateTopicLinkRequest)
-    assert request.topic == name_until_made(target)
+    assert request.topic == placeholder_topic_name(target)
     assert request.affected == {"emea.sales"}
     alone = asked(link(topic=None, target=target)).request
     assert isinstance(alone, CreateTopicLinkRequest)
-    assert alone.topic == name_until_made(target)
+    assert alone.topic == placeholder_topic_name(target)
     assert alone.affected == frozenset()
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 from model.request_strategies import any_text, requests, topic_ids
 
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.registry import Owner
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -269,7 +269,7 @@ def acl_change(acl: AclBinding, action: Action) -> Change:
         requests=[CreateAclRequest(binding=acl) if create else DeleteAclRequest(binding=acl)],
         before=None if create else {"principal": acl.principal},
         after={"principal": acl.principal} if create else None,
-        validated=Validation.NOT_SUPPORTED,
+        validated=Validator.NOT_SUPPORTED,
         exists=not create,
     )
 
@@ -580,7 +580,7 @@ _planned_requests = st.builds(
     id=any_text,
     request=requests,
     depends_on=st.lists(any_text, max_size=2).map(tuple),
-    validated=st.sampled_from(Validation),
+    validated=st.sampled_from(Validator),
     expects=_preconditions,
 )
 _fields = st.builds(
@@ -734,7 +734,7 @@ def _change(
     codes: tuple[Risk, ...],
     *,
     requests: Sequence[Request] = (),
-    validated: Validation = Validation.BROKER,
+    validated: Validator = Validator.BROKER,
     exists: bool = True,
     topic_id: str | None = None,
     **more: object,
@@ -745,7 +745,7 @@ def _change(
             id=f"{address}#{n}",
             request=request,
             depends_on=(f"{address}#{n - 1}",) if n else (),
-            validated=Validation.NOT_SUPPORTED
+            validated=Validator.NOT_SUPPORTED
             if isinstance(request, DeleteTopicRequest)
             else validated,
             expects=expects,

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
-from kgitops.model.resources.addresses import acl_address, inside
+from kgitops.model.resources.addresses import acl_address, split_scoped_address
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.link_index import LinksAfter
 from kgitops.plan.virtual_clusters.copied_acls import AclTranslation
@@ -27,7 +27,7 @@ def check_migrated(plan: Plan, changes: Sequence[Change], state: ClusterState) -
     made = {it.binding for it in _requests(plan.changes) if isinstance(it, CreateAclRequest)}
     translation = AclTranslation(state, LinksAfter(state, plan.changes))
     for request in asked:
-        member, binding = inside(request.migrated_to or ""), request.binding
+        member, binding = split_scoped_address(request.migrated_to or ""), request.binding
         own = member and member.segment == "user" and unquote(member.tail) == binding.principal
         stands = translation.translate(binding, member.virtual_cluster) if member and own else ()
         if not stands or not all(acl in state.acls or acl in made for acl in stands):

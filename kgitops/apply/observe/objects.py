@@ -30,13 +30,13 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.addresses import (
-    InVirtualCluster,
+    ScopedAddress,
     acl_address,
     broker_address,
-    inside,
     local_topic_address,
     member_address,
     quota_address,
+    split_scoped_address,
     topic_address,
     virtual_cluster_address,
 )
@@ -53,7 +53,7 @@ def find_object(address: str, state: ClusterState) -> Object | None:
     Raises:
         ValueError: it is no address, or of a kind not known here.
     """
-    at = inside(address)
+    at = split_scoped_address(address)
     if at is not None and at.segment not in ("acl", "quota"):
         return find_inside(address, at, state)
     kind, _, rest = address.partition("/")
@@ -110,7 +110,7 @@ def request_address(request: Request) -> str:
             assert_never(request)
 
 
-def _binding(rest: str, at: InVirtualCluster | None) -> AclBinding:
+def _binding(rest: str, at: ScopedAddress | None) -> AclBinding:
     before, _, host = (at.tail if at else rest).rpartition("@")
     parts = [unquote(part) for part in before.split("/")]
     if len(parts) != 6:
@@ -131,7 +131,7 @@ def _binding(rest: str, at: InVirtualCluster | None) -> AclBinding:
     )
 
 
-def _entity(rest: str, at: InVirtualCluster | None) -> ClientQuotaEntity:
+def _entity(rest: str, at: ScopedAddress | None) -> ClientQuotaEntity:
     entity: list[tuple[str, str | None]] = [(VIRTUAL_CLUSTER, at.virtual_cluster)] if at else []
     for part in (at.tail if at else rest).split(","):
         kind, equals, name = part.partition("=")

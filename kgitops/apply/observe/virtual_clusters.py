@@ -11,10 +11,10 @@ from kgitops.model.requests import (
     DeleteGroupRequest,
 )
 from kgitops.model.resources.addresses import (
-    InVirtualCluster,
-    inside,
+    ScopedAddress,
     local_topic_address,
     member_address,
+    split_scoped_address,
 )
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import (
@@ -44,7 +44,7 @@ class Member:
 
 
 def find_inside(
-    address: str, at: InVirtualCluster, state: ClusterState
+    address: str, at: ScopedAddress, state: ClusterState
 ) -> TopicState | TopicLink | Member | None:
     """The topic, link or member ``at`` that place; None when there is none.
 
@@ -71,7 +71,7 @@ def find_inside(
 
 def same_object(address: str) -> str:
     """The address by which a topic of a virtual cluster and its link count as one object."""
-    at = inside(address)
+    at = split_scoped_address(address)
     if at is None or at.segment != "topic":
         return address
     return member_address(at.virtual_cluster, EntityType.TOPIC, unquote(at.tail))
@@ -79,7 +79,7 @@ def same_object(address: str) -> str:
 
 def local_name(address: str) -> LocalName | None:
     """The local name of a topic of a virtual cluster; None for any other object."""
-    at = inside(address)
+    at = split_scoped_address(address)
     if at is None or at.segment != "topic":
         return None
     return LocalName(at.virtual_cluster, unquote(at.tail))
@@ -87,7 +87,7 @@ def local_name(address: str) -> LocalName | None:
 
 def topic_behind(address: str) -> str | None:
     """The address of the topic that is declared under a link's name; None for no link."""
-    at = inside(address)
+    at = split_scoped_address(address)
     if at is None or at.segment != "link":
         return None
     return local_topic_address(LocalName(at.virtual_cluster, unquote(at.tail)))

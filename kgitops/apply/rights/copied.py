@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 from kgitops.model.registry import Json
 from kgitops.model.requests import DeleteAclRequest
-from kgitops.model.resources.addresses import inside
+from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.plan.document.plan import Change
 from kgitops.plan.normal_form import binding_of
 from kgitops.plan.ownership import Ownership, Standing
@@ -25,7 +25,7 @@ def origin_problem(
     if not isinstance(origin, dict) or origin.keys() != {"copiedFrom", "member"}:
         return "was copied from nowhere"
     member = origin["member"]
-    at = inside(member) if isinstance(member, str) else None
+    at = split_scoped_address(member) if isinstance(member, str) else None
     made = changes[member].owner_after if member in changes else None
     mine = ownership.standing(member) is Standing.MINE
     owner = made or (ownership.owner(member) if mine else None)

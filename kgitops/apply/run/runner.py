@@ -15,7 +15,7 @@ from kgitops.apply.steps.outcome import look_up, stale, still_moving
 from kgitops.apply.steps.steps import Step, batches
 from kgitops.apply.steps.undoing import moves_before, still_moving_in
 from kgitops.model.errors import KgitopsError
-from kgitops.model.resources.addresses import inside
+from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.plan.document.plan import Action
 
 
@@ -158,4 +158,4 @@ class Runner:
 
 def _leaves_its_address(step: Step) -> bool:
     """Whether it is forgotten in a virtual cluster, where a link or a member may move on."""
-    return Action.FORGET in step.change.actions and inside(step.address) is not None
+    return Action.FORGET in step.change.actions and split_scoped_address(step.address) is not None

@@ -22,7 +22,7 @@ from kgitops.model.cluster_state import (
     ClusterState,
     GroupOffsets,
     Usage,
-    Validation,
+    Validator,
     VirtualClusterSupport,
 )
 from kgitops.model.errors import KgitopsError
@@ -31,21 +31,21 @@ from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode, RequestResult
 
 _VALIDATION = {
-    "CreateTopic": Validation.BROKER,
-    "AlterTopic": Validation.BROKER,
-    "DeleteTopic": Validation.BROKER,
-    "DeleteRecords": Validation.BROKER,
-    "CreateAcl": Validation.NOT_SUPPORTED,
-    "DeleteAcl": Validation.NOT_SUPPORTED,
-    "AlterClientQuota": Validation.BROKER,
-    "AlterBroker": Validation.BROKER,
-    "CopyGroupOffsets": Validation.NOT_SUPPORTED,
-    "DeleteGroup": Validation.NOT_SUPPORTED,
+    "CreateTopic": Validator.BROKER,
+    "AlterTopic": Validator.BROKER,
+    "DeleteTopic": Validator.BROKER,
+    "DeleteRecords": Validator.BROKER,
+    "CreateAcl": Validator.NOT_SUPPORTED,
+    "DeleteAcl": Validator.NOT_SUPPORTED,
+    "AlterClientQuota": Validator.BROKER,
+    "AlterBroker": Validator.BROKER,
+    "CopyGroupOffsets": Validator.NOT_SUPPORTED,
+    "DeleteGroup": Validator.NOT_SUPPORTED,
 }
 _VIRTUAL_CLUSTERS = {
-    "CreateVirtualCluster": Validation.BROKER,
-    "AlterVirtualCluster": Validation.BROKER,
-    "DeleteVirtualCluster": Validation.BROKER,
+    "CreateVirtualCluster": Validator.BROKER,
+    "AlterVirtualCluster": Validator.BROKER,
+    "DeleteVirtualCluster": Validator.BROKER,
 }
 CAPABILITIES = Capabilities(
     backend=BACKEND,

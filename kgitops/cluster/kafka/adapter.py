@@ -17,7 +17,7 @@ from kgitops.model.cluster_state import (
     ClusterState,
     GroupOffsets,
     Usage,
-    Validation,
+    Validator,
 )
 from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import Request
@@ -28,16 +28,16 @@ BACKEND = "kafka"
 CAPABILITIES = Capabilities(
     backend=BACKEND,
     validation={
-        "CreateTopic": Validation.BROKER,
-        "AlterTopic": Validation.BROKER,
-        "DeleteTopic": Validation.NOT_SUPPORTED,
-        "DeleteRecords": Validation.NOT_SUPPORTED,
-        "CreateAcl": Validation.NOT_SUPPORTED,
-        "DeleteAcl": Validation.NOT_SUPPORTED,
-        "AlterClientQuota": Validation.BROKER,
-        "AlterBroker": Validation.BROKER,
-        "CopyGroupOffsets": Validation.NOT_SUPPORTED,
-        "DeleteGroup": Validation.NOT_SUPPORTED,
+        "CreateTopic": Validator.BROKER,
+        "AlterTopic": Validator.BROKER,
+        "DeleteTopic": Validator.NOT_SUPPORTED,
+        "DeleteRecords": Validator.NOT_SUPPORTED,
+        "CreateAcl": Validator.NOT_SUPPORTED,
+        "DeleteAcl": Validator.NOT_SUPPORTED,
+        "AlterClientQuota": Validator.BROKER,
+        "AlterBroker": Validator.BROKER,
+        "CopyGroupOffsets": Validator.NOT_SUPPORTED,
+        "DeleteGroup": Validator.NOT_SUPPORTED,
     },
 )
 

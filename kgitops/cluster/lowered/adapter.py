@@ -18,7 +18,7 @@ from kgitops.model.cluster_state import (
     ClusterState,
     GroupOffsets,
     Usage,
-    Validation,
+    Validator,
     VirtualClusterSupport,
 )
 from kgitops.model.errors import UnreachableError
@@ -27,7 +27,7 @@ from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import OK, RequestResult
 
 _VIRTUAL_CLUSTERS = dict.fromkeys(
-    ("CreateVirtualCluster", "AlterVirtualCluster", "DeleteVirtualCluster"), Validation.CLIENT
+    ("CreateVirtualCluster", "AlterVirtualCluster", "DeleteVirtualCluster"), Validator.CLIENT
 )
 _LOOKS = 5
 
@@ -157,7 +157,7 @@ class LoweredCluster:
         places = [
             place
             for place, physical in enumerate(taken.physical)
-            if known.get(api_name(physical.request)) is Validation.BROKER
+            if known.get(api_name(physical.request)) is Validator.BROKER
         ]
         left = iter(places)
         for batch in in_batches([taken.physical[place] for place in places]):

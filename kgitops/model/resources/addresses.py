@@ -20,7 +20,7 @@ _ACL = (
     rf"/(?:{'|'.join(ResourceType)})/(?:{'|'.join(PatternType)})/{_PART}@{_PART}"
 )
 _CLIENTS = rf"user={_PART}(?:,client-id={_PART})?|client-id={_PART}"
-DECLARED = re.compile(
+DECLARABLE = re.compile(
     rf"topic/(?P<topic>{_PART})"
     rf"|{_ACL}"
     rf"|quota/(?:{_CLIENTS}|ip={_PART}|{VIRTUAL_CLUSTER}={_PART})"
@@ -42,7 +42,7 @@ _RESERVED = re.compile(r"[%/@,=\x00-\x1f\x7f-\x9f]")
 
 def is_address(text: str) -> bool:
     """True if ``text`` is the address of an object that a plan can show."""
-    return DECLARED.fullmatch(text) is not None or _BROKER.fullmatch(text) is not None
+    return DECLARABLE.fullmatch(text) is not None or _BROKER.fullmatch(text) is not None
 
 
 def encode(part: str) -> str:
@@ -109,7 +109,7 @@ def _literal(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InVirtualCluster:
+class ScopedAddress:
     """The parts of an address inside a virtual cluster; ``tail`` is still encoded."""
 
     virtual_cluster: str
@@ -118,15 +118,15 @@ class InVirtualCluster:
     tail: str
 
 
-def inside(address: str) -> InVirtualCluster | None:
-    """The parts of ``vc/emea.sales/topic/Orders``; None for any other address, ``vc/x`` included."""
+def split_scoped_address(address: str) -> ScopedAddress | None:
+    """The parts of ``vc/emea.sales/topic/Orders``; None for other addresses, including ``vc/x``."""
     if not address.startswith(_SCOPED):
         return None
     scope, slash, below = address.removeprefix(_SCOPED).partition("/")
     if not slash:
         return None
     segment, _, tail = below.partition("/")
-    return InVirtualCluster(
+    return ScopedAddress(
         virtual_cluster=unquote(scope.removeprefix(_PREFIXED)),
         prefixed=scope.startswith(_PREFIXED),
         segment=segment,
@@ -136,5 +136,5 @@ def inside(address: str) -> InVirtualCluster | None:
 
 def kind_of(address: str) -> str:
     """``topic``, ``acl``, ``quota``, ``broker``, ``vc``, or a segment inside a virtual cluster."""
-    parts = inside(address)
+    parts = split_scoped_address(address)
     return parts.segment if parts else address.partition("/")[0]

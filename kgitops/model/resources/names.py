@@ -41,7 +41,7 @@ def text_problem(text: str) -> str | None:
 
 
 def collision_key(topic: str) -> str:
-    """A key that is equal for two topics whose metric names collide (A4-11): ``.`` becomes ``_``."""
+    """A key that is equal for topics whose metric names collide (A4-11): ``.`` becomes ``_``."""
     return topic.replace(".", "_")
 
 

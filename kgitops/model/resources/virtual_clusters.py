@@ -29,7 +29,7 @@ class EntityType(StrEnum):
 
 
 EXCLUSIVE = (EntityType.USER, EntityType.CLIENT_ID)
-"""Types whose entities are in at most one virtual cluster, where all their requests act (VC-080)."""
+"""Types whose entities are in at most one virtual cluster, where all they do counts (VC-080)."""
 
 
 class ChangeType(StrEnum):
@@ -120,7 +120,7 @@ def physical_id(virtual_cluster: str, local_id: str) -> str:
 
 
 def generated_topic_name(uuid: str, name: str) -> str:
-    """The physical name of a topic created in a virtual cluster (VC-056); the uuid takes 36 characters."""
+    """The physical name of a virtual cluster's topic; a uuid has 36 characters (VC-056)."""
     return f"{uuid}.{name}"
 
 

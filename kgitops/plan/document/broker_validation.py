@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.json.canonical import sha256
 from kgitops.model.requests import (
     AlterBrokerRequest,
@@ -87,7 +87,7 @@ def _labelled(change: Change, judged: Mapping[str, RequestResult]) -> Change:
     return replace(
         change,
         requests=tuple(
-            replace(planned, validated=Validation.BROKER) if planned.id in judged else planned
+            replace(planned, validated=Validator.BROKER) if planned.id in judged else planned
             for planned in change.requests
         ),
         policies=(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.json.canonical import plain_json
 from kgitops.model.json.objects import read_labels, read_owner, read_source
 from kgitops.model.json.requests import request_from_json
@@ -211,7 +211,7 @@ def _planned_request(value: Json, path: str) -> PlannedRequest:
         undoes=text_or_none(given["undoes"], f"{path}.undoes"),
         physical=array(given["physical"], f"{path}.physical", text) if physical else (),
         expects=_precondition(given["expects"], f"{path}.expects"),
-        validated=choice(Validation, given["validated"], f"{path}.validated"),
+        validated=choice(Validator, given["validated"], f"{path}.validated"),
     )
 
 

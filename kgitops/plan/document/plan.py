@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
@@ -80,7 +80,7 @@ class PlannedRequest:
     request: Request
     depends_on: tuple[str, ...] = ()
     undoes: str | None = None
-    validated: Validation = Validation.CLIENT
+    validated: Validator = Validator.CLIENT
     physical: tuple[str, ...] = ()
     expects: Precondition
 

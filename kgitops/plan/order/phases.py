@@ -8,7 +8,7 @@ from enum import IntEnum, auto
 
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import CLUSTER_NAME, PermissionType, ResourceType
-from kgitops.model.resources.addresses import inside
+from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.plan.document.plan import Action, Change, Kind
 
 PhaseKey = tuple[int | str, ...]
@@ -68,7 +68,7 @@ def phase(change: Change) -> Phase:
         case Kind.GROUP:
             return _either(change, Phase.GROUP, Phase.GROUP_REMOVE)
         case Kind.BINDING:
-            found = inside(change.address)
+            found = split_scoped_address(change.address)
             if found and found.segment == "txn":
                 return _either(change, Phase.GROUP, Phase.GROUP_REMOVE)
             return _either(change, Phase.BIND, Phase.UNBIND)
@@ -79,7 +79,7 @@ def order_key(change: Change) -> PhaseKey:
     of_binding = _acl_key(change) if change.kind is Kind.ACL else None
     if of_binding:
         return (phase(change), 1, *of_binding)
-    found = inside(change.address)
+    found = split_scoped_address(change.address)
     if found:
         return (phase(change), 1, found.virtual_cluster, found.segment, found.tail)
     return (phase(change), 0, change.address)
@@ -88,7 +88,7 @@ def order_key(change: Change) -> PhaseKey:
 def _topic(change: Change) -> Phase:
     if Action.DELETE in change.actions:
         return Phase.TOPIC_DELETE
-    if Action.FORGET in change.actions and inside(change.address):
+    if Action.FORGET in change.actions and split_scoped_address(change.address):
         # A topic of a virtual cluster that is forgotten is unlinked (contract, Removal).
         return Phase.LINK_REMOVE if change.requests else Phase.HANDED_OVER
     return Phase.TOPIC_CREATE if Action.CREATE in change.actions else Phase.TOPIC
@@ -96,7 +96,7 @@ def _topic(change: Change) -> Phase:
 
 def _quota(change: Change) -> Phase:
     removes = Action.DELETE in change.actions
-    if inside(change.address):
+    if split_scoped_address(change.address):
         return Phase.VIRTUAL_CLUSTER_QUOTA_REMOVE if removes else Phase.VIRTUAL_CLUSTER_QUOTA
     if change.address.startswith("quota/virtual-cluster="):
         return Phase.CAP_REMOVE if removes else Phase.CAP

@@ -7,7 +7,7 @@ the topic they name. A Deny is lifted only after every Allow that goes is gone (
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import (
     CreateAclRequest,
     CreateTopicRequest,
@@ -21,13 +21,13 @@ from kgitops.plan.document.plan import Action, Change, PlannedRequest
 from kgitops.plan.order.phases import order_key
 from kgitops.plan.virtual_clusters.edges import VirtualClusterEdges
 
-_ANY: Mapping[str, Validation] = {}
+_ANY: Mapping[str, Validator] = {}
 _NONE: Mapping[str, int] = {}
 
 
 def order_changes(
     changes: Iterable[Change],
-    validation: Mapping[str, Validation] = _ANY,
+    validation: Mapping[str, Validator] = _ANY,
     last: Mapping[str, int] = _NONE,
 ) -> tuple[Change, ...]:
     """The changes as they run, their requests numbered ``r1``, ``r2``, … and bound together.
@@ -47,7 +47,7 @@ def order_changes(
 
 def _bind(
     changes: Sequence[Change],
-    validation: Mapping[str, Validation] = _ANY,
+    validation: Mapping[str, Validator] = _ANY,
     last: Mapping[str, int] = _NONE,
 ) -> tuple[Change, ...]:
     """Add what must be done first in another object, so that no order of waves opens a window."""
@@ -59,14 +59,14 @@ def _bind(
     def bound(planned: PlannedRequest) -> PlannedRequest:
         first = [name for each in edges for name in each.first(planned)]
         missing = dict.fromkeys([name for name in first if name not in planned.depends_on])
-        unchecked = validation.get(api_name(planned.request)) is Validation.NOT_SUPPORTED
+        unchecked = validation.get(api_name(planned.request)) is Validator.NOT_SUPPORTED
         # Written out: of a hundred thousand requests each copy counts, and what replace() costs.
         return PlannedRequest(
             id=ids[planned.id],
             request=planned.request,
             depends_on=tuple([ids[name] for name in (*planned.depends_on, *missing)]),
             undoes=ids[planned.undoes] if planned.undoes else None,
-            validated=Validation.NOT_SUPPORTED if unchecked else planned.validated,
+            validated=Validator.NOT_SUPPORTED if unchecked else planned.validated,
             physical=planned.physical,
             expects=planned.expects,
         )

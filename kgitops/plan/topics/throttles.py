@@ -11,7 +11,7 @@ from kgitops.model.resources.topics import (
     LEADER_REPLICAS,
     Assignment,
     TopicState,
-    beside,
+    add_throttled_replicas,
     throttled_brokers,
     throttled_replicas,
 )
@@ -57,7 +57,9 @@ def topic_throttle(
     held = {key: state.configs[key] for key in _KEYS if key in state.configs}
     theirs = {**held, **left}
     ours = throttled_replicas(replicas.grown, replicas.final) if rate else {}
-    lists = {key: add_throttled_replicas(theirs.get(key), ours[key]) for key in _KEYS if key in ours}
+    lists = {
+        key: add_throttled_replicas(theirs.get(key), ours[key]) for key in _KEYS if key in ours
+    }
     marks = {key: text for key, text in lists.items() if text is not None}
     marks = {**{key: held[key] for key in left if key in held}, **marks}
     return TopicThrottle(

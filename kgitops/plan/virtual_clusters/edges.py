@@ -28,7 +28,7 @@ from kgitops.model.resources.acls import (
     PatternType,
     ResourceType,
 )
-from kgitops.model.resources.addresses import inside
+from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import EXCLUSIVE, ChangeType, EntityType, as_principal
 from kgitops.plan.document.plan import PlannedRequest
@@ -45,7 +45,7 @@ def virtual_cluster_of(request: Request) -> str | None:
         ):
             return local.virtual_cluster if local else None
         case DeleteAclRequest(migrated_to=member) if member:
-            found = inside(member)
+            found = split_scoped_address(member)
             return found.virtual_cluster if found else None
         case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
             return _of_binding(binding)

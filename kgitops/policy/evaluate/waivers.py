@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kgitops.model.resources.addresses import inside
+from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.policy.evaluate.judgement import Outcome, Ruling
 from kgitops.policy.evaluate.rules import Level, Waiver
 
@@ -40,7 +40,7 @@ def _waived(
 
 def _addresses(address: str) -> tuple[str, ...]:
     """A topic that is forgotten loses its link alone: plans show that below the topic's address."""
-    found = inside(address)
+    found = split_scoped_address(address)
     if found is None or found.segment != "link":
         return (address,)
     return address, address.replace("/link/", "/topic/", 1)

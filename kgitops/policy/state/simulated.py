@@ -27,7 +27,7 @@ from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.names import ALL_INTERNAL
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
-from kgitops.model.resources.virtual_clusters import name_until_made
+from kgitops.model.resources.virtual_clusters import placeholder_topic_name
 from kgitops.policy.state.lazy import count_partitions, count_topics, going_topics
 from kgitops.policy.state.overlay import Overlay
 from kgitops.policy.state.virtual_clusters import VirtualClusters
@@ -111,7 +111,7 @@ class World:
             case CreateTopicRequest(local=local) if local is not None:
                 topic = as_current(request.requested_state)
                 if topic.name.startswith(NEW_UUID):
-                    topic = replace(topic, name=name_until_made(local))
+                    topic = replace(topic, name=placeholder_topic_name(local))
                 self._put(topic)
                 self.virtual_clusters.linked(local, topic.name)
             case CreateTopicRequest() | AlterTopicRequest():

@@ -12,7 +12,7 @@ from kgitops.model.resources.virtual_clusters import (
     EntityType,
     LocalName,
     VirtualCluster,
-    name_until_made,
+    placeholder_topic_name,
 )
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.records import (
@@ -51,7 +51,7 @@ class VirtualClusters:
         """The physical topic behind a link; for one still to come, what stands for its name."""
         found = self.get(local.virtual_cluster)
         link = found.links.get(local.name) if found is not None else None
-        return name_until_made(local) if link is None else link.topic
+        return placeholder_topic_name(local) if link is None else link.topic
 
     def leads_to(self, request: AlterVirtualClusterRequest) -> str:
         """The physical topic of the link that a request is about."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
@@ -23,9 +23,9 @@ _GROUP = re.compile(r"^(?:configs|quotas|throttles)\.")
 _MOVES_SHOWN = 3
 _MOST_WORDS = 400
 CHECKED = {
-    Validation.BROKER: "checked by the broker",
-    Validation.CLIENT: "checked by kgitops",
-    Validation.NOT_SUPPORTED: "can't be checked ahead",
+    Validator.BROKER: "checked by the broker",
+    Validator.CLIENT: "checked by kgitops",
+    Validator.NOT_SUPPORTED: "can't be checked ahead",
 }
 """Who judged a request before it is sent."""
 

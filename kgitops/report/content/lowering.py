@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgitops.model.lowered import Grade, LoweringLine
-from kgitops.model.resources.addresses import inside, is_address
+from kgitops.model.resources.addresses import is_address, split_scoped_address
 from kgitops.plan.document.plan import Plan
 from kgitops.report.content.object_names import object_name
 
@@ -114,7 +114,7 @@ def _groups(lines: Sequence[LoweringLine]) -> Iterator[LoweringGroup]:
 def _subject(line: LoweringLine) -> str:
     subject = line.subject
     if is_address(subject):
-        if inside(subject) is not None:
+        if split_scoped_address(subject) is not None:
             return str(object_name(subject))
         subject = str(object_name(subject))
     return ": ".join(part for part in (line.virtual_cluster, subject) if part)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
-from kgitops.model.resources.addresses import inside
+from kgitops.model.resources.addresses import split_scoped_address
 
 _ACL_PARTS = 6
 _MEMBERS = {
@@ -33,7 +33,7 @@ class ObjectName:
 @lru_cache(maxsize=65_536)
 def object_name(address: str) -> ObjectName:
     """The name behind an address; the address itself where it is of no known form."""
-    found = inside(address)
+    found = split_scoped_address(address)
     if found is None:
         return _global(address, *address.split("/", 1))
     scope = "*" if found.virtual_cluster == "*" else _shown(found.virtual_cluster)

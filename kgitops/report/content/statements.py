@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import api_name
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.acls.access import resource_text, taken_rule
@@ -113,13 +113,11 @@ def checked_sentence(plan: Plan) -> str | None:
     if not requests:
         return None
     by = Counter(planned.validated for planned in requests)
-    apis = sorted(
-        {api_name(p.request) for p in requests if p.validated is Validation.NOT_SUPPORTED}
-    )
+    apis = sorted({api_name(p.request) for p in requests if p.validated is Validator.NOT_SUPPORTED})
     told = {
-        "by the broker": by[Validation.BROKER],
-        "by kgitops alone": by[Validation.CLIENT],
-        f"({', '.join(apis)}) can't be checked ahead": by[Validation.NOT_SUPPORTED],
+        "by the broker": by[Validator.BROKER],
+        "by kgitops alone": by[Validator.CLIENT],
+        f"({', '.join(apis)}) can't be checked ahead": by[Validator.NOT_SUPPORTED],
     }
     first, _, rest = _counts(told).partition(" ")
     return f"{first} of {counted(len(requests), 'request')} {rest}"

@@ -19,7 +19,7 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.resources.acls import CLUSTER_NAME, ResourceType
-from kgitops.model.resources.addresses import inside
+from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import (
     EXCLUSIVE,
@@ -173,7 +173,7 @@ def _member_facts(request: AlterVirtualClusterRequest) -> Iterator[str]:
 
 def _names(change: Change) -> Iterable[str]:
     """The virtual clusters that a change is about; two where something moves."""
-    found = inside(change.address)
+    found = split_scoped_address(change.address)
     if found is not None:
         names = [f"{found.virtual_cluster}{'*' if found.prefixed else ''}"]
     elif change.address.startswith("vc/"):

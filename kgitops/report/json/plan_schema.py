@@ -8,7 +8,7 @@ import json
 from enum import StrEnum
 from pathlib import Path
 
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.lowered import Grade
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterStep
@@ -256,7 +256,7 @@ def _planned_request() -> Json:
             "undoes": _MAYBE,
             "body": {"type": "object"},
             "expects": {"$ref": "#/$defs/precondition"},
-            "validated": _enum(Validation),
+            "validated": _enum(Validator),
         },
         optional={"physical": {**_array(_TEXT), "minItems": 1}},
     )

@@ -33,7 +33,7 @@ from kgitops.model.requests import (
     DeleteGroupRequest,
     DeleteVirtualClusterRequest,
 )
-from kgitops.model.resources.addresses import inside, local_topic_address
+from kgitops.model.resources.addresses import local_topic_address, split_scoped_address
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import Reason
@@ -140,7 +140,7 @@ def refuse_managed(addresses: Iterable[str], registry: RegistryState | None) -> 
 
 def _same(address: str) -> tuple[str, ...]:
     """The address, and that of the topic that is declared under a link's name."""
-    at = inside(address)
+    at = split_scoped_address(address)
     if at is None or at.segment != "link":
         return (address,)
     return address, f"{local_topic_address(LocalName(at.virtual_cluster, ''))}{at.tail}"

@@ -11,7 +11,7 @@ from java_classes import compile_java
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.port import Cluster
-from kgitops.model.cluster_state import Validation
+from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
     AlterStep,
@@ -130,7 +130,7 @@ def planned(cluster: Cluster) -> Plan:
     return validate_on_brokers(plan_of(desired, cluster.read_state()), cluster)
 
 
-def labels(plan: Plan) -> dict[str, Validation]:
+def labels(plan: Plan) -> dict[str, Validator]:
     return {api_name(item.request): item.validated for item in plan.requests}
 
 
@@ -140,7 +140,7 @@ def test_a_read_only_principal_plans_and_is_told_what_nobody_checked(
     """Said once for each right that is missing; neither refused nor passed."""
     with alice(sandbox, admin, *READ_ONLY) as cluster:
         plan = planned(cluster)
-    assert set(labels(plan).values()) == {Validation.CLIENT}
+    assert set(labels(plan).values()) == {Validator.CLIENT}
     assert not plan.findings
     text = render_text(plan, width=160)
     for sentence in (
@@ -160,9 +160,9 @@ def test_what_a_right_allows_to_be_checked_is_checked(sandbox: Sandbox, admin: C
     with alice(sandbox, admin, *READ_ONLY, create) as cluster:
         wait(cluster, lambda _: send(cluster, creation("new", ONE), validate_only=True).ok)
         assert labels(planned(cluster)) == {
-            "CreateTopic": Validation.BROKER,
-            "AlterTopic": Validation.CLIENT,
-            "AlterClientQuota": Validation.CLIENT,
+            "CreateTopic": Validator.BROKER,
+            "AlterTopic": Validator.CLIENT,
+            "AlterClientQuota": Validator.CLIENT,
         }
 
 
@@ -181,5 +181,5 @@ def test_a_refusal_of_the_brokers_stands_at_its_document_in_their_words(admin: C
     assert storage.startswith("tiered.yaml:1:1: ")
     assert "INVALID_CONFIG (40): Tiered Storage functionality is disabled in the broker" in storage
     creations = [item for item in checked.requests if isinstance(item.request, CreateTopicRequest)]
-    assert {item.validated for item in creations} == {Validation.BROKER}
+    assert {item.validated for item in creations} == {Validator.BROKER}
     assert admin.read_state().topics.keys() == {"orders"}

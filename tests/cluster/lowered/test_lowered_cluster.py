@@ -21,7 +21,7 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
-from kgitops.model.cluster_state import Validation, VirtualClusterSupport
+from kgitops.model.cluster_state import Validator, VirtualClusterSupport
 from kgitops.model.errors import SafetyError
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -48,8 +48,8 @@ def test_it_says_that_it_stands_in(brokers: Cluster) -> None:
     assert brokers.capabilities.virtual_clusters is VirtualClusterSupport.NONE
     capabilities = LoweredCluster(brokers).capabilities
     assert capabilities.virtual_clusters is VirtualClusterSupport.LOWERED
-    assert capabilities.validation["CreateVirtualCluster"] is Validation.CLIENT
-    assert capabilities.validation["CreateTopic"] is Validation.BROKER
+    assert capabilities.validation["CreateVirtualCluster"] is Validator.CLIENT
+    assert capabilities.validation["CreateTopic"] is Validator.BROKER
     assert not brokers.capabilities.supports("AlterVirtualCluster")
 
 

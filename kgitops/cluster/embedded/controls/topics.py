@@ -26,7 +26,7 @@ from kgitops.model.resources.virtual_clusters import (
     MAX_LOCAL_NAME,
     LocalName,
     generated_topic_name,
-    name_until_made,
+    placeholder_topic_name,
 )
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.links import check_link_free
@@ -135,7 +135,7 @@ def _create_in(
     draft.judge(planned)
     if draft.validate_only:
         # Nothing is minted for what never becomes true (VC-064); what is asked next sees the topic.
-        name, topic_id = name_until_made(local), f"{NEW_UUID} {local}"
+        name, topic_id = placeholder_topic_name(local), f"{NEW_UUID} {local}"
     else:
         minted = draft.new_uuid()
         name, topic_id = generated_topic_name(str(minted), topic.name), kafka_text(minted)
