@@ -18,8 +18,7 @@ from kgitops.apply.settings import ApplySettings
 from kgitops.approval.approve import approve
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Surroundings as EmbeddedSurroundings
-from kgitops.cluster.embedded.options import random_id
+from kgitops.cluster.embedded.options import ClockAndIds, random_id
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState, Project
 from kgitops.model.cluster_state import ClusterState
@@ -39,7 +38,7 @@ SETTINGS = ApplySettings(parallelism=2, batch_requests=2, batch_records=14)
 def open_cluster(path: Path | None = None, clock: FakeClock | None = None) -> EmbeddedCluster:
     """An embedded cluster, in memory without a path, that lives by ``clock``."""
     clock = clock or FakeClock()
-    return boot(path, brokers=3, surroundings=EmbeddedSurroundings(now=clock.now, new_id=random_id))
+    return boot(path, brokers=3, clock_and_ids=ClockAndIds(now=clock.now, new_id=random_id))
 
 
 @dataclass(slots=True, kw_only=True)

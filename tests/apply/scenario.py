@@ -9,8 +9,7 @@ from cli.golden import SOURCE as GOLDEN
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Options, random_id
-from kgitops.cluster.embedded.options import Surroundings as EmbeddedSurroundings
+from kgitops.cluster.embedded.options import ClockAndIds, Options, random_id
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
 from kgitops.desired.build import build_desired
@@ -53,7 +52,7 @@ def open_scenario(
     physical = boot(
         store,
         brokers=3,
-        surroundings=EmbeddedSurroundings(now=clock.now, new_id=random_id),
+        clock_and_ids=ClockAndIds(now=clock.now, new_id=random_id),
         options=Options(virtual_clusters=not lowered),
     )
     return physical, LoweredCluster(physical) if lowered else physical

@@ -9,7 +9,7 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 from kgitops.cluster.embedded.controls.topics import NewTopic
-from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options, Surroundings
+from kgitops.cluster.embedded.options import AuthorizerKind, ClockAndIds, Compat, Options
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
@@ -47,7 +47,7 @@ def a_cluster(
             static_configs=static_configs or {},
             vendor_configs=vendor_configs,
         ),
-        surroundings=Surroundings(now=lambda: NOON, new_id=lambda: f"id-{next(numbers):04}"),
+        clock_and_ids=ClockAndIds(now=lambda: NOON, new_id=lambda: f"id-{next(numbers):04}"),
     )
 
 

@@ -16,7 +16,7 @@ from cluster.clusters import (
 )
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exactly
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exact_filter
 from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
@@ -43,7 +43,7 @@ ANY = AclFilter(pattern=PatternFilter.ANY)
         ),
         pytest.param(AclFilter(), ErrorCode.INVALID_REQUEST, id="any-values"),
         pytest.param(
-            replace(exactly(READ), pattern=PatternFilter.MATCH),
+            replace(exact_filter(READ), pattern=PatternFilter.MATCH),
             ErrorCode.INVALID_REQUEST,
             id="match-pattern",
         ),
@@ -79,7 +79,7 @@ def test_deleting_returns_what_matched_and_nothing_is_no_error():
     """A4-94, A4-95."""
     cluster = a_cluster()
     admin(cluster).create_acls([READ, WRITE])
-    filters = [exactly(READ), exactly(READ), AclFilter(resource_name="none"), ANY]
+    filters = [exact_filter(READ), exact_filter(READ), AclFilter(resource_name="none"), ANY]
     outcomes = admin(cluster).delete_acls(filters)
     assert all(outcome.result.ok for outcome in outcomes)
     assert [outcome.bindings for outcome in outcomes] == [(READ,), (), (), (WRITE,)]
@@ -187,7 +187,7 @@ def test_acls_need_rights_on_the_cluster(
     connection = admin(a_guarded_cluster(compat, cluster_grant(operation)), "User:a")
     denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     created = connection.create_acls([WRITE])[0].code
-    deleted = connection.delete_acls([exactly(WRITE)])[0].result.code
+    deleted = connection.delete_acls([exact_filter(WRITE)])[0].result.code
     described = connection.describe_acls(ANY).result.code
     alter, describe = (ErrorCode.NONE if may else denied for may in (may_alter, may_describe))
     assert [created, deleted, described] == [alter, alter, describe]

@@ -21,7 +21,7 @@ PREFIXED = PatternType.PREFIXED
 
 def allows(operation: Operation, *bindings: AclBinding, principal: str = "User:a") -> bool:
     """Whether ``principal`` may do it to the topic ``orders`` from 10.0.0.1."""
-    return Authorizer(ENFORCED, bindings, principal, "10.0.0.1").topic(operation, "orders")
+    return Authorizer(ENFORCED, bindings, principal, "10.0.0.1").allows_topic(operation, "orders")
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,5 @@ def test_a_super_user_may_do_everything():
 @pytest.mark.parametrize("kind", [AuthorizerKind.NONE, AuthorizerKind.DISABLED])
 def test_without_enforcement_everyone_may(kind: AuthorizerKind):
     authorizer = Authorizer(Options(authorizer=kind), [], "User:a", "10.0.0.1")
-    assert authorizer.topic(READ, "orders")
-    assert authorizer.cluster(Operation.ALTER)
+    assert authorizer.allows_topic(READ, "orders")
+    assert authorizer.allows_cluster(Operation.ALTER)

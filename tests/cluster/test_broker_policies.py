@@ -12,7 +12,7 @@ from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigOp, ConfigResource
 from kgitops.cluster.embedded.controls.quotas import QuotaAlteration
 from kgitops.cluster.embedded.options import AuthorizerKind, Compat, Options
-from kgitops.cluster.embedded.policies.keys import POLICY_KEYS
+from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import DeniedError
 from kgitops.model.requests import AlterBrokerRequest

@@ -17,8 +17,8 @@ from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.options import Compat, Options
-from kgitops.cluster.embedded.policies.keys import BROKER_KEY, TOPIC_KEY
-from kgitops.cluster.embedded.policies.keys import key_policies as named
+from kgitops.cluster.embedded.policy_keys import BROKER_KEY, TOPIC_KEY
+from kgitops.cluster.embedded.policy_keys import key_policies as named
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.results import ErrorCode
 from kgitops.policy import TopicManagementPolicy

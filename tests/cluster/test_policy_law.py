@@ -14,12 +14,12 @@ from laws.chains import assert_caught
 from strategies import BROKERS, HIGH_WATERMARK, TEAMS, TOPICS, foreign_requests, projects
 from used import used
 
+from kgitops.cluster.embedded import policy_hook as broker_policies
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.controls import topics as topic_control
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.options import Surroundings
-from kgitops.cluster.embedded.policies import hook as broker_policies
+from kgitops.cluster.embedded.options import ClockAndIds
 from kgitops.model.requests import Request
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.planner import make_plan
@@ -182,7 +182,7 @@ def one_verdict_in_three_places(data: st.DataObject) -> None:
     cluster = boot(
         None,
         brokers=BROKERS,
-        surroundings=Surroundings(now=lambda: NOON, new_id=lambda: f"id-{next(numbers)}"),
+        clock_and_ids=ClockAndIds(now=lambda: NOON, new_id=lambda: f"id-{next(numbers)}"),
         policies=PLACEHOLDER,
         opening=lambda _: judge(),
     )
@@ -289,23 +289,23 @@ def test_brokers_that_forget_what_they_accepted_are_caught(monkeypatch: pytest.M
 
 def test_brokers_that_trust_a_dry_run_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was only judged is not there: the next batch must not see it."""
-    real = broker_policies.Policies.end
+    real = broker_policies.BrokerPolicies.end
 
-    def believing(policies: broker_policies.Policies, image: object) -> None:
+    def believing(policies: broker_policies.BrokerPolicies, image: object) -> None:
         draft = policies._draft
         real(policies, None)
         if draft is not None:
             policies._held = draft.image, draft.authorizer.principal
 
-    monkeypatch.setattr(broker_policies.Policies, "end", believing)
+    monkeypatch.setattr(broker_policies.BrokerPolicies, "end", believing)
     assert_caught(one_verdict_in_three_places)
 
 
 def test_brokers_that_lose_who_placed_replicas_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = topic_control.creation
+    real = topic_control.create_topic_request
 
     def manual(name: str, **how: object) -> object:
         return real(name, **{**how, "generated": False})  # type: ignore[arg-type]
 
-    monkeypatch.setattr(topic_control, "creation", manual)
+    monkeypatch.setattr(topic_control, "create_topic_request", manual)
     assert_caught(one_verdict_in_three_places)

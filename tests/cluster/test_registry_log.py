@@ -9,7 +9,7 @@ from cluster.clusters import NOON, a_cluster
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Surroundings
+from kgitops.cluster.embedded.options import ClockAndIds
 from kgitops.cluster.registry import meta_record, owner_record, project_record
 from kgitops.model.errors import LockedError, SafetyError
 from kgitops.model.registry import Owner
@@ -96,7 +96,7 @@ def test_metadata_and_registry_are_read_at_one_moment(tmp_path: Path):
 
 def test_time_never_goes_back(tmp_path: Path):
     moments = [NOON]
-    cluster = boot(None, surroundings=Surroundings(now=lambda: moments[-1], new_id=lambda: "id"))
+    cluster = boot(None, clock_and_ids=ClockAndIds(now=lambda: moments[-1], new_id=lambda: "id"))
     cluster.registry.append([("lock/a", entry(1))])
     moments.append(NOON - timedelta(hours=1))
     assert cluster.registry.now_ms() == NOON_MS

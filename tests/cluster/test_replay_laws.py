@@ -15,8 +15,8 @@ from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import Image
-from kgitops.cluster.embedded.image.record_json import Json
-from kgitops.cluster.embedded.image.records import Record, record_from_json, record_to_json
+from kgitops.cluster.embedded.image.record_json import Json, record_from_json, record_to_json
+from kgitops.cluster.embedded.image.records import Record
 from kgitops.cluster.embedded.image.replay import replay
 from kgitops.cluster.embedded.store.image_json import image_from_json, image_to_json
 from kgitops.cluster.embedded.store.store import dump_json
@@ -209,8 +209,8 @@ def test_a_decision_depends_on_nothing_but_the_image(data: st.DataObject):
     with closing(dirty_cluster(data)) as cluster:
         request = data.draw(requests(cluster))
         drafts: list[Draft] = []
-        cluster.controller.surroundings = replace(
-            cluster.controller.surroundings, new_id=lambda: "new"
+        cluster.controller.clock_and_ids = replace(
+            cluster.controller.clock_and_ids, new_id=lambda: "new"
         )
         original = cluster.controller._draft
 

@@ -367,4 +367,4 @@ def test_nothing_but_the_store_opens_its_file() -> None:
         if (isinstance(node, ast.Import) and "sqlite3" in {name.name for name in node.names})
         or (isinstance(node, ast.ImportFrom) and node.module == "sqlite3")
     }
-    assert opens == {f"cluster/embedded/store{part}.py" for part in ("", "_errors", "_file")}
+    assert opens == {f"cluster/embedded/store/{name}.py" for name in ("store", "errors", "file")}

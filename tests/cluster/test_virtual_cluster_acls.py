@@ -7,7 +7,7 @@ from cluster.clusters import a_cluster, a_grant, a_guarded_cluster, admin, clust
 from virtual_clusters.vc_requests import A, B
 
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.controls.acl_filter import AclFilter, exactly
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter, exact_filter
 from kgitops.cluster.embedded.options import Compat, Options
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
@@ -141,7 +141,7 @@ def test_an_administrator_makes_and_deletes_acls_of_their_own_virtual_cluster(
     cluster, the_admin, vc_admin = administered()
     assert vc_admin.create_acls([binding])[0].code is code
     assert the_admin.create_acls([binding])[0].code is OK
-    assert vc_admin.delete_acls([exactly(binding)])[0].result.code is code
+    assert vc_admin.delete_acls([exact_filter(binding)])[0].result.code is code
     assert (binding in cluster.read_state().acls) is (code is not OK)
 
 

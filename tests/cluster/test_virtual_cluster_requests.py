@@ -28,7 +28,7 @@ from kgitops.cluster.authors import Author
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
-from kgitops.cluster.embedded.options import Options, Surroundings, kafka_text, random_id
+from kgitops.cluster.embedded.options import ClockAndIds, Options, random_id, uuid_text
 from kgitops.model.cluster_state import Validator, VirtualClusterSupport
 from kgitops.model.requests import (
     NEW_UUID,
@@ -188,7 +188,7 @@ def test_a_topic_is_made_together_with_its_link():
     assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.Orders", topic.name)
     minted = uuid.UUID(topic.name[:36])
     assert (minted.version, minted.variant) == (4, uuid.RFC_4122)
-    assert kafka_text(minted) == topic.topic_id == result.topic_id
+    assert uuid_text(minted) == topic.topic_id == result.topic_id
     assert dict(topic.configs) == {"retention.ms": "7"}
     made = state.virtual_clusters[A].links["Orders"]
     assert (made.topic, made.topic_id) == (topic.name, topic.topic_id)
@@ -261,7 +261,7 @@ def test_nothing_is_minted_for_what_is_only_validated():
         return minted[-1]
 
     cluster = boot(
-        None, surroundings=Surroundings(now=lambda: NOON, new_id=random_id, new_uuid=mint)
+        None, clock_and_ids=ClockAndIds(now=lambda: NOON, new_id=random_id, new_uuid=mint)
     )
     done(cluster, create(A))
     assert ask(cluster, a_local_topic(), validate_only=True)[0].ok
@@ -402,7 +402,7 @@ def test_the_store_remembers_everything(tmp_path: Path):
         state, image = cluster.read_state(), cluster.controller.image()
         cluster.controller._store._append_snapshot(image, cluster.controller._position.offset)
         cluster.controller._store.connection.execute("DELETE FROM log")
-    with closing(boot(path, surroundings=cluster.controller.surroundings)) as again:
+    with closing(boot(path, clock_and_ids=cluster.controller.clock_and_ids)) as again:
         assert again.controller.image() == image
         assert again.read_state() == state
 

@@ -12,7 +12,7 @@ from used import used
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Surroundings, random_id
+from kgitops.cluster.embedded.options import ClockAndIds, random_id
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
@@ -58,7 +58,7 @@ def ready_plans(
     """Others change the cluster, clients write, a team plans; and again, if someone applies."""
     clock = FakeClock()
     cluster = boot(
-        None, brokers=BROKERS, surroundings=Surroundings(now=clock.now, new_id=random_id)
+        None, brokers=BROKERS, clock_and_ids=ClockAndIds(now=clock.now, new_id=random_id)
     )
     declared: dict[Team, DesiredState] = {}
     try:

@@ -20,7 +20,7 @@ from kgitops.approval import judging, rulings
 from kgitops.approval.judging import judge_plan
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
-from kgitops.cluster.embedded.options import Surroundings, random_id
+from kgitops.cluster.embedded.options import ClockAndIds, random_id
 from kgitops.desired.state import Safety
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.plan.document.plan import Plan
@@ -55,7 +55,7 @@ def policed(data: st.DataObject, lifted: Sequence[Waiver]) -> Iterator[Policed]:
     cluster = boot(
         None,
         brokers=BROKERS,
-        surroundings=Surroundings(now=clock.now, new_id=random_id),
+        clock_and_ids=ClockAndIds(now=clock.now, new_id=random_id),
         policies=bundle,
         opening=lambda _: _judge(chosen, levels, lifted),
     )

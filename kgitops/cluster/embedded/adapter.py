@@ -61,7 +61,7 @@ class EmbeddedCluster:
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
         # A real connection has one principal. Here each request has: who moved may cancel moves.
-        self._asked_by = BROKER_PRINCIPAL
+        self._last_principal = BROKER_PRINCIPAL
 
     @property
     def capabilities(self) -> Capabilities:
@@ -83,7 +83,7 @@ class EmbeddedCluster:
         self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
     ) -> ClusterState:
         """The cluster now, the registry at the same moment."""
-        with self.controller.moment() as image:
+        with self.controller.consistent_image() as image:
             return build_cluster_state(
                 image,
                 self.controller.options,
@@ -91,7 +91,7 @@ class EmbeddedCluster:
                 topics=topics,
                 links=links,
                 registry=self.registry.read_state(),
-                captured_at=to_text(self.controller.surroundings.now()),
+                captured_at=to_text(self.controller.clock_and_ids.now()),
             )
 
     def read_usage(
@@ -101,12 +101,12 @@ class EmbeddedCluster:
         offsets_only: bool = False,  # noqa: ARG002 (all of it is at hand)
     ) -> Usage:
         """What these topics hold now."""
-        with self.controller.moment() as image:
+        with self.controller.consistent_image() as image:
             return build_usage(image, topics)
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
         """What these groups have committed."""
-        with self.controller.moment() as image:
+        with self.controller.consistent_image() as image:
             found = image.groups.groups
             wanted = sorted(group for group in groups if group in found)
             return {group: found[group].committed for group in wanted if found[group].committed}
@@ -124,7 +124,7 @@ class EmbeddedCluster:
         until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
         """Decide the batch and append what was decided; one result each, in order."""
-        self._asked_by = principal
+        self._last_principal = principal
 
         def decide(draft: Draft) -> list[RequestResult]:
             held = not validate_only
@@ -150,7 +150,7 @@ class EmbeddedCluster:
             cancelling = {(topic, item): None for topic in moves for item in moves[topic]}
             return reassignment_control.alter_partition_reassignments(draft, cancelling)
 
-        results = self.controller.decide(decide, principal=self._asked_by, until_ms=until_ms)
+        results = self.controller.decide(decide, principal=self._last_principal, until_ms=until_ms)
         for (topic, _), result in results.items():
             if not result.ok and result.code is not ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
                 raise KgitopsError(

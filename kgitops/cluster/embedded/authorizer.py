@@ -51,17 +51,17 @@ class Authorizer:
         self._indexes: tuple[_Index, _Index] | None = None
         self._clusters: list[tuple[AclBinding, Scope]] | None = None
 
-    def topic(self, operation: Operation, name: str) -> bool:
+    def allows_topic(self, operation: Operation, name: str) -> bool:
         """Whether the operation on a topic is allowed."""
         return self.allows(operation, ResourceType.TOPIC, name)
 
-    def cluster(self, operation: Operation) -> bool:
+    def allows_cluster(self, operation: Operation) -> bool:
         """Whether the operation on the physical cluster is allowed."""
         return self.allows(operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
         """Whether there is an Allow for it, also an implied one, and no Deny."""
-        if self._is_free:
+        if self._allows_everything:
             return True
         physical, _ = self._indexed()
         return _decide(operation, _matching(physical, resource_type, name))
@@ -74,7 +74,7 @@ class Authorizer:
         ``physical`` is what it stands for. None, as there is no such link: of the bindings of the
         physical cluster, those on every name decide.
         """
-        if self._is_free:
+        if self._allows_everything:
             return True
         everywhere, here = self._indexed()
         found = [
@@ -83,12 +83,12 @@ class Authorizer:
         ]
         return _decide(operation, found)
 
-    def somewhere(self, operation: Operation, resource_type: ResourceType) -> bool:
+    def allows_somewhere(self, operation: Operation, resource_type: ResourceType) -> bool:
         """Whether the operation is allowed on some resource of the type, and not denied on all.
 
         As Kafka's authorizeByResourceType, but that a Deny on a prefix is not weighed.
         """
-        if self._is_free:
+        if self._allows_everything:
             return True
         found = [
             (key, binding)
@@ -107,24 +107,24 @@ class Authorizer:
             binding.permission_type is PermissionType.ALLOW for _, binding in found
         )
 
-    def virtual_cluster(self, operation: Operation, name: str) -> bool:
+    def allows_virtual_cluster(self, operation: Operation, name: str) -> bool:
         """Whether the operation on a virtual cluster is allowed, in it or not (VC-101, VC-141)."""
-        return self.scope(operation, Scope(name))
+        return self.allows_scope(operation, Scope(name))
 
-    def request(self, api_key: ApiKey, scope: Scope) -> bool:
+    def allows_request(self, api_key: ApiKey, scope: Scope) -> bool:
         """Whether a right on everything in ``scope`` allows the request there (spec §8.2)."""
-        return any(self.scope(operation, scope) for operation in rights(api_key))
+        return any(self.allows_scope(operation, scope) for operation in rights(api_key))
 
-    def scope(self, operation: Operation, scope: Scope) -> bool:
+    def allows_scope(self, operation: Operation, scope: Scope) -> bool:
         """Whether the operation is allowed on everything in ``scope``, and denied nowhere there.
 
         Of the physical cluster only its own bindings decide (VC-108). Of virtual clusters so do
         theirs, and those of the physical cluster too: it is all of them (VC-101).
         """
-        if self._is_free:
+        if self._allows_everything:
             return True
         if scope == PHYSICAL:
-            return self.cluster(operation)
+            return self.allows_cluster(operation)
         allows, denies = allowing(operation), covering(operation)
         allowed = False
         for binding, pattern in self._on_clusters():
@@ -135,12 +135,12 @@ class Authorizer:
                 allowed = True
         return allowed
 
-    def satisfied(self) -> "Authorizer":
+    def allowing_everything(self) -> "Authorizer":
         """One that says yes to everything, for what was authorized by its local names before."""
         return Authorizer(Options(), (), self.principal, self._hosts[0], self.binding)
 
     @property
-    def _is_free(self) -> bool:
+    def _allows_everything(self) -> bool:
         return not self._enforces or self._is_super_user
 
     def _on_clusters(self) -> list[tuple[AclBinding, Scope]]:

@@ -1,24 +1,35 @@
 """Boots an embedded cluster: creates its store when there is none, and registers its brokers."""
 
-from collections.abc import Sequence
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.controls.brokers import broker_list, register_brokers
+from kgitops.cluster.embedded.controls.configs import check_broker_configs
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import RegisterBrokerRecord
-from kgitops.cluster.embedded.options import REAL, Options, Surroundings
-from kgitops.cluster.embedded.policies.keys import check_policy_keys
-from kgitops.cluster.embedded.policy_startup import (
-    Opening,
-    check_feature_level,
-    check_static_configs,
-    start_policies,
-)
-from kgitops.cluster.embedded.store.file import create_store, is_there, memory_store, open_store
+from kgitops.cluster.embedded.options import SYSTEM_CLOCK_AND_IDS, ClockAndIds, Options
+from kgitops.cluster.embedded.policy_hook import BrokerPolicies, static_configs
+from kgitops.cluster.embedded.policy_keys import check_policy_keys, key_policies
+from kgitops.cluster.embedded.refusal import attempt
+from kgitops.cluster.embedded.store.file import create_store, memory_store, open_store, store_exists
 from kgitops.model.cluster_state import Broker
-from kgitops.policy.evaluate.rules import Bundle
+from kgitops.model.errors import DeniedError, FindingsError, KgitopsError, SafetyError
+from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding, ResourceType
+from kgitops.model.resources.addresses import acl_address, quota_address
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
+from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.rules import Bundle, PythonPolicy
+
+OpenEvaluator = Callable[[Bundle], Judging]
+"""How a bundle gets its judge; tests may give another one than the product's."""
+
+_NUMBERS = frozenset({"num.partitions", "default.replication.factor"})
+_log = logging.getLogger(__name__)
 
 
 def boot(
@@ -26,10 +37,10 @@ def boot(
     *,
     brokers: int | Sequence[Broker] | None = None,
     options: Options | None = None,
-    surroundings: Surroundings = REAL,
+    clock_and_ids: ClockAndIds = SYSTEM_CLOCK_AND_IDS,
     policies: Bundle | None = None,
     policy_folder: Path | None = None,
-    opening: Opening | None = None,
+    opening: OpenEvaluator | None = None,
 ) -> EmbeddedCluster:
     """The cluster whose store is ``path``; None for one that lives in memory.
 
@@ -49,15 +60,15 @@ def boot(
     check_static_configs(options)
     check_policy_keys(options)
     first = [RegisterBrokerRecord(id=item.id, rack=item.rack) for item in broker_list(brokers)]
-    cluster_id, now_ms = surroundings.new_id(), surroundings.now_ms()
+    cluster_id, now_ms = clock_and_ids.new_id(), clock_and_ids.now_ms()
     if path is None:
         store = memory_store(first, cluster_id=cluster_id, now_ms=now_ms)
     else:
-        if not is_there(path):
+        if not store_exists(path):
             create_store(path, first, cluster_id=cluster_id, now_ms=now_ms)
         store = open_store(path, busy_timeout_ms=options.busy_timeout_ms)
     try:
-        controller = Controller(store, options, surroundings)
+        controller = Controller(store, options, clock_and_ids)
         _register(controller, brokers, store.name)
         check_feature_level(controller, store.name)
     except BaseException:
@@ -79,3 +90,116 @@ def _register(controller: Controller, declared: int | Sequence[Broker] | None, n
 
     if controller.decide(is_pending, validate_only=True):
         controller.decide(lambda draft: register_brokers(draft, declared, name))
+
+
+def check_static_configs(options: Options) -> None:
+    """Refuse configs that no broker starts with.
+
+    Raises:
+        KgitopsError: as said.
+    """
+    for configs in (options.static_configs, *options.broker_configs.values()):
+        result = attempt(check_broker_configs, configs)
+        wrong = result.message or ""
+        for key in _NUMBERS & configs.keys():
+            if not re.fullmatch("[1-9][0-9]{0,8}", configs[key].strip()):
+                wrong = f"Invalid value {configs[key]} for configuration {key}: no number above 0"
+        if wrong:
+            raise KgitopsError(
+                f"the embedded cluster's brokers can't start with these configs: {wrong}; correct "
+                "it among the cluster's configs"
+            )
+
+
+def check_feature_level(controller: Controller, name: str) -> None:
+    """Refuse to turn virtual clusters off where there are any, or ACLs or quotas of any (VC-351).
+
+    Raises:
+        SafetyError: as said.
+    """
+    if controller.options.virtual_clusters:
+        return
+    image = controller.image()
+    left = (
+        *(f"the virtual cluster {found}" for found in sorted(image.virtual_clusters.by_name)),
+        *(acl_address(acl) for acl in sorted(image.acls.bindings) if _in_virtual_clusters(acl)),
+        *(
+            quota_address(entity)
+            for entity in image.quotas.quotas
+            if VIRTUAL_CLUSTER in dict(entity)
+        ),
+    )
+    if left:
+        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+        raise SafetyError(
+            f"the store {name} has {left[0]}{more}, so virtual.clusters can't be at level 0; "
+            "delete what belongs to virtual clusters first, or leave virtual.clusters=0 out"
+        )
+
+
+def _in_virtual_clusters(acl: AclBinding) -> bool:
+    other = acl.resource_type is ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME
+    return acl.scoped or other
+
+
+def start_policies(
+    controller: Controller, given: Bundle, folder: Path | None, opening: OpenEvaluator | None
+) -> None:
+    """Give the brokers their policies: those that their configs name, then the ``given`` ones.
+
+    They are loaded now where brokers have configs to be judged by, else when they are needed.
+
+    Raises:
+        FindingsError: a policy can't be loaded.
+        DeniedError: no broker may start with its configs.
+    """
+    first, *_ = controller.image().brokers.brokers.values()
+    options = controller.options
+    taken = [policy.name for policy in given.policies]
+    keyed = key_policies(options, static_configs(options, first), folder, taken)
+    bundle = replace(given, policies=(*keyed.values(), *given.policies))
+    if not bundle:
+        return
+    controller.policies = BrokerPolicies(lambda: (opening or _product)(bundle), controller.show)
+    if options.static_configs or options.broker_configs:
+        try:
+            _start_brokers(controller, controller.policies)
+        except FindingsError as error:
+            raise _by_key(error, keyed) from error
+
+
+def _product(bundle: Bundle) -> Judging:
+    from kgitops.policy.opening import open_judging  # noqa: PLC0415 (most never judge)
+
+    return open_judging(bundle)
+
+
+def _by_key(error: FindingsError, keyed: Mapping[str, PythonPolicy]) -> FindingsError:
+    """The findings, with the key that names the policy: brokers' configs have no line to show."""
+    findings = error.findings
+    for key, policy in keyed.items():
+        said, named = f"the policy {policy.name} ", f"the policy {policy.name} of {key} "
+        findings = tuple(
+            replace(found, problem=found.problem.replace(said, named, 1)) for found in findings
+        )
+    return FindingsError(findings)
+
+
+def _start_brokers(controller: Controller, policies: BrokerPolicies) -> None:
+    def judge(draft: Draft) -> dict[int, str]:
+        refusals = {
+            broker.id: attempt(policies.judge_start, draft, broker)
+            for broker in draft.delta.brokers.all()
+        }
+        return {broker: str(result) for broker, result in refusals.items() if not result.ok}
+
+    denied = controller.decide(judge, validate_only=True)
+    for broker, words in denied.items():
+        _log.error("broker %d does not start: %s", broker, words)
+    if denied and len(denied) == len(controller.image().brokers.brokers):
+        told = "; ".join(f"broker {broker}: {words}" for broker, words in denied.items())
+        raise DeniedError(
+            f"no broker of the embedded cluster starts, because policies deny their configs "
+            f"({told}); correct the brokers' configs or the policies"
+        )
+    controller.unstarted_brokers = frozenset(denied)

@@ -12,9 +12,9 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import BrokersImage, Image
 from kgitops.cluster.embedded.image.replay import Delta
 from kgitops.cluster.embedded.image.state import build_cluster_state
-from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Faults, Options, Surroundings
-from kgitops.cluster.embedded.policies.hook import Policies
-from kgitops.cluster.embedded.store.authorship import authors_of
+from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, ClockAndIds, Faults, Options
+from kgitops.cluster.embedded.policy_hook import BrokerPolicies
+from kgitops.cluster.embedded.store.authorship import field_authors
 from kgitops.cluster.embedded.store.errors import damaged
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.store.store import Store
@@ -29,18 +29,18 @@ LOCALHOST = "127.0.0.1"
 class Controller:
     """An open store, the image it adds up to, and the way to change both."""
 
-    def __init__(self, store: Store, options: Options, surroundings: Surroundings) -> None:
+    def __init__(self, store: Store, options: Options, clock_and_ids: ClockAndIds) -> None:
         self.options = options
-        self.surroundings = surroundings
+        self.clock_and_ids = clock_and_ids
         self.faults = Faults()
-        self.policies: Policies | None = None
-        self.not_started: frozenset[int] = frozenset()
+        self.policies: BrokerPolicies | None = None
+        self.unstarted_brokers: frozenset[int] = frozenset()
         self._seen: tuple[Image, Image] | None = None
         self._store = store
         # A connection serves one thread at a time; apply has several.
         self._turn = threading.RLock()
         self.registry = EmbeddedRegistryLog(
-            store, self._turn, clock_ms=surroundings.now_ms, new_id=surroundings.new_id
+            store, self._turn, clock_ms=clock_and_ids.now_ms, new_id=clock_and_ids.new_id
         )
         with store.reading():
             cluster_id = store.meta("cluster_id")
@@ -51,11 +51,11 @@ class Controller:
 
     def image(self) -> Image:
         """The cluster now, with what other processes appended."""
-        with self.moment() as image:
+        with self.consistent_image() as image:
             return image
 
     @contextmanager
-    def moment(self) -> Iterator[Image]:
+    def consistent_image(self) -> Iterator[Image]:
         """The cluster at one moment, in which the registry can be read too."""
         with self._turn, self._store.reading():
             self._position = self._store.catch_up(self._position)
@@ -75,7 +75,7 @@ class Controller:
     def authors(self) -> Authors:
         """Who last wrote each field, as far back as the log goes."""
         with self._turn, self._store.reading():
-            return authors_of(
+            return field_authors(
                 (
                     (Author(principal, timestamp_ms), records)
                     for timestamp_ms, principal, records in self._store.history()
@@ -122,7 +122,7 @@ class Controller:
                         position = self._store.append(
                             position,
                             draft.records,
-                            timestamp_ms=self.surroundings.now_ms(),
+                            timestamp_ms=self.clock_and_ids.now_ms(),
                             principal=principal,
                         )
                 # Only what is committed is believed.
@@ -145,11 +145,13 @@ class Controller:
 
         The store says nothing of it, as it says nothing of configs.
         """
-        if not self.not_started:
+        if not self.unstarted_brokers:
             return image
         if self._seen is None or self._seen[0] is not image:
             brokers = {
-                broker.id: replace(broker, fenced=broker.fenced or broker.id in self.not_started)
+                broker.id: replace(
+                    broker, fenced=broker.fenced or broker.id in self.unstarted_brokers
+                )
                 for broker in image.brokers.brokers.values()
             }
             self._seen = image, replace(image, brokers=BrokersImage(brokers=brokers))
@@ -169,8 +171,8 @@ class Controller:
             delta=Delta(image),
             authorizer=Authorizer(self.options, image.acls.bindings, principal, host, binding),
             options=self.options,
-            new_id=self.surroundings.new_id,
-            new_uuid=self.surroundings.new_uuid,
+            new_id=self.clock_and_ids.new_id,
+            new_uuid=self.clock_and_ids.new_uuid,
             faults=self.faults,
             validate_only=validate_only,
             policies=self.policies,

@@ -34,8 +34,8 @@ class ExcessivelyLargeBatchError(Exception):
     """The batch would write more records than Kafka takes at once; all of it is refused (A4-03)."""
 
 
-class Policing(Protocol):
-    """Asks policies; ``kgitops.cluster.embedded.policies.hook`` does."""
+class PolicyHook(Protocol):
+    """Asks policies; ``kgitops.cluster.embedded.policy_hook`` does."""
 
     def judge(self, draft: "Draft", request: Request, *, node: int | None) -> None:
         """Whether policies let the request through."""
@@ -62,7 +62,7 @@ class Draft:
     new_uuid: Callable[[], UUID]
     faults: Faults
     validate_only: bool = False
-    policies: Policing | None = None
+    policies: PolicyHook | None = None
     local: LocalName | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Draft:
             self.policies.accept(self._named(request))
 
     @contextmanager
-    def speaking_of(self, local: LocalName | None) -> Iterator[None]:
+    def naming_topic(self, local: LocalName | None) -> Iterator[None]:
         """Policies are told of topics' requests by this name too (VC-065)."""
         self.local = local
         try:

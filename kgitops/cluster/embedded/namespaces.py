@@ -30,7 +30,7 @@ _DENIED = {
 _NO_SUCH_TOPIC = "This server does not host this topic-partition."
 
 
-class Everywhere:
+class GlobalNamespace:
     """The namespace of who is in no virtual cluster: every name is a physical one (VC-088)."""
 
     virtual_cluster: str | None = None
@@ -85,7 +85,7 @@ class Everywhere:
 
     def lists_all_groups(self) -> bool:
         """Whether a right on the whole namespace shows its groups (VC-159)."""
-        return self.draft.authorizer.cluster(Operation.DESCRIBE)
+        return self.draft.authorizer.allows_cluster(Operation.DESCRIBE)
 
     def groups(self) -> list[str]:
         """The groups of this namespace, by the caller's names, in order."""
@@ -114,7 +114,7 @@ class Everywhere:
             raise Refusal(*_DENIED[resource_type])
 
 
-class Tenant(Everywhere):
+class VirtualClusterNamespace(GlobalNamespace):
     """The namespace of one bound caller: its links, and ids below its virtual cluster's name."""
 
     def __init__(self, draft: Draft, binding: Binding) -> None:
@@ -138,7 +138,7 @@ class Tenant(Everywhere):
 
     def request(self, api_key: ApiKey) -> bool:
         """Whether a right on the virtual cluster allows the request in it (spec §8.2)."""
-        return self.draft.authorizer.request(api_key, Scope(self.name))
+        return self.draft.authorizer.allows_request(api_key, Scope(self.name))
 
     def linked(self, operation: Operation, name: str, api_key: ApiKey | None = None) -> TopicLink:
         """The link of that name; a right on the virtual cluster to ``api_key`` is enough too.
@@ -202,26 +202,26 @@ class Tenant(Everywhere):
     def authorized(self, link: TopicLink | None = None) -> Iterator[None]:
         """Let a control decide about what the link leads to: rights were asked for by its name."""
         asked = self.draft.authorizer
-        self.draft.authorizer = asked.satisfied()
+        self.draft.authorizer = asked.allowing_everything()
         try:
-            with self.draft.speaking_of(LocalName(self.name, link.name) if link else None):
+            with self.draft.naming_topic(LocalName(self.name, link.name) if link else None):
                 yield
         finally:
             self.draft.authorizer = asked
 
 
-def namespace(draft: Draft) -> Everywhere:
+def namespace(draft: Draft) -> GlobalNamespace:
     """The namespace of who asks."""
-    return tenant(draft) or Everywhere(draft)
+    return tenant(draft) or GlobalNamespace(draft)
 
 
-def tenant(draft: Draft) -> Tenant | None:
+def tenant(draft: Draft) -> VirtualClusterNamespace | None:
     """The namespace of who asks, where that is a virtual cluster."""
     binding = draft.authorizer.binding
-    return Tenant(draft, binding) if binding is not None else None
+    return VirtualClusterNamespace(draft, binding) if binding is not None else None
 
 
-def in_local_words(result: RequestResult, physical: str, local: str) -> RequestResult:
+def localized(result: RequestResult, physical: str, local: str) -> RequestResult:
     """The answer as the caller's names have it: it knows no others (VC-249)."""
     if result.message is None:
         return result

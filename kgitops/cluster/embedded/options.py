@@ -69,7 +69,7 @@ class Faults:
     busy_groups: frozenset[str] = frozenset()
 
 
-def kafka_text(value: uuid.UUID) -> str:
+def uuid_text(value: uuid.UUID) -> str:
     """A UUID as Kafka writes one: 22 characters of base64url."""
     return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
 
@@ -78,17 +78,17 @@ def random_uuid() -> uuid.UUID:
     """A random UUID that Kafka would take: its text does not begin with a dash."""
     while True:
         value = uuid.uuid4()
-        if not kafka_text(value).startswith("-"):
+        if not uuid_text(value).startswith("-"):
             return value
 
 
 def random_id() -> str:
     """A random UUID in Kafka's text."""
-    return kafka_text(random_uuid())
+    return uuid_text(random_uuid())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ClockAndIds:
     """What a cluster takes from the world: time and fresh ids, so that tests can give their own."""
 
     now: Callable[[], datetime]
@@ -105,4 +105,4 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-REAL = Surroundings(now=utc_now, new_id=random_id)
+SYSTEM_CLOCK_AND_IDS = ClockAndIds(now=utc_now, new_id=random_id)

@@ -32,7 +32,7 @@ def duplicate(message: str) -> RequestResult:
     return RequestResult(code=ErrorCode.INVALID_REQUEST, message=message)
 
 
-def needs(operation: Operation) -> Refusal:
+def missing_right(operation: Operation) -> Refusal:
     """What is told to who lacks a right on the cluster.
 
     In the words of AuthHelper.authorizeClusterOperation, without its dump of the request.

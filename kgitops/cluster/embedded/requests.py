@@ -13,12 +13,12 @@ from kgitops.cluster.embedded.controls import reassignments as reassignment_cont
 from kgitops.cluster.embedded.controls import topic_deletion as topic_deletion_control
 from kgitops.cluster.embedded.controls import topics as topic_control
 from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluster_control
-from kgitops.cluster.embedded.controls.acl_filter import exactly
+from kgitops.cluster.embedded.controls.acl_filter import exact_filter
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.records import BROKER, TOPIC
-from kgitops.cluster.embedded.local_rights import by_local_name
 from kgitops.cluster.embedded.refusal import Refusal, attempt
+from kgitops.cluster.embedded.rights import by_local_name
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,
@@ -66,19 +66,19 @@ def _decide(draft: Draft, request: Request) -> RequestResult | None:
         case CreateTopicRequest():
             return _create_topic(draft, request)
         case AlterTopicRequest():
-            with draft.speaking_of(request.local), by_local_name(draft, request):
+            with draft.naming_topic(request.local), by_local_name(draft, request):
                 return _alter_topic(draft, request, _known(draft, request.topic_id))
         case DeleteTopicRequest():
             topic_id = request.topic_id
-            with draft.speaking_of(request.local):
+            with draft.naming_topic(request.local):
                 return topic_deletion_control.delete_topic_ids(draft, [topic_id])[topic_id]
         case DeleteRecordsRequest():
-            with draft.speaking_of(request.local), by_local_name(draft, request):
+            with draft.naming_topic(request.local), by_local_name(draft, request):
                 return _delete_records(draft, request, _known(draft, request.topic_id))
         case CreateAclRequest():
             return acl_control.create_acls(draft, [request.binding])[0]
         case DeleteAclRequest():
-            return acl_control.delete_acls(draft, [exactly(request.binding)])[0].result
+            return acl_control.delete_acls(draft, [exact_filter(request.binding)])[0].result
         case AlterClientQuotaRequest():
             alteration = quota_control.QuotaAlteration(
                 entity=request.entity, operations=tuple(request.quotas.items())
@@ -104,7 +104,7 @@ def _known(draft: Draft, topic_id: str) -> TopicImage:
     topic = draft.delta.topics.by_id(topic_id)
     if topic is None:
         raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
-    if not draft.options.seed and not draft.authorizer.topic(Operation.DESCRIBE, topic.name):
+    if not draft.options.seed and not draft.authorizer.allows_topic(Operation.DESCRIBE, topic.name):
         # On a real cluster it is by Metadata that the id is looked at.
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     return topic

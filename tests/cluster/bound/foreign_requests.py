@@ -21,7 +21,7 @@ from kgitops.cluster.embedded.client.virtual_clusters_batch import (
     VirtualClusterAlteration,
     VirtualClusterEntityChange,
 )
-from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exactly
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exact_filter
 from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
@@ -127,7 +127,7 @@ REFUSED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
         for acl in (IN_HR, ON_HR, scoped(GLOBAL, "*"), scoped(GLOBAL, "h", prefixed=True))
         for call, asks in [
             ("create_acls", lambda a, _, b=acl: a.create_acls([b])),
-            ("delete_acls", lambda a, _, b=acl: a.delete_acls([exactly(b)])),
+            ("delete_acls", lambda a, _, b=acl: a.delete_acls([exact_filter(b)])),
         ]
     ),
     ("create_acls", lambda a, _: a.create_acls([on_cluster(Operation.ALTER, CLUSTER_NAME)])),
@@ -135,7 +135,7 @@ REFUSED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
     ("delete_acls", lambda a, _: a.delete_acls([AclFilter(virtual_cluster=None)])),
     ("describe_acls", lambda a, _: a.describe_acls(AclFilter(virtual_cluster=HR))),
     ("describe_acls", lambda a, _: a.describe_acls(AclFilter(virtual_cluster=None))),
-    ("describe_acls", lambda a, _: a.describe_acls(exactly(ON_HR))),
+    ("describe_acls", lambda a, _: a.describe_acls(exact_filter(ON_HR))),
     ("alter_acls", lambda a, _: a.alter_acls([(KEY, [REMOVAL])])[KEY]),
     (
         "describe_client_quotas",

@@ -6,7 +6,7 @@ import pytest
 from cluster.bound.tenancies import HR, PHYSICAL, SALES, connect, on_cluster, scoped, two_tenants
 from cluster.clusters import BOTH, a_grant, cluster_grant, topic_grant
 
-from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exactly
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exact_filter
 from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import (
@@ -87,7 +87,9 @@ def test_deleting_stays_within(compat: Compat):
     a = connect(cluster)
     [deleted] = a.delete_acls([AclFilter(principal="User:c", pattern=PatternFilter.ANY)])
     assert deleted.bindings == (scoped(GRANT),)
-    refused = a.delete_acls([exactly(scoped(GRANT, HR)), replace(EVERYTHING, virtual_cluster=None)])
+    refused = a.delete_acls(
+        [exact_filter(scoped(GRANT, HR)), replace(EVERYTHING, virtual_cluster=None)]
+    )
     assert [item.result.code for item in refused] == [DENIED, DENIED]
     assert cluster.read_state().acls >= set(there)
 
@@ -96,7 +98,7 @@ def test_an_administrator_outside_deletes_by_naming_the_scope():
     """VC-146, VC-147."""
     admin = replace(ADMIN, principal="User:admin")
     cluster = two_tenants(admin, scoped(GRANT), scoped(GRANT, HR))
-    wanted = [exactly(scoped(GRANT)), exactly(scoped(GRANT, HR)), EVERYTHING]
+    wanted = [exact_filter(scoped(GRANT)), exact_filter(scoped(GRANT, HR)), EVERYTHING]
     results = connect(cluster, "User:admin").delete_acls(wanted)
     assert [item.result.code for item in results] == [DONE, DENIED, DENIED]
     assert scoped(GRANT, HR) in cluster.read_state().acls

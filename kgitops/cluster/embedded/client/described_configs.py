@@ -60,14 +60,14 @@ def describe_configs(
 def _entries(draft: Draft, resource: ConfigResource) -> list[ConfigEntry]:
     match resource.type:
         case "topic":
-            if not draft.authorizer.topic(Operation.DESCRIBE_CONFIGS, resource.name):
+            if not draft.authorizer.allows_topic(Operation.DESCRIBE_CONFIGS, resource.name):
                 raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             topic = draft.delta.topics.get(resource.name)
             if topic is None:
                 raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             return _topic_entries(draft, topic.configs)
         case "broker":
-            if not draft.authorizer.cluster(Operation.DESCRIBE_CONFIGS):
+            if not draft.authorizer.allows_cluster(Operation.DESCRIBE_CONFIGS):
                 raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
             known = {"", *(str(broker.id) for broker in draft.delta.brokers.all())}
             if resource.name not in known:

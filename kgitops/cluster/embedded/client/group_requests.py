@@ -13,7 +13,7 @@ from kgitops.cluster.embedded.controls import groups as group_control
 from kgitops.cluster.embedded.controls.reassignments import TopicPartition
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import GroupRecord, RemoveGroupRecord
-from kgitops.cluster.embedded.namespaces import Everywhere, namespace
+from kgitops.cluster.embedded.namespaces import GlobalNamespace, namespace
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.resources.acls import Operation, ResourceType
@@ -143,19 +143,19 @@ def find_coordinator(
     return {key: _coordinator(here, key, key_type) for key in keys}
 
 
-def _commit(here: Everywhere, physical: str, key: TopicPartition, offset: int) -> None:
+def _commit(here: GlobalNamespace, physical: str, key: TopicPartition, offset: int) -> None:
     name, partition = key
     committed = {(here.topic(Operation.READ, name), partition): offset}
     group_control.commit(here.draft, physical, committed, virtual_cluster=here.virtual_cluster)
 
 
-def _committed(here: Everywhere, physical: str) -> GroupOffsets:
+def _committed(here: GlobalNamespace, physical: str) -> GroupOffsets:
     found = here.draft.delta.groups.get(physical)
     # A group of that id which was made elsewhere is none of the caller's business (VC-117).
     return found.committed if found and here.local_group(physical) is not None else {}
 
 
-def _visible(here: Everywhere, committed: GroupOffsets) -> dict[TopicPartition, int]:
+def _visible(here: GlobalNamespace, committed: GroupOffsets) -> dict[TopicPartition, int]:
     """By the first name of each topic that the caller has one for, and may describe (VC-039)."""
     return {
         (name, partition): committed[topic, partition]
@@ -165,12 +165,12 @@ def _visible(here: Everywhere, committed: GroupOffsets) -> dict[TopicPartition, 
     }
 
 
-def _check_known(here: Everywhere, physical: str) -> None:
+def _check_known(here: GlobalNamespace, physical: str) -> None:
     if here.draft.delta.groups.get(physical) is None or here.local_group(physical) is None:
         raise _NO_GROUP
 
 
-def _forget(here: Everywhere, physical: str, key: TopicPartition) -> None:
+def _forget(here: GlobalNamespace, physical: str, key: TopicPartition) -> None:
     name, partition = key
     gone = here.topic(Operation.READ, name), partition
     found = here.draft.delta.groups.get(physical)
@@ -183,7 +183,7 @@ def _forget(here: Everywhere, physical: str, key: TopicPartition) -> None:
     )
 
 
-def _describe(here: Everywhere, group: str) -> GroupDescription:
+def _describe(here: GlobalNamespace, group: str) -> GroupDescription:
     try:
         physical = here.group(Operation.DESCRIBE, group)
     except Refusal as refusal:
@@ -194,7 +194,7 @@ def _describe(here: Everywhere, group: str) -> GroupDescription:
     return GroupDescription(state=GroupState.STABLE if busy else GroupState.EMPTY)
 
 
-def _delete(here: Everywhere, group: str) -> None:
+def _delete(here: GlobalNamespace, group: str) -> None:
     physical = here.group(Operation.DELETE, group)
     _check_known(here, physical)
     if physical in here.draft.faults.busy_groups:
@@ -202,7 +202,7 @@ def _delete(here: Everywhere, group: str) -> None:
     here.draft.write(RemoveGroupRecord(group=physical))
 
 
-def _coordinator(here: Everywhere, key: str, key_type: CoordinatorType) -> Coordinator:
+def _coordinator(here: GlobalNamespace, key: str, key_type: CoordinatorType) -> Coordinator:
     find = here.group if key_type is CoordinatorType.GROUP else here.transactional_id
     try:
         physical = find(Operation.DESCRIBE, key)

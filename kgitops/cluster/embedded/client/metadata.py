@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image.image import TopicImage
-from kgitops.cluster.embedded.image.leaders import NO_LEADER, in_sync, leader
+from kgitops.cluster.embedded.image.image import NO_LEADER, TopicImage, in_sync, leader
 from kgitops.cluster.embedded.image.state import controller_id
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.acls import Operation
@@ -77,13 +76,15 @@ def describe_topics(
     """The topics of these names; None: all, and in version 0 an empty list too (A4-18, A4-19)."""
     if topics is None or (version == 0 and not topics):
         by_name = draft.image.topics.by_name
-        visible = [n for n in sorted(by_name) if draft.authorizer.topic(Operation.DESCRIBE, n)]
+        visible = [
+            n for n in sorted(by_name) if draft.authorizer.allows_topic(Operation.DESCRIBE, n)
+        ]
         return tuple(_describe(draft, by_name[name], version) for name in visible)
     return tuple(_by_name(draft, name, version) for name in dict.fromkeys(topics))
 
 
 def _by_name(draft: Draft, name: str, version: int) -> TopicMetadata:
-    if not draft.authorizer.topic(Operation.DESCRIBE, name):
+    if not draft.authorizer.allows_topic(Operation.DESCRIBE, name):
         return TopicMetadata(name=name, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if topic_name_problem(name):
         return TopicMetadata(name=name, error=ErrorCode.INVALID_TOPIC_EXCEPTION)

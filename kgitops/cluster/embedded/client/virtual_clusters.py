@@ -18,7 +18,7 @@ from kgitops.cluster.embedded.client.waiting import TIMED_OUT
 from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluster_control
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.refusal import Refusal, attempt
-from kgitops.cluster.embedded.rights import check_feature, check_may, may
+from kgitops.cluster.embedded.rights import check_right, check_virtual_clusters_enabled, may
 from kgitops.model.requests import (
     CreateVirtualClusterRequest,
     DeleteVirtualClusterRequest,
@@ -146,7 +146,7 @@ class VirtualClustersAdmin(Connection):
             raise Refusal(TIMED_OUT.code, str(TIMED_OUT.message))
 
         def visible(draft: Draft) -> tuple[str, ...]:
-            check_feature(draft)
+            check_virtual_clusters_enabled(draft)
             names = sorted(draft.image.virtual_clusters.by_name)
             return tuple(n for n in names if may(draft, Operation.LIST_VIRTUAL_CLUSTERS, n))
 
@@ -190,8 +190,8 @@ def _described(draft: Draft, name: str) -> DescribedVirtualCluster:
 
 
 def _describe(draft: Draft, name: str) -> VirtualClusterDescription:
-    check_feature(draft)
-    check_may(draft, Operation.DESCRIBE_VIRTUAL_CLUSTER, name)
+    check_virtual_clusters_enabled(draft)
+    check_right(draft, Operation.DESCRIBE_VIRTUAL_CLUSTER, name)
     if name == CLUSTER_NAME:
         raise Refusal(
             ErrorCode.INVALID_REQUEST,

@@ -4,8 +4,7 @@ import time
 from collections.abc import Callable
 
 from kgitops.cluster.embedded.controller import Controller
-from kgitops.cluster.embedded.image.image import Image
-from kgitops.cluster.embedded.image.leaders import NO_LEADER, leader
+from kgitops.cluster.embedded.image.image import NO_LEADER, Image, leader
 from kgitops.model.results import ErrorCode, RequestResult
 
 TIMED_OUT = RequestResult(code=ErrorCode.REQUEST_TIMED_OUT, message="The request timed out.")

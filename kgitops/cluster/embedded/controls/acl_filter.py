@@ -98,7 +98,7 @@ class AclFilter:
         return name in (self.resource_name, WILDCARD)
 
 
-def exactly(binding: AclBinding) -> AclFilter:
+def exact_filter(binding: AclBinding) -> AclFilter:
     """The filter that means this binding and no other."""
     return AclFilter(
         resource_type=binding.resource_type,

@@ -5,15 +5,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exactly
+from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilter, exact_filter
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import (
     AccessControlEntryRecord,
     RemoveAccessControlEntryRecord,
 )
 from kgitops.cluster.embedded.options import AuthorizerKind
-from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate, needs
-from kgitops.cluster.embedded.rights import check_feature
+from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate, missing_right
+from kgitops.cluster.embedded.rights import check_virtual_clusters_enabled
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeletedAcls:
+class MatchedAcls:
     """The outcome of one filter, and the bindings that it matched."""
 
     result: RequestResult = OK
@@ -56,19 +56,19 @@ def create_acls(draft: Draft, bindings: Sequence[AclBinding | AclFilter]) -> lis
     return [attempt(_create_where_allowed, draft, binding) for binding in bindings]
 
 
-def delete_acls(draft: Draft, filters: Sequence[AclFilter]) -> list[DeletedAcls]:
+def delete_acls(draft: Draft, filters: Sequence[AclFilter]) -> list[MatchedAcls]:
     """One outcome for each filter, in order; that nothing matches is no error (A4-94)."""
     return [_deleted_where_allowed(draft, wanted) for wanted in filters]
 
 
-def describe_acls(draft: Draft, wanted: AclFilter) -> DeletedAcls:
+def describe_acls(draft: Draft, wanted: AclFilter) -> MatchedAcls:
     """The bindings that the filter means, in order."""
     matching = sorted(filter(wanted.matches, draft.image.acls.bindings))
     scope = _scope_of_filter(wanted)
     refused = attempt(_check_may, draft, Operation.DESCRIBE, ApiKey.DESCRIBE_ACLS, scope)
     if not refused.ok and not _are_own_allows(draft, wanted, matching):
-        return DeletedAcls(result=refused)
-    return DeletedAcls(bindings=tuple(matching))
+        return MatchedAcls(result=refused)
+    return MatchedAcls(bindings=tuple(matching))
 
 
 def alter_acls(
@@ -103,7 +103,7 @@ def _alter(
         elif action.is_add:
             results[index] = attempt(_create, draft, binding)
         else:
-            results[index] = _deleted(draft, exactly(binding)).result
+            results[index] = _deleted(draft, exact_filter(binding)).result
     return [results[index] for index in range(len(actions))]
 
 
@@ -113,10 +113,10 @@ def _create_where_allowed(draft: Draft, binding: AclBinding | AclFilter) -> None
     _create(draft, binding)
 
 
-def _deleted_where_allowed(draft: Draft, wanted: AclFilter) -> DeletedAcls:
+def _deleted_where_allowed(draft: Draft, wanted: AclFilter) -> MatchedAcls:
     scope = _scope_of_filter(wanted)
     refused = attempt(_check_may, draft, Operation.ALTER, ApiKey.DELETE_ACLS, scope)
-    return _deleted(draft, wanted) if refused.ok else DeletedAcls(result=refused)
+    return _deleted(draft, wanted) if refused.ok else MatchedAcls(result=refused)
 
 
 def _scope_of_filter(wanted: AclFilter) -> Scope:
@@ -139,10 +139,10 @@ def _check_may(draft: Draft, operation: Operation, api_key: ApiKey, scope: Scope
         raise Refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
     # KIP-4 asks for All on the cluster, KRaft for the operation itself (C-11).
     needed = Operation.ALL if draft.options.seed else operation
-    if draft.authorizer.cluster(needed):
+    if draft.authorizer.allows_cluster(needed):
         return
-    if scope.physical or not draft.authorizer.request(api_key, scope):
-        raise needs(needed)
+    if scope.physical or not draft.authorizer.allows_request(api_key, scope):
+        raise missing_right(needed)
 
 
 def _are_own_allows(draft: Draft, wanted: AclFilter, matching: Sequence[AclBinding]) -> bool:
@@ -177,7 +177,7 @@ def _check_features(draft: Draft, binding: AclBinding) -> None:
     """Only where there are virtual clusters can an ACL be about one (VC-140)."""
     literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
     if binding.operation in VIRTUAL_CLUSTER_OPERATIONS or binding.scoped or not literal:
-        check_feature(draft)
+        check_virtual_clusters_enabled(draft)
     named = binding.resource_type is ResourceType.CLUSTER and binding.resource_name != CLUSTER_NAME
     if named and not draft.options.virtual_clusters:
         raise Refusal(
@@ -186,15 +186,15 @@ def _check_features(draft: Draft, binding: AclBinding) -> None:
         )
 
 
-def _deleted(draft: Draft, wanted: AclFilter) -> DeletedAcls:
+def _deleted(draft: Draft, wanted: AclFilter) -> MatchedAcls:
     """All that the filter means is deleted, or nothing."""
     try:
         return _delete(draft, wanted)
     except Refusal as refusal:
-        return DeletedAcls(result=refusal.result)
+        return MatchedAcls(result=refusal.result)
 
 
-def _delete(draft: Draft, wanted: AclFilter) -> DeletedAcls:
+def _delete(draft: Draft, wanted: AclFilter) -> MatchedAcls:
     if wanted.resource_name == "" and draft.options.seed:
         raise Refusal(ErrorCode.INVALID_REQUEST, "Resource name should not be empty")
     exact = wanted.binding()
@@ -208,4 +208,4 @@ def _delete(draft: Draft, wanted: AclFilter) -> DeletedAcls:
     for request in requests:
         draft.write(RemoveAccessControlEntryRecord(binding=request.binding))
         draft.accept(request)
-    return DeletedAcls(bindings=tuple(matching))
+    return MatchedAcls(bindings=tuple(matching))

@@ -44,7 +44,9 @@ def _refusal(config: TopicConfig, value: str) -> str | None:
     return f"Invalid value {value} for configuration {config.name}: {why}"
 
 
-def lags_refusal(configs: Mapping[str, str], broker_defaults: Mapping[str, str]) -> str | None:
+def compaction_lags_refusal(
+    configs: Mapping[str, str], broker_defaults: Mapping[str, str]
+) -> str | None:
     """What LogConfig.validateValues says of legal values that are at odds; None if they are not."""
     least, most = (
         int(configs.get(key) or broker_defaults.get(key) or topic_configs()[key].default or 0)

@@ -7,15 +7,14 @@ from enum import StrEnum
 from typing import assert_never
 
 from kgitops.cluster.embedded.controls.broker_messages import (
+    compaction_lags_refusal,
     config_refusal,
-    lags_refusal,
     rate_refusal,
 )
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import BROKER, TOPIC, ConfigRecord
-from kgitops.cluster.embedded.image.state import topic_defaults
-from kgitops.cluster.embedded.policies.keys import POLICY_KEYS
-from kgitops.cluster.embedded.policies.requested import alteration
+from kgitops.cluster.embedded.image.state import alter_topic_request, topic_defaults
+from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, Request
 from kgitops.model.resources.acls import Operation
@@ -114,7 +113,7 @@ def alter(
         check_topic_configs(draft, after, before=before)
         identity = topic.topic_id
         requests.append(
-            alteration(topic, AlterStep.CONFIGS, configs=after, requested_configs=named)
+            alter_topic_request(topic, AlterStep.CONFIGS, configs=after, requested_configs=named)
         )
         draft.judge(requests[-1])
     else:
@@ -151,7 +150,7 @@ def check_topic_configs(
         if refusal:
             raise Refusal(ErrorCode.INVALID_CONFIG, refusal)
     defaults = broker_defaults(draft)
-    at_odds = lags_refusal(configs, defaults)
+    at_odds = compaction_lags_refusal(configs, defaults)
     if at_odds:
         raise Refusal(ErrorCode.INVALID_CONFIG, at_odds)
     problems = configs_problems(configs, broker_defaults=defaults, existing=before)
@@ -218,7 +217,7 @@ def _brokers_of(draft: Draft, resource: ConfigResource) -> list[int]:
 def _current(draft: Draft, resource: ConfigResource) -> Mapping[str, str]:
     match resource.type:
         case "topic":
-            if not draft.authorizer.topic(Operation.ALTER_CONFIGS, resource.name):
+            if not draft.authorizer.allows_topic(Operation.ALTER_CONFIGS, resource.name):
                 raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
             topic = draft.delta.topics.get(resource.name)
             if topic is None:
@@ -228,7 +227,7 @@ def _current(draft: Draft, resource: ConfigResource) -> Mapping[str, str]:
                 )
             return topic.configs
         case "broker":
-            if not draft.authorizer.cluster(Operation.ALTER_CONFIGS):
+            if not draft.authorizer.allows_cluster(Operation.ALTER_CONFIGS):
                 raise Refusal(
                     ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed."
                 )

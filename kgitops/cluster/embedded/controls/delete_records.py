@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from kgitops.cluster.embedded.controls.reassignments import TopicPartition
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.image.image import TopicImage
-from kgitops.cluster.embedded.image.leaders import NO_LEADER, leader
+from kgitops.cluster.embedded.image.image import NO_LEADER, TopicImage, leader
 from kgitops.cluster.embedded.image.records import OffsetsRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.model.requests import DeleteRecordsRequest
@@ -69,7 +68,7 @@ def _deletion(
     draft: Draft, name: str, partition: int, offset: int, *, broker: int | None
 ) -> _Deletion:
     """What is to be deleted before ``offset``, where that can be done."""
-    if not draft.authorizer.topic(Operation.DELETE, name):
+    if not draft.authorizer.allows_topic(Operation.DELETE, name):
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = draft.delta.topics.get(name)
     if topic is None or not 0 <= partition < len(topic.assignment):

@@ -3,7 +3,7 @@
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import GroupRecord, RemoveGroupRecord
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.cluster.embedded.rights import check_may
+from kgitops.cluster.embedded.rights import check_right
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest
 from kgitops.model.resources.acls import Operation, ResourceType
@@ -42,7 +42,7 @@ def copy_offsets(draft: Draft, request: CopyGroupOffsetsRequest) -> None:
     """
     virtual_cluster, group = request.virtual_cluster, request.group
     if draft.options.virtual_clusters:
-        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, virtual_cluster)
+        check_right(draft, Operation.ALTER_VIRTUAL_CLUSTER, virtual_cluster)
         _check_adopts(draft, request)
     check_may_copy(draft, request.source, virtual_cluster, group)
     draft.judge(request)
@@ -79,7 +79,7 @@ def delete(draft: Draft, request: DeleteGroupRequest) -> None:
     """
     group = physical_id(request.virtual_cluster, request.group)
     if draft.options.virtual_clusters:
-        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
+        check_right(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
     if draft.delta.groups.get(group) is None:
         raise Refusal(ErrorCode.GROUP_ID_NOT_FOUND, "The group id does not exist.")
     _check_empty(draft, group)

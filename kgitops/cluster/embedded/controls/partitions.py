@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kgitops.cluster.embedded.controls.assignments import check_replica_lists, place_replicas
-from kgitops.cluster.embedded.controls.reassignments import replicas_on_the_way
+from kgitops.cluster.embedded.controls.reassignments import replicas_with_adding
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import PartitionsRecord
-from kgitops.cluster.embedded.policies.requested import alteration
+from kgitops.cluster.embedded.image.state import alter_topic_request
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.requests import AlterStep
 from kgitops.model.resources.acls import Operation
@@ -46,7 +46,7 @@ def create(draft: Draft, item: NewPartitions) -> None:
     Raises:
         Refusal: it can't be done.
     """
-    if not draft.authorizer.topic(Operation.ALTER, item.topic):
+    if not draft.authorizer.allows_topic(Operation.ALTER, item.topic):
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = draft.delta.topics.get(item.topic)
     if topic is None:
@@ -61,7 +61,7 @@ def create(draft: Draft, item: NewPartitions) -> None:
             "be an increase.",
         )
     added = item.count - current
-    replication_factor = len(replicas_on_the_way(topic, 0))
+    replication_factor = len(replicas_with_adding(topic, 0))
     if item.assignments is None:
         assignment = place_replicas(
             draft,
@@ -83,7 +83,7 @@ def create(draft: Draft, item: NewPartitions) -> None:
             replication_factor=replication_factor,
             first_partition=current,
         )
-    request = alteration(
+    request = alter_topic_request(
         topic,
         AlterStep.PARTITIONS,
         assignment=topic.target_assignment + assignment,

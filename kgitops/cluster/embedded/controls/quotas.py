@@ -10,7 +10,7 @@ from enum import StrEnum
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import ClientQuotaRecord
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
-from kgitops.cluster.embedded.rights import check_feature
+from kgitops.cluster.embedded.rights import check_virtual_clusters_enabled
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.quotas import (
@@ -94,7 +94,7 @@ def alter(draft: Draft, alteration: QuotaAlteration) -> None:
     if not _may_alter(draft, alteration.entity):
         raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
     if any(kind == VIRTUAL_CLUSTER for kind, _ in alteration.entity):
-        check_feature(draft)
+        check_virtual_clusters_enabled(draft)
     entity = _checked_entity(alteration.entity)
     keys = [key for key, _ in alteration.operations]
     if len(set(keys)) < len(keys):
@@ -139,8 +139,8 @@ def _may_alter(draft: Draft, parts: EntityParts) -> bool:
     """Who administers a virtual cluster may limit who is in it, not raise its own cap (VC-214)."""
     virtual_cluster = dict(parts).get(VIRTUAL_CLUSTER)
     if virtual_cluster is not None and len(parts) > 1:
-        return draft.authorizer.request(ApiKey.ALTER_CLIENT_QUOTAS, Scope(virtual_cluster))
-    return draft.authorizer.cluster(Operation.ALTER_CONFIGS)
+        return draft.authorizer.allows_request(ApiKey.ALTER_CLIENT_QUOTAS, Scope(virtual_cluster))
+    return draft.authorizer.allows_cluster(Operation.ALTER_CONFIGS)
 
 
 def _visible(
@@ -151,13 +151,13 @@ def _visible(
     Raises:
         Refusal: nothing can be shown (31).
     """
-    if draft.authorizer.cluster(Operation.DESCRIBE_CONFIGS):
+    if draft.authorizer.allows_cluster(Operation.DESCRIBE_CONFIGS):
         return lambda _: True
     named = {item.name for item in components if item.entity_type == VIRTUAL_CLUSTER and item.name}
     shown = {
         name
         for name in named or draft.image.virtual_clusters.by_name
-        if draft.authorizer.request(ApiKey.DESCRIBE_CLIENT_QUOTAS, Scope(name))
+        if draft.authorizer.allows_request(ApiKey.DESCRIBE_CLIENT_QUOTAS, Scope(name))
     }
     if not shown:
         raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)

@@ -7,8 +7,8 @@ from kgitops.cluster.embedded.controls.assignments import check_replicas
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import TopicImage
 from kgitops.cluster.embedded.image.records import PartitionChangeRecord, ReassignmentRecord
-from kgitops.cluster.embedded.policies.requested import alteration
-from kgitops.cluster.embedded.refusal import Refusal, attempt, needs
+from kgitops.cluster.embedded.image.state import alter_topic_request
+from kgitops.cluster.embedded.refusal import Refusal, attempt, missing_right
 from kgitops.model.requests import AlterStep
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode, RequestResult
@@ -66,8 +66,8 @@ def _check(
     allow_replication_factor_change: bool,
 ) -> None:
     """Refuse to move one partition, or to cancel its move, where that can't be done."""
-    if not draft.authorizer.cluster(Operation.ALTER):
-        raise needs(Operation.ALTER)
+    if not draft.authorizer.allows_cluster(Operation.ALTER):
+        raise missing_right(Operation.ALTER)
     topic = _topic(draft, name)
     if not 0 <= partition < len(topic.assignment):
         raise Refusal(
@@ -103,7 +103,7 @@ def _reassign(
         targets.get(partition, replicas)
         for partition, replicas in enumerate(topic.target_assignment)
     )
-    request = alteration(topic, AlterStep.REPLICAS, assignment=after, generated=generated)
+    request = alter_topic_request(topic, AlterStep.REPLICAS, assignment=after, generated=generated)
     draft.judge(request)
     for partition, target in targets.items():
         if moves[partition] is None:
@@ -114,7 +114,7 @@ def _reassign(
     draft.accept(request)
 
 
-def list_ongoing(
+def list_reassignments(
     draft: Draft, partitions: Iterable[TopicPartition] | None
 ) -> dict[TopicPartition, OngoingReassignment]:
     """The partitions that are on the move; None asks for all.
@@ -122,8 +122,8 @@ def list_ongoing(
     Raises:
         Refusal: the principal may not describe the cluster (31).
     """
-    if not draft.authorizer.cluster(Operation.DESCRIBE):
-        raise needs(Operation.DESCRIBE)
+    if not draft.authorizer.allows_cluster(Operation.DESCRIBE):
+        raise missing_right(Operation.DESCRIBE)
     wanted = None if partitions is None else frozenset(partitions)
     by_name = draft.image.topics.by_name
     return {
@@ -145,7 +145,7 @@ def finish_reassignments(draft: Draft) -> None:
             )
 
 
-def replicas_on_the_way(topic: TopicImage, partition: int) -> tuple[int, ...]:
+def replicas_with_adding(topic: TopicImage, partition: int) -> tuple[int, ...]:
     """All replicas of a partition: while it moves also those that come, as Kafka counts them."""
     here = topic.assignment[partition]
     return _ongoing(here, topic.targets.get(partition, here)).replicas

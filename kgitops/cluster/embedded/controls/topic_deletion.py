@@ -47,7 +47,7 @@ def _each_once(
 def _delete_by_name(draft: Draft, name: str) -> None:
     topic = draft.delta.topics.get(name)
     if not _may_delete(draft, name):
-        hidden = not draft.authorizer.topic(Operation.DESCRIBE, name)
+        hidden = not draft.authorizer.allows_topic(Operation.DESCRIBE, name)
         if hidden and draft.options.seed:
             topic = None
         else:
@@ -64,7 +64,7 @@ def _delete_by_name(draft: Draft, name: str) -> None:
 
 def _delete_by_id(draft: Draft, topic_id: str) -> None:
     topic = draft.delta.topics.by_id(topic_id)
-    hidden = topic is not None and not draft.authorizer.topic(Operation.DESCRIBE, topic.name)
+    hidden = topic is not None and not draft.authorizer.allows_topic(Operation.DESCRIBE, topic.name)
     if topic is None or (hidden and draft.options.seed):
         raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
     if not _may_delete(draft, topic.name):
@@ -73,8 +73,8 @@ def _delete_by_id(draft: Draft, topic_id: str) -> None:
 
 
 def _may_delete(draft: Draft, name: str) -> bool:
-    everything = not draft.options.seed and draft.authorizer.cluster(Operation.DELETE)
-    return everything or draft.authorizer.topic(Operation.DELETE, name)
+    everything = not draft.options.seed and draft.authorizer.allows_cluster(Operation.DELETE)
+    return everything or draft.authorizer.allows_topic(Operation.DELETE, name)
 
 
 def _delete(draft: Draft, topic: TopicImage) -> None:

@@ -14,10 +14,10 @@ from kgitops.cluster.embedded.controls.broker_messages import name_refusal
 from kgitops.cluster.embedded.controls.configs import check_topic_configs
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import TopicRecord
-from kgitops.cluster.embedded.options import kafka_text
-from kgitops.cluster.embedded.policies.requested import creation
+from kgitops.cluster.embedded.image.state import create_topic_request
+from kgitops.cluster.embedded.options import uuid_text
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
-from kgitops.cluster.embedded.rights import check_feature, check_may
+from kgitops.cluster.embedded.rights import check_right, check_virtual_clusters_enabled
 from kgitops.model.requests import NEW_UUID
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.names import REGISTRY_TOPIC
@@ -104,7 +104,9 @@ def _create(draft: Draft, topic: NewTopic) -> RequestResult:
     generated = topic.generated or not topic.assignments
     if topic.virtual_cluster is not None:
         return _create_in(draft, topic, topic.virtual_cluster, assignment, configs, generated)
-    request = creation(topic.name, assignment=assignment, configs=configs, generated=generated)
+    request = create_topic_request(
+        topic.name, assignment=assignment, configs=configs, generated=generated
+    )
     draft.judge(request)
     topic_id = draft.new_id()
     draft.write(
@@ -125,7 +127,7 @@ def _create_in(
 ) -> RequestResult:
     """Topic and link become true together (VC-321); the topic's id is in its name (VC-059)."""
     local = LocalName(virtual_cluster, topic.name)
-    planned = creation(
+    planned = create_topic_request(
         generated_topic_name(NEW_UUID, topic.name),
         assignment=assignment,
         configs=configs,
@@ -138,7 +140,7 @@ def _create_in(
         name, topic_id = placeholder_topic_name(local), f"{NEW_UUID} {local}"
     else:
         minted = draft.new_uuid()
-        name, topic_id = generated_topic_name(str(minted), topic.name), kafka_text(minted)
+        name, topic_id = generated_topic_name(str(minted), topic.name), uuid_text(minted)
     draft.write(
         TopicRecord(name=name, topic_id=topic_id, assignment=assignment, configs=configs),
         VirtualClusterTopicLinkRecord(
@@ -157,14 +159,14 @@ def _partitions(topic: NewTopic) -> int:
 def _check_may_create(draft: Draft, topic: NewTopic) -> None:
     name = topic.name
     if topic.virtual_cluster is not None:
-        check_feature(draft)
-        check_may(draft, Operation.CREATE, topic.virtual_cluster)  # VC-062
+        check_virtual_clusters_enabled(draft)
+        check_right(draft, Operation.CREATE, topic.virtual_cluster)  # VC-062
         return
-    if draft.authorizer.cluster(Operation.CREATE):
+    if draft.authorizer.allows_cluster(Operation.CREATE):
         return
     if draft.options.seed:
         raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
-    if not draft.authorizer.topic(Operation.CREATE, name):
+    if not draft.authorizer.allows_topic(Operation.CREATE, name):
         raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 
 

@@ -63,8 +63,8 @@ def end_txn(draft: Draft, transactional_id: str, producer: ProducerId) -> None:
 
 def _begin(draft: Draft, transactional_id: str | None) -> ProducerId:
     if transactional_id is None:
-        anywhere = draft.authorizer.somewhere(Operation.WRITE, ResourceType.TOPIC)
-        if not anywhere and not draft.authorizer.cluster(Operation.IDEMPOTENT_WRITE):
+        anywhere = draft.authorizer.allows_somewhere(Operation.WRITE, ResourceType.TOPIC)
+        if not anywhere and not draft.authorizer.allows_cluster(Operation.IDEMPOTENT_WRITE):
             raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
         return ProducerId(producer_id=_new_producer_id(draft), epoch=0)
     physical = namespace(draft).transactional_id(Operation.WRITE, transactional_id)

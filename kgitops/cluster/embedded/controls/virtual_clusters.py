@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.cluster.embedded.rights import check_feature, check_may, may
+from kgitops.cluster.embedded.rights import check_right, check_virtual_clusters_enabled, may
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
     CreateVirtualClusterRequest,
@@ -25,8 +25,8 @@ def create(draft: Draft, request: CreateVirtualClusterRequest) -> None:
     Raises:
         Refusal: it can't be made.
     """
-    check_feature(draft)
-    check_may(draft, Operation.CREATE_VIRTUAL_CLUSTER, request.virtual_cluster)
+    check_virtual_clusters_enabled(draft)
+    check_right(draft, Operation.CREATE_VIRTUAL_CLUSTER, request.virtual_cluster)
     _carry_out(draft, request, lambda: deciding.create(draft.delta.virtual_clusters, request))
 
 
@@ -36,8 +36,8 @@ def delete(draft: Draft, request: DeleteVirtualClusterRequest) -> None:
     Raises:
         Refusal: it can't be deleted.
     """
-    check_feature(draft)
-    check_may(draft, Operation.DELETE_VIRTUAL_CLUSTER, request.virtual_cluster)
+    check_virtual_clusters_enabled(draft)
+    check_right(draft, Operation.DELETE_VIRTUAL_CLUSTER, request.virtual_cluster)
     _carry_out(draft, request, lambda: deciding.delete(draft.delta.virtual_clusters, request))
 
 
@@ -70,10 +70,10 @@ def check_may_alter(draft: Draft, request: AlterVirtualClusterRequest) -> None:
     Raises:
         Refusal: as said.
     """
-    check_feature(draft)
-    check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
+    check_virtual_clusters_enabled(draft)
+    check_right(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.virtual_cluster)
     if request.moved_from is not None:
-        check_may(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.moved_from)
+        check_right(draft, Operation.ALTER_VIRTUAL_CLUSTER, request.moved_from)
 
 
 def _carry_out(
@@ -95,7 +95,7 @@ def _check_may_link(draft: Draft, request: AlterVirtualClusterRequest) -> None:
     topic = links.target(draft.delta.virtual_clusters, request)
     if topic is None:
         return
-    if draft.authorizer.topic(Operation.ALTER, topic) and draft.authorizer.topic(
+    if draft.authorizer.allows_topic(Operation.ALTER, topic) and draft.authorizer.allows_topic(
         Operation.DESCRIBE, topic
     ):
         return

@@ -1,6 +1,6 @@
 """What the cluster is at one offset of the log: one immutable image per kind of resource."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -126,3 +126,18 @@ Image.EMPTY = Image()
 def can_collide(name: str) -> bool:
     """Whether another topic's metric names could be the same as this one's (A4-11)."""
     return "." in name or "_" in name
+
+
+NO_LEADER = -1
+
+
+def in_sync(brokers: Iterable[Broker], replicas: tuple[int, ...]) -> tuple[int, ...]:
+    """The replicas on brokers that are alive."""
+    alive = {broker.id for broker in brokers if not broker.fenced}
+    return tuple(replica for replica in replicas if replica in alive)
+
+
+def leader(brokers: Iterable[Broker], topic: TopicImage, partition: int) -> int:
+    """The first living replica: the preferred leader when it is alive (A4-44)."""
+    replicas = in_sync(brokers, topic.assignment[partition])
+    return replicas[0] if replicas else NO_LEADER

@@ -1,9 +1,12 @@
 """How the values inside records and snapshots are written as JSON, and read back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
+from kgitops.cluster.embedded.image.records import Record
 from kgitops.model.cluster_state import GroupOffsets
+from kgitops.model.json.virtual_clusters import options_to_json, read_options
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     AclBinding,
@@ -14,6 +17,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
+from kgitops.model.resources.virtual_clusters import EntityType
 
 Json = Any
 
@@ -80,3 +84,48 @@ def committed_to_json(committed: GroupOffsets) -> list[Json]:
 def committed_from_json(value: Json) -> GroupOffsets:
     """What ``committed_to_json`` wrote."""
     return {(topic, partition): offset for topic, partition, offset in value}
+
+
+_TYPES: Mapping[str, type[Record]] = {kind.__name__: kind for kind in Record.__args__}
+_FIELDS = {name: tuple(item.name for item in fields(kind)) for name, kind in _TYPES.items()}
+# What JSON can't tell apart by itself: how a field's value is read back.
+_READERS: Mapping[str, Callable[[Json], Json]] = {
+    "assignment": assignment_from_json,
+    "replicas": tuple,
+    "target": lambda value: None if value is None else tuple(value),
+    "offsets": offsets_from_json,
+    "binding": binding_from_json,
+    "entity": entity_from_json,
+    "committed": committed_from_json,
+    "options": lambda value: read_options(value, "options"),
+    "entity_type": EntityType,
+}
+_WRITERS: Mapping[str, Callable[[Json], Json]] = {
+    "binding": binding_to_json,
+    "committed": committed_to_json,
+    "options": options_to_json,
+}
+
+
+def record_to_json(record: Record) -> list[Json]:
+    """The record's type, then its fields by name."""
+    name = type(record).__name__
+    body = {key: getattr(record, key) for key in _FIELDS[name]}
+    for key in body.keys() & _WRITERS.keys():
+        body[key] = _WRITERS[key](body[key])
+    return [name, body]
+
+
+def record_from_json(value: Json) -> Record:
+    """The record that ``record_to_json`` wrote.
+
+    Raises:
+        ValueError: it is no record that this version knows.
+    """
+    name, body = value
+    kind = _TYPES.get(name)
+    if kind is None:
+        raise ValueError(f"unknown record type {name}")
+    return kind(
+        **{key: _READERS[key](item) if key in _READERS else item for key, item in body.items()}
+    )

@@ -4,21 +4,10 @@ Named as in Kafka's metadata module. A record says what became true, not what wa
 that replaying it needs no rules.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from kgitops.cluster.embedded.image.record_json import (
-    Json,
-    assignment_from_json,
-    binding_from_json,
-    binding_to_json,
-    committed_from_json,
-    committed_to_json,
-    entity_from_json,
-    offsets_from_json,
-)
 from kgitops.model.cluster_state import GroupOffsets
-from kgitops.model.json.virtual_clusters import options_to_json, read_options
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     VIRTUAL_CLUSTER_OPERATIONS,
@@ -27,7 +16,6 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
-from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.virtual_clusters.records import (
     RemoveVirtualClusterRecord,
     VirtualClusterEntityRecord,
@@ -213,20 +201,6 @@ Record = (
 TOPIC = "topic"
 BROKER = "broker"
 
-_TYPES: Mapping[str, type[Record]] = {kind.__name__: kind for kind in Record.__args__}
-_FIELDS = {name: tuple(item.name for item in fields(kind)) for name, kind in _TYPES.items()}
-# What JSON can't tell apart by itself: how a field's value is read back.
-_READERS: Mapping[str, Callable[[Json], Json]] = {
-    "assignment": assignment_from_json,
-    "replicas": tuple,
-    "target": lambda value: None if value is None else tuple(value),
-    "offsets": offsets_from_json,
-    "binding": binding_from_json,
-    "entity": entity_from_json,
-    "committed": committed_from_json,
-    "options": lambda value: read_options(value, "options"),
-    "entity_type": EntityType,
-}
 _OF_VIRTUAL_CLUSTERS = (
     GroupRecord,
     RemoveGroupRecord,
@@ -237,11 +211,6 @@ _OF_VIRTUAL_CLUSTERS = (
     VirtualClusterTopicLinkRecord,
     VirtualClusterEntityRecord,
 )
-_WRITERS: Mapping[str, Callable[[Json], Json]] = {
-    "binding": binding_to_json,
-    "committed": committed_to_json,
-    "options": options_to_json,
-}
 
 
 def wire_records(record: Record) -> int:
@@ -269,27 +238,3 @@ def is_of_virtual_clusters(record: Record) -> bool:
             return any(kind == VIRTUAL_CLUSTER for kind, _ in record.entity)
         case _:
             return isinstance(record, _OF_VIRTUAL_CLUSTERS)
-
-
-def record_to_json(record: Record) -> list[Json]:
-    """The record's type, then its fields by name."""
-    name = type(record).__name__
-    body = {key: getattr(record, key) for key in _FIELDS[name]}
-    for key in body.keys() & _WRITERS.keys():
-        body[key] = _WRITERS[key](body[key])
-    return [name, body]
-
-
-def record_from_json(value: Json) -> Record:
-    """The record that ``record_to_json`` wrote.
-
-    Raises:
-        ValueError: it is no record that this version knows.
-    """
-    name, body = value
-    kind = _TYPES.get(name)
-    if kind is None:
-        raise ValueError(f"unknown record type {name}")
-    return kind(
-        **{key: _READERS[key](item) if key in _READERS else item for key, item in body.items()}
-    )

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from typing import assert_never
 
-from kgitops.cluster.embedded.image.deltas.acls import AclsDelta
-from kgitops.cluster.embedded.image.deltas.brokers import BrokersDelta
-from kgitops.cluster.embedded.image.deltas.configs import ConfigsDelta
-from kgitops.cluster.embedded.image.deltas.groups import GroupsDelta
-from kgitops.cluster.embedded.image.deltas.quotas import QuotasDelta
-from kgitops.cluster.embedded.image.deltas.topics import TopicsDelta
-from kgitops.cluster.embedded.image.deltas.transactions import TransactionsDelta
+from kgitops.cluster.embedded.image.deltas import (
+    AclsDelta,
+    BrokersDelta,
+    ConfigsDelta,
+    GroupsDelta,
+    QuotasDelta,
+    TransactionsDelta,
+)
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.image.records import (
     TOPIC,
@@ -32,6 +33,7 @@ from kgitops.cluster.embedded.image.records import (
     TopicRecord,
     TransactionRecord,
 )
+from kgitops.cluster.embedded.image.topics_delta import TopicsDelta
 from kgitops.virtual_clusters.image import VirtualClustersDelta
 from kgitops.virtual_clusters.records import (
     RemoveVirtualClusterRecord,

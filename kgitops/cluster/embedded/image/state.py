@@ -8,8 +8,9 @@ from kgitops.cluster.embedded.image.image import Image, TopicImage
 from kgitops.cluster.embedded.options import AuthorizerKind, Options
 from kgitops.model.cluster_state import ClusterState, TopicUsage, Usage
 from kgitops.model.registry import RegistryState
+from kgitops.model.requests import AlterStep, AlterTopicRequest, CreateTopicRequest
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
-from kgitops.model.resources.topics import RATES, TopicState
+from kgitops.model.resources.topics import RATES, Assignment, RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.topic_configs import topic_configs
 from kgitops.virtual_clusters.image import linked_topics
@@ -125,3 +126,47 @@ def topic_defaults(*layers: Mapping[str, str]) -> dict[str, str]:
             if config.server_default is not None and config.server_default in layer:
                 defaults[key] = layer[config.server_default]
     return defaults
+
+
+def create_topic_request(
+    name: str,
+    *,
+    assignment: Assignment,
+    configs: Mapping[str, str],
+    generated: bool,
+    local: LocalName | None = None,
+) -> CreateTopicRequest:
+    """A new topic; ``generated``: its replicas were placed for who asks (P201-23)."""
+    state = RequestedTopicState(
+        name=name,
+        topic_id=None,
+        assignment=assignment,
+        configs=configs,
+        requested_configs=configs,
+        generated_replica_assignments=generated,
+    )
+    return CreateTopicRequest(topic=name, requested_state=state, local=local)
+
+
+def alter_topic_request(
+    topic: TopicImage,
+    step: AlterStep,
+    *,
+    assignment: Assignment | None = None,
+    configs: Mapping[str, str] | None = None,
+    requested_configs: Mapping[str, str | None] | None = None,
+    generated: bool = False,
+) -> AlterTopicRequest:
+    """The whole topic afterwards; what is not given stays as it is (P201-31)."""
+    state = RequestedTopicState(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        assignment=topic.target_assignment if assignment is None else assignment,
+        configs=topic.configs if configs is None else configs,
+        marked_for_deletion=topic.marked_for_deletion,
+        requested_configs=requested_configs or {},
+        generated_replica_assignments=generated,
+    )
+    return AlterTopicRequest(
+        topic=topic.name, topic_id=topic.topic_id, step=step, requested_state=state
+    )

@@ -36,7 +36,7 @@ from kgitops.virtual_clusters.records import (
 _WHOLE = ""
 
 
-def authors_of(batches: Iterable[tuple[Author, Iterable[Record]]], brokers: str) -> Authors:
+def field_authors(batches: Iterable[tuple[Author, Iterable[Record]]], brokers: str) -> Authors:
     """Who last wrote each field, from the batches in the order of the log.
 
     What the principal ``brokers`` wrote only finishes what somebody else asked for.

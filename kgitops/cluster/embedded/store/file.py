@@ -53,7 +53,7 @@ def open_store(path: Path, *, busy_timeout_ms: int = DEFAULT_BUSY_TIMEOUT_MS) ->
     return Store(connection, name, busy_timeout_ms)
 
 
-def is_there(path: Path) -> bool:
+def store_exists(path: Path) -> bool:
     """Whether there is a file, or something that keeps us from seeing whether there is."""
     try:
         return path.exists()

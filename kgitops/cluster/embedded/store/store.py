@@ -16,12 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kgitops.cluster.embedded.image.image import Image
-from kgitops.cluster.embedded.image.record_json import Json
+from kgitops.cluster.embedded.image.record_json import Json, record_from_json, record_to_json
 from kgitops.cluster.embedded.image.records import (
     Record,
     is_of_virtual_clusters,
-    record_from_json,
-    record_to_json,
 )
 from kgitops.cluster.embedded.image.replay import replay
 from kgitops.cluster.embedded.store.errors import damaged, explained

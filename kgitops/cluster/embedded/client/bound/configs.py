@@ -13,7 +13,7 @@ from kgitops.cluster.embedded.client.described_configs import DescribedConfigs
 from kgitops.cluster.embedded.controls import configs as config_control
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigChanges, ConfigResource
 from kgitops.cluster.embedded.image.records import TOPIC
-from kgitops.cluster.embedded.namespaces import Tenant, in_local_words
+from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace, localized
 from kgitops.cluster.embedded.refusal import Refusal, duplicate
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import RequestResult
@@ -21,7 +21,7 @@ from kgitops.virtual_clusters.operations import ApiKey
 
 
 def incremental_alter_configs(
-    tenant: Tenant, changes: ConfigChanges
+    tenant: VirtualClusterNamespace, changes: ConfigChanges
 ) -> dict[ConfigResource, RequestResult]:
     """One result for each resource."""
     times = Counter(resource for resource, _ in changes)
@@ -35,21 +35,21 @@ def incremental_alter_configs(
 
 
 def alter_configs(
-    tenant: Tenant, changes: Mapping[ConfigResource, Mapping[str, str]]
+    tenant: VirtualClusterNamespace, changes: Mapping[ConfigResource, Mapping[str, str]]
 ) -> dict[ConfigResource, RequestResult]:
     """One result for each resource, whose other keys are lost."""
     return {resource: _replace(tenant, resource, configs) for resource, configs in changes.items()}
 
 
 def describe_configs(
-    tenant: Tenant, resources: Sequence[ConfigResource]
+    tenant: VirtualClusterNamespace, resources: Sequence[ConfigResource]
 ) -> dict[ConfigResource, DescribedConfigs]:
     """One answer for each resource."""
     return {resource: _describe(tenant, resource) for resource in resources}
 
 
 def _alter(
-    tenant: Tenant, resource: ConfigResource, operations: Sequence[AlterConfig]
+    tenant: VirtualClusterNamespace, resource: ConfigResource, operations: Sequence[AlterConfig]
 ) -> RequestResult:
     def decide(there: ConfigResource) -> RequestResult:
         changes = [(there, operations)]
@@ -58,7 +58,9 @@ def _alter(
     return _altered(tenant, resource, ApiKey.INCREMENTAL_ALTER_CONFIGS, decide)
 
 
-def _replace(tenant: Tenant, resource: ConfigResource, configs: Mapping[str, str]) -> RequestResult:
+def _replace(
+    tenant: VirtualClusterNamespace, resource: ConfigResource, configs: Mapping[str, str]
+) -> RequestResult:
     def decide(there: ConfigResource) -> RequestResult:
         return config_control.alter_configs(tenant.draft, {there: configs})[there]
 
@@ -66,7 +68,7 @@ def _replace(tenant: Tenant, resource: ConfigResource, configs: Mapping[str, str
 
 
 def _altered(
-    tenant: Tenant,
+    tenant: VirtualClusterNamespace,
     resource: ConfigResource,
     api_key: ApiKey,
     decide: Callable[[ConfigResource], RequestResult],
@@ -79,10 +81,10 @@ def _altered(
         return refusal.result
     with tenant.authorized(link):
         result = decide(replace(resource, name=link.topic))
-    return in_local_words(result, link.topic, link.name)
+    return localized(result, link.topic, link.name)
 
 
-def _describe(tenant: Tenant, resource: ConfigResource) -> DescribedConfigs:
+def _describe(tenant: VirtualClusterNamespace, resource: ConfigResource) -> DescribedConfigs:
     def decide(there: ConfigResource) -> DescribedConfigs:
         return described_configs.describe_configs(tenant.draft, [there])[there]
 

@@ -8,8 +8,8 @@ from kgitops.cluster.embedded.controls import delete_records as records_control
 from kgitops.cluster.embedded.controls import reassignments as reassignment_control
 from kgitops.cluster.embedded.controls.delete_records import DeletedRecords
 from kgitops.cluster.embedded.controls.reassignments import OngoingReassignment, TopicPartition
-from kgitops.cluster.embedded.namespaces import Tenant, in_local_words
-from kgitops.cluster.embedded.refusal import Refusal, needs
+from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace, localized
+from kgitops.cluster.embedded.refusal import Refusal, missing_right
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import RequestResult
 from kgitops.virtual_clusters.operations import ApiKey
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def delete_records(
-    tenant: Tenant, offsets: Mapping[TopicPartition, int], *, broker: int | None
+    tenant: VirtualClusterNamespace, offsets: Mapping[TopicPartition, int], *, broker: int | None
 ) -> dict[TopicPartition, DeletedRecords]:
     """Records are gone for everyone who shares the topic (VC-036)."""
     outcomes: dict[TopicPartition, DeletedRecords] = {}
@@ -33,21 +33,21 @@ def delete_records(
         with tenant.authorized(link):
             deleted = records_control.delete_records(tenant.draft, physical, broker=broker)
         outcomes |= {
-            (name, partition): replace(item, result=in_local_words(item.result, topic, name))
+            (name, partition): replace(item, result=localized(item.result, topic, name))
             for (topic, partition), item in deleted.items()
         }
     return outcomes
 
 
 def alter_partition_reassignments(
-    tenant: Tenant,
+    tenant: VirtualClusterNamespace,
     reassignments: Mapping[TopicPartition, Sequence[int] | None],
     *,
     allow_replication_factor_change: bool,
 ) -> dict[TopicPartition, RequestResult]:
     """Where replicas are is no business of virtual clusters (VC-002, VC-152)."""
-    if not tenant.draft.authorizer.cluster(Operation.ALTER):
-        return dict.fromkeys(reassignments, needs(Operation.ALTER).result)
+    if not tenant.draft.authorizer.allows_cluster(Operation.ALTER):
+        return dict.fromkeys(reassignments, missing_right(Operation.ALTER).result)
     results: dict[TopicPartition, RequestResult] = {}
     for name, of_topic in _by_topic(reassignments).items():
         try:
@@ -61,14 +61,14 @@ def alter_partition_reassignments(
                 tenant.draft, moves, allow_replication_factor_change=allow_replication_factor_change
             )
         results |= {
-            (name, partition): in_local_words(result, topic, name)
+            (name, partition): localized(result, topic, name)
             for (topic, partition), result in moved.items()
         }
     return results
 
 
-def list_ongoing(
-    tenant: Tenant, partitions: Iterable[TopicPartition] | None
+def list_reassignments(
+    tenant: VirtualClusterNamespace, partitions: Iterable[TopicPartition] | None
 ) -> dict[TopicPartition, OngoingReassignment]:
     """What moves of the linked topics, by the names of their links (VC-159).
 
@@ -76,9 +76,9 @@ def list_ongoing(
         Refusal: the principal may describe neither the virtual cluster nor the physical one (31).
     """
     if not tenant.request(ApiKey.LIST_PARTITION_REASSIGNMENTS):
-        raise needs(Operation.DESCRIBE)
+        raise missing_right(Operation.DESCRIBE)
     with tenant.authorized():
-        moving = reassignment_control.list_ongoing(tenant.draft, None)
+        moving = reassignment_control.list_reassignments(tenant.draft, None)
     found = {
         (name, partition): ongoing
         for (topic, partition), ongoing in moving.items()

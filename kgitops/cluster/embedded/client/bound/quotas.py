@@ -11,13 +11,13 @@ from kgitops.cluster.embedded.controls.quotas import (
     QuotaFilter,
     canonical,
 )
-from kgitops.cluster.embedded.namespaces import Tenant
+from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.results import RequestResult
 
 
 def alter_client_quotas(
-    tenant: Tenant, alterations: Sequence[QuotaAlteration]
+    tenant: VirtualClusterNamespace, alterations: Sequence[QuotaAlteration]
 ) -> dict[ClientQuotaEntity, RequestResult]:
     """One result for each entity, as it was asked for."""
     here = [replace(item, entity=_here(tenant, item.entity)) for item in alterations]
@@ -29,7 +29,7 @@ def alter_client_quotas(
 
 
 def describe_client_quotas(
-    tenant: Tenant, components: Sequence[QuotaFilter], *, strict: bool
+    tenant: VirtualClusterNamespace, components: Sequence[QuotaFilter], *, strict: bool
 ) -> Mapping[ClientQuotaEntity, Mapping[str, float]]:
     """The quotas of the virtual cluster that match.
 
@@ -42,7 +42,7 @@ def describe_client_quotas(
     return quota_control.describe_client_quotas(tenant.draft, components, strict=strict)
 
 
-def _here(tenant: Tenant, parts: EntityParts) -> EntityParts:
+def _here(tenant: VirtualClusterNamespace, parts: EntityParts) -> EntityParts:
     # Nothing at all is no entity: with this part it would be the cap.
     if not parts or any(kind == VIRTUAL_CLUSTER for kind, _ in parts):
         return parts

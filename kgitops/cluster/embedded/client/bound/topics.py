@@ -11,7 +11,7 @@ from kgitops.cluster.embedded.controls import topics as topic_control
 from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluster_control
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.topics import NewTopic
-from kgitops.cluster.embedded.namespaces import Tenant, in_local_words
+from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace, localized
 from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.acls import Operation, ResourceType
@@ -21,23 +21,31 @@ from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.operations import ApiKey
 
 
-def create_topics(tenant: Tenant, topics: Sequence[NewTopic]) -> dict[str, RequestResult]:
+def create_topics(
+    tenant: VirtualClusterNamespace, topics: Sequence[NewTopic]
+) -> dict[str, RequestResult]:
     """Topics with names of their own, and a link to each (VC-056)."""
     by_name = {topic.name: topic for topic in topics}
     return _each_once([topic.name for topic in topics], lambda name: _create(tenant, by_name[name]))
 
 
-def delete_topics(tenant: Tenant, names: Sequence[str]) -> dict[str, RequestResult]:
+def delete_topics(
+    tenant: VirtualClusterNamespace, names: Sequence[str]
+) -> dict[str, RequestResult]:
     """Links go, topics stay (VC-031)."""
     return _each_once(names, lambda name: _delete(tenant, name))
 
 
-def delete_topic_ids(tenant: Tenant, topic_ids: Sequence[str]) -> dict[str, RequestResult]:
+def delete_topic_ids(
+    tenant: VirtualClusterNamespace, topic_ids: Sequence[str]
+) -> dict[str, RequestResult]:
     """The link that leads to the topic goes, where there is one and no other (VC-039)."""
     return _each_once(topic_ids, lambda topic_id: _delete_id(tenant, topic_id))
 
 
-def create_partitions(tenant: Tenant, items: Sequence[NewPartitions]) -> dict[str, RequestResult]:
+def create_partitions(
+    tenant: VirtualClusterNamespace, items: Sequence[NewPartitions]
+) -> dict[str, RequestResult]:
     """Add partitions for everyone who shares the topic (VC-036)."""
     by_name = {item.topic: item for item in items}
     return _each_once(
@@ -46,7 +54,7 @@ def create_partitions(tenant: Tenant, items: Sequence[NewPartitions]) -> dict[st
 
 
 def describe_topics(
-    tenant: Tenant, names: Sequence[str] | None, *, version: int
+    tenant: VirtualClusterNamespace, names: Sequence[str] | None, *, version: int
 ) -> tuple[TopicMetadata, ...]:
     """The links of these names; None: all (VC-038)."""
     if names is None or (version == 0 and not names):
@@ -55,7 +63,7 @@ def describe_topics(
     return tuple(_describe(tenant, name, version) for name in dict.fromkeys(names))
 
 
-def _create(tenant: Tenant, topic: NewTopic) -> RequestResult:
+def _create(tenant: VirtualClusterNamespace, topic: NewTopic) -> RequestResult:
     if not tenant.request(ApiKey.CREATE_TOPICS) and not tenant.may(
         Operation.CREATE, ResourceType.TOPIC, topic.name
     ):
@@ -67,11 +75,11 @@ def _create(tenant: Tenant, topic: NewTopic) -> RequestResult:
         return topic_control.create_topics(tenant.draft, [local])[topic.name]
 
 
-def _delete(tenant: Tenant, name: str) -> RequestResult:
+def _delete(tenant: VirtualClusterNamespace, name: str) -> RequestResult:
     return _unlink(tenant, tenant.linked(Operation.DELETE, name))
 
 
-def _delete_id(tenant: Tenant, topic_id: str) -> RequestResult:
+def _delete_id(tenant: VirtualClusterNamespace, topic_id: str) -> RequestResult:
     topic = tenant.draft.delta.topics.by_id(topic_id)
     links = tenant.local_topics(topic.name) if topic else ()
     if not any(tenant.may(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in links):
@@ -86,7 +94,7 @@ def _delete_id(tenant: Tenant, topic_id: str) -> RequestResult:
     return _unlink(tenant, tenant.existing(links[0]))
 
 
-def _unlink(tenant: Tenant, link: TopicLink) -> RequestResult:
+def _unlink(tenant: VirtualClusterNamespace, link: TopicLink) -> RequestResult:
     request = AlterVirtualClusterRequest(
         virtual_cluster=tenant.name,
         change=ChangeType.REMOVE,
@@ -95,18 +103,18 @@ def _unlink(tenant: Tenant, link: TopicLink) -> RequestResult:
     )
     with tenant.authorized():
         result = attempt(virtual_cluster_control.alter, tenant.draft, request)
-    return in_local_words(result, link.topic, link.name)
+    return localized(result, link.topic, link.name)
 
 
-def _add_partitions(tenant: Tenant, item: NewPartitions) -> RequestResult:
+def _add_partitions(tenant: VirtualClusterNamespace, item: NewPartitions) -> RequestResult:
     link = tenant.linked(Operation.ALTER, item.topic)
     with tenant.authorized(link):
         physical = replace(item, topic=link.topic)
         result = attempt(partition_control.create, tenant.draft, physical)
-    return in_local_words(result, link.topic, link.name)
+    return localized(result, link.topic, link.name)
 
 
-def _describe(tenant: Tenant, name: str, version: int) -> TopicMetadata:
+def _describe(tenant: VirtualClusterNamespace, name: str, version: int) -> TopicMetadata:
     if not tenant.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
         return TopicMetadata(name=name, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if topic_name_problem(name):

@@ -6,7 +6,7 @@ from kgitops.cluster.embedded.client.bound import acls as bound_acls
 from kgitops.cluster.embedded.client.calls.connection import Connection, either
 from kgitops.cluster.embedded.controls import acls as acl_control
 from kgitops.cluster.embedded.controls.acl_filter import AclFilter
-from kgitops.cluster.embedded.controls.acls import AclAction, AclResource, DeletedAcls
+from kgitops.cluster.embedded.controls.acls import AclAction, AclResource, MatchedAcls
 from kgitops.cluster.embedded.draft import TOO_LARGE
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.results import RequestResult
@@ -23,15 +23,15 @@ class AclCalls(Connection):
         )
         return self._in_order(bindings, decide, TOO_LARGE)
 
-    def delete_acls(self, filters: Sequence[AclFilter]) -> list[DeletedAcls]:
+    def delete_acls(self, filters: Sequence[AclFilter]) -> list[MatchedAcls]:
         """Delete every binding that a filter means, and say which those were."""
         decide = either(
             lambda draft: acl_control.delete_acls(draft, filters),
             lambda tenant: bound_acls.delete_acls(tenant, filters),
         )
-        return self._in_order(filters, decide, DeletedAcls(result=TOO_LARGE))
+        return self._in_order(filters, decide, MatchedAcls(result=TOO_LARGE))
 
-    def describe_acls(self, wanted: AclFilter) -> DeletedAcls:
+    def describe_acls(self, wanted: AclFilter) -> MatchedAcls:
         """The bindings that the filter means."""
         return self._read(
             either(

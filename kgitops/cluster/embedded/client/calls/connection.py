@@ -7,7 +7,7 @@ from kgitops.cluster.embedded.client.waiting import TIMED_OUT, IsDone, finish
 from kgitops.cluster.embedded.controller import LOCALHOST, Controller
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.image.image import Image
-from kgitops.cluster.embedded.namespaces import Tenant, tenant
+from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace, tenant
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.resolving import bind
 
@@ -98,7 +98,9 @@ class Connection:
         return is_done_there
 
 
-def either(plain: Callable[[Draft], T], bound: Callable[[Tenant], T]) -> Callable[[Draft], T]:
+def either(
+    plain: Callable[[Draft], T], bound: Callable[[VirtualClusterNamespace], T]
+) -> Callable[[Draft], T]:
     """Decide as for everyone, or for a bound caller in its virtual cluster."""
 
     def decide(draft: Draft) -> T:

@@ -49,8 +49,8 @@ class PartitionCalls(Connection):
         """
         return self._read(
             either(
-                lambda draft: reassignment_control.list_ongoing(draft, partitions),
-                lambda tenant: bound_partitions.list_ongoing(tenant, partitions),
+                lambda draft: reassignment_control.list_reassignments(draft, partitions),
+                lambda tenant: bound_partitions.list_reassignments(tenant, partitions),
             )
         )
 

@@ -20,7 +20,7 @@ from kgitops.cluster.embedded.controls import topics as topic_control
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.namespaces import Tenant
+from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace
 from kgitops.model.results import ErrorCode, RequestResult
 
 
@@ -76,7 +76,7 @@ class TopicCalls(Connection):
             by_name = topic_deletion_control.delete_topics(draft, names)
             return by_name | topic_deletion_control.delete_topic_ids(draft, topic_ids)
 
-        def bound(tenant: Tenant) -> dict[str, RequestResult]:
+        def bound(tenant: VirtualClusterNamespace) -> dict[str, RequestResult]:
             by_name = bound_topics.delete_topics(tenant, names)
             return by_name | bound_topics.delete_topic_ids(tenant, topic_ids)
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import Image
-from kgitops.cluster.embedded.image.state import topic_state
-from kgitops.cluster.embedded.node_configs import node_configs, static_configs
+from kgitops.cluster.embedded.image.state import controller_id, topic_state
+from kgitops.cluster.embedded.options import Options
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import (
@@ -26,11 +26,32 @@ from kgitops.policy.evaluate.protocol import Judging
 from kgitops.policy.state.simulated import as_current
 from kgitops.virtual_clusters.image import VirtualClustersImage
 
+
+def static_configs(options: Options, broker: Broker) -> dict[str, str]:
+    """The broker's properties file."""
+    rack = {} if broker.rack is None else {"broker.rack": broker.rack}
+    return {"node.id": str(broker.id), **rack, **options.static_configs_of(broker.id)}
+
+
+def node_configs(draft: Draft, node: int | None = None) -> Mapping[str, str]:
+    """What is in force on a broker now, its own above the default of all; None: the controller."""
+    brokers = {broker.id: broker for broker in draft.delta.brokers.all()}
+    number = controller_id(draft.image) if node is None else node
+    if number not in brokers:  # nobody is alive to be the controller
+        return dict(draft.options.static_configs)
+    dynamic = draft.delta.configs
+    return {
+        **static_configs(draft.options, brokers[number]),
+        **dynamic.of_broker(""),
+        **dynamic.of_broker(str(number)),
+    }
+
+
 _log = logging.getLogger(__name__)
 
 
-class Policies:
-    """Implements ``draft.Policing``; what judges is opened when the first request needs it.
+class BrokerPolicies:
+    """Implements ``draft.PolicyHook``; what judges is opened when the first request needs it.
 
     Showing a whole cluster to what judges is what costs. So it is not shown again for as long as
     what was shown, and what was accepted since, is what the cluster has become.

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kgitops.cluster.embedded.image.deltas.merging import merged, with_value
+from kgitops.cluster.embedded.image.deltas import merged, with_value
 from kgitops.cluster.embedded.image.image import TopicImage, TopicsImage, can_collide
 from kgitops.cluster.embedded.image.records import (
     ConfigRecord,

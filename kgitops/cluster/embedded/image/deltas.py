@@ -1,0 +1,238 @@
+"""How what changed is laid over what was."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from kgitops.cluster.embedded.image.image import (
+    AclsImage,
+    BrokersImage,
+    ConfigsImage,
+    GroupImage,
+    GroupsImage,
+    QuotasImage,
+    TransactionImage,
+    TransactionsImage,
+)
+from kgitops.cluster.embedded.image.records import (
+    AccessControlEntryRecord,
+    BrokerRegistrationChangeRecord,
+    ClientQuotaRecord,
+    ConfigRecord,
+    GroupRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RemoveAccessControlEntryRecord,
+    RemoveGroupRecord,
+    TransactionRecord,
+)
+from kgitops.model.cluster_state import Broker
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+def with_value(mapping: Mapping[str, T], key: str, value: T | None) -> dict[str, T]:
+    """A copy with the value under the key; None removes the key."""
+    changed = dict(mapping)
+    if value is None:
+        changed.pop(key, None)
+    else:
+        changed[key] = value
+    return changed
+
+
+def merged(old: Mapping[K, T], changed: Mapping[K, T | None]) -> Mapping[K, T]:
+    """The old ones overlaid by what changed; None removes a key."""
+    result = dict(old)
+    for key, value in changed.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = value
+    return result
+
+
+class AclsDelta:
+    """Changes of ACL bindings."""
+
+    def __init__(self, image: AclsImage) -> None:
+        self._image = image
+        self._changed: dict[AclBinding, bool] = {}
+
+    def __contains__(self, binding: AclBinding) -> bool:
+        """Whether the binding exists."""
+        return self._changed.get(binding, binding in self._image.bindings)
+
+    def __iter__(self) -> Iterator[AclBinding]:
+        """Every binding, in no order."""
+        yield from (binding for binding in self._image.bindings if binding not in self._changed)
+        yield from (binding for binding, there in self._changed.items() if there)
+
+    def replay(self, record: AccessControlEntryRecord | RemoveAccessControlEntryRecord) -> None:
+        """Take in one binding that came or went."""
+        self._changed[record.binding] = isinstance(record, AccessControlEntryRecord)
+
+    def apply(self) -> AclsImage:
+        """The next image."""
+        if not self._changed:
+            return self._image
+        added = (binding for binding, there in self._changed.items() if there)
+        return AclsImage(bindings=self._image.bindings.difference(self._changed).union(added))
+
+
+class BrokersDelta:
+    """Changes of brokers."""
+
+    def __init__(self, image: BrokersImage) -> None:
+        self._image = image
+        self._changed: dict[int, Broker] = {}
+
+    def all(self) -> tuple[Broker, ...]:
+        """Every registered broker, by id."""
+        if not self._changed:
+            return tuple(self._image.brokers.values())
+        return tuple(self.apply().brokers.values())
+
+    def register(self, record: RegisterBrokerRecord) -> None:
+        """Take in a broker."""
+        self._changed[record.id] = Broker(id=record.id, rack=record.rack)
+
+    def change(self, record: BrokerRegistrationChangeRecord) -> None:
+        """Take in that a broker was fenced or unfenced."""
+        broker = self._changed.get(record.id) or self._image.brokers[record.id]
+        self._changed[record.id] = replace(broker, fenced=record.fenced)
+
+    def apply(self) -> BrokersImage:
+        """The next image, by id."""
+        if not self._changed:
+            return self._image
+        merged = {**self._image.brokers, **self._changed}
+        return BrokersImage(brokers={key: merged[key] for key in sorted(merged)})
+
+
+class ConfigsDelta:
+    """Changes of brokers' dynamic configs."""
+
+    def __init__(self, image: ConfigsImage) -> None:
+        self._image = image
+        self._changed: dict[str, dict[str, str]] = {}
+
+    def of_broker(self, broker: str) -> dict[str, str]:
+        """The dynamic configs of one broker; ``""`` for those of all."""
+        if broker in self._changed:
+            return self._changed[broker]
+        return dict(self._image.brokers.get(broker, {}))
+
+    def configure(self, record: ConfigRecord) -> None:
+        """Take in one config."""
+        self._changed[record.resource] = with_value(
+            self.of_broker(record.resource), record.key, record.value
+        )
+
+    def apply(self) -> ConfigsImage:
+        """The next image."""
+        if not self._changed:
+            return self._image
+        merged = {**self._image.brokers, **self._changed}
+        return ConfigsImage(brokers={key: value for key, value in merged.items() if value})
+
+
+class GroupsDelta:
+    """Changes of groups."""
+
+    def __init__(self, image: GroupsImage) -> None:
+        self._image = image
+        self._changed: dict[str, GroupImage | None] = {}
+
+    def get(self, group: str) -> GroupImage | None:
+        """The group of this physical id."""
+        return self._changed[group] if group in self._changed else self._image.groups.get(group)
+
+    def all(self) -> Mapping[str, GroupImage]:
+        """Every group by physical id."""
+        return merged(self._image.groups, self._changed) if self._changed else self._image.groups
+
+    def commit(self, record: GroupRecord) -> None:
+        """Take in a group, or what it committed."""
+        group = self.get(record.group) or GroupImage(virtual_cluster=record.virtual_cluster)
+        committed = {**group.committed, **record.committed}
+        self._changed[record.group] = replace(group, committed=committed)
+
+    def remove(self, record: RemoveGroupRecord) -> None:
+        """Take in that a group is gone."""
+        self._changed[record.group] = None
+
+    def forget(self, topic: str) -> None:
+        """Take in that a topic is gone."""
+        for name, group in self.all().items():
+            kept = {key: group.committed[key] for key in group.committed if key[0] != topic}
+            if len(kept) < len(group.committed):
+                self._changed[name] = replace(group, committed=kept)
+
+    def apply(self) -> GroupsImage:
+        """The next image."""
+        return GroupsImage(groups=self.all()) if self._changed else self._image
+
+
+class QuotasDelta:
+    """Changes of client quotas."""
+
+    def __init__(self, image: QuotasImage) -> None:
+        self._image = image
+        self._changed: dict[ClientQuotaEntity, dict[str, float]] = {}
+
+    def of(self, entity: ClientQuotaEntity) -> dict[str, float]:
+        """The quotas of one entity."""
+        if entity in self._changed:
+            return self._changed[entity]
+        return dict(self._image.quotas.get(entity, {}))
+
+    def replay(self, record: ClientQuotaRecord) -> None:
+        """Take in one quota."""
+        self._changed[record.entity] = with_value(self.of(record.entity), record.key, record.value)
+
+    def apply(self) -> QuotasImage:
+        """The next image."""
+        if not self._changed:
+            return self._image
+        merged = {**self._image.quotas, **self._changed}
+        return QuotasImage(quotas={entity: quotas for entity, quotas in merged.items() if quotas})
+
+
+class TransactionsDelta:
+    """Changes of producers and their transactions."""
+
+    def __init__(self, image: TransactionsImage) -> None:
+        self._image = image
+        self._changed: dict[str, TransactionImage] = {}
+        self.next_producer_id = image.next_producer_id
+
+    def get(self, transactional_id: str) -> TransactionImage | None:
+        """Who may write under this physical id."""
+        return self._changed.get(transactional_id) or self._image.by_id.get(transactional_id)
+
+    def open(self) -> frozenset[str]:
+        """The physical ids of which a transaction is open."""
+        held = {**self._image.by_id, **self._changed}
+        return frozenset(name for name, transaction in held.items() if transaction.open)
+
+    def replay(self, record: ProducerIdsRecord | TransactionRecord) -> None:
+        """Take in a producer id that was given away, or what became of a transactional id."""
+        match record:
+            case ProducerIdsRecord():
+                self.next_producer_id = record.next_producer_id
+            case TransactionRecord():
+                self._changed[record.transactional_id] = TransactionImage(
+                    producer_id=record.producer_id, epoch=record.epoch, open=record.open
+                )
+
+    def apply(self) -> TransactionsImage:
+        """The next image."""
+        if not self._changed and self.next_producer_id == self._image.next_producer_id:
+            return self._image
+        return TransactionsImage(
+            next_producer_id=self.next_producer_id, by_id={**self._image.by_id, **self._changed}
+        )

@@ -1,1 +1,0 @@
-"""Policies in the embedded brokers (KIP-108, KIP-201)."""
