@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fleet_rows import BROKERS, IDENTITY, PROJECT, Row
 
-from kgitops.desired.state import DesiredState, Project, Safety, Scope
+from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.fleet.tables.desired_rows import desired_rows
 from kgitops.fleet.tables.schemas import DESIRED, STATE
 from kgitops.fleet.tables.state_rows import state_rows
@@ -31,7 +31,7 @@ def state_without_objects(cluster: str) -> ClusterState:
 def desired_without_objects() -> DesiredState:
     return DesiredState(
         project=Project(name=PROJECT, uid=IDENTITY),
-        scope=Scope(whole=True),
+        scope=ManagedScope(whole=True),
         safety=Safety(max_deletes=10**9, max_delete_percent=100),
         principal="User:kgitops",
         digest="sha256:made-up",

@@ -18,9 +18,9 @@ from kgitops.desired.state import (
     DesiredState,
     DesiredTopic,
     DesiredVirtualCluster,
+    ManagedScope,
     Project,
     Safety,
-    Scope,
     Tombstone,
 )
 from kgitops.model.cluster_state import (
@@ -174,7 +174,7 @@ def a_desired(
         project=Project(
             name=project, uid=uid, formerly=tuple(formerly), take_from=tuple(take_from)
         ),
-        scope=Scope(
+        scope=ManagedScope(
             whole=whole,
             other_clusters=frozenset(other_clusters),
             targets=frozenset(targets),

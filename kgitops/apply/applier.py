@@ -23,7 +23,7 @@ from kgitops.apply.run.runner import Runner
 from kgitops.apply.steps.progress import Progress
 from kgitops.apply.steps.steps import Step, build_steps
 from kgitops.approval.approve import ApprovedPlan
-from kgitops.desired.last_applied import former_identities, to_remember
+from kgitops.desired.last_applied import former_identities, identities_to_remember
 from kgitops.desired.state import Project
 from kgitops.plan.document.file import SealedPlan
 
@@ -62,7 +62,7 @@ def apply_plan(
             run_id=run_id,
             holder=holder,
             started=around.clock.now(),
-            formerly=to_remember(project, known),
+            formerly=identities_to_remember(project, known),
         )
         mine = {project.identity, *former_identities(project, known)}
         opening = [

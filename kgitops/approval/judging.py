@@ -4,7 +4,13 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import date
 
-from kgitops.approval.rulings import Judged, Places, judge_changes, loaded_policies, with_results
+from kgitops.approval.rulings import (
+    PlanRulings,
+    SourceLookup,
+    judge_changes,
+    loaded_policies,
+    with_results,
+)
 from kgitops.approval.waivers import use_of_waivers
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
@@ -33,12 +39,12 @@ def judge_plan(
     judged = (
         judge_changes(plan.changes, judging, state, principal=plan.principal, today=bundle.today)
         if judging is not None
-        else Judged()
+        else PlanRulings()
     )
     return replace(
         plan,
         policies_loaded=loaded_policies(bundle),
-        changes=with_results(plan.changes, judged, Places(desired.objects)),
+        changes=with_results(plan.changes, judged, SourceLookup(desired.objects)),
         warnings=(
             *plan.warnings,
             *bundle.warnings,
@@ -66,7 +72,7 @@ def judge_again(
         if (requests := tuple(planned for planned in change.requests if planned.id in pending))
     ]
     judged = judge_changes(changes, judging, state, principal=plan.principal, today=today)
-    again = with_results(changes, judged, Places(()))
+    again = with_results(changes, judged, SourceLookup(()))
     return tuple(
         denials(
             [
@@ -90,7 +96,7 @@ def _as_reviewed(result: PolicyResult, before: Change) -> PolicyResult:
     return result
 
 
-def denying(
+def denial_check(
     judging: Judging | None, state: ClusterState, *, principal: str
 ) -> Callable[[Request], bool]:
     """Whether the policies deny a request on ``state`` as it is, nothing planned before it."""
@@ -124,7 +130,7 @@ def missing_policies(plan: Plan, bundle: Bundle) -> Iterator[Reason]:
 
 
 def _use_of_waivers(
-    bundle: Bundle, judged: Judged, desired: DesiredState, state: ClusterState
+    bundle: Bundle, judged: PlanRulings, desired: DesiredState, state: ClusterState
 ) -> Iterator[Finding]:
     # All addresses of a cluster are gone through only where a waiver may name one.
     if bundle.waivers:

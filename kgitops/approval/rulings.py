@@ -18,7 +18,7 @@ from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
 
 
 @dataclass(frozen=True)
-class Judged:
+class PlanRulings:
     """The rulings on each judged request by its id, and the address of its object."""
 
     rulings: Mapping[str, Sequence[Ruling]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ def judge_changes(
     *,
     principal: str,
     today: date,
-) -> Judged:
+) -> PlanRulings:
     """Let the policies judge what ``changes`` send; without any request nobody is asked (P201-80).
 
     A request is judged on what those before it leave behind (P201-41), also where one that it
@@ -50,11 +50,11 @@ def judge_changes(
     """
     addresses = {planned.id: change.address for change in changes for planned in change.requests}
     if not addresses:
-        return Judged()
+        return PlanRulings()
     ordered = in_waves([planned for change in changes for planned in change.requests])
     judging.begin(state, principal=principal)
     judgements = judging.judge_all([planned.request for planned in ordered])
-    judged = Judged(
+    judged = PlanRulings(
         {
             planned.id: judgement.rulings
             for planned, judgement in zip(ordered, judgements, strict=True)
@@ -64,7 +64,7 @@ def judge_changes(
     return _without(judged, [*_ended(judged, today), *_too_wide(judged)])
 
 
-def lifted(judged: Judged) -> Mapping[Waiver, set[str]]:
+def waived_violations(judged: PlanRulings) -> Mapping[Waiver, set[str]]:
     """The violations that each waiver lifts, by their fingerprints."""
     found: dict[Waiver, set[str]] = defaultdict(set)
     for _, ruling in judged.broken:
@@ -73,7 +73,7 @@ def lifted(judged: Judged) -> Mapping[Waiver, set[str]]:
     return found
 
 
-def violations(judged: Judged) -> Mapping[tuple[str, str], list[str]]:
+def violations(judged: PlanRulings) -> Mapping[tuple[str, str], list[str]]:
     """The fingerprints of what each policy (by name) found wrong with each object, waived or not.
 
     Where a policy failed there is none.
@@ -85,20 +85,20 @@ def violations(judged: Judged) -> Mapping[tuple[str, str], list[str]]:
     return {key: list(fingerprints) for key, fingerprints in found.items()}
 
 
-def _ended(judged: Judged, today: date) -> Iterator[Waiver]:
+def _ended(judged: PlanRulings, today: date) -> Iterator[Waiver]:
     """Midnight may have passed since the waivers were read."""
-    return (waiver for waiver in lifted(judged) if waiver.expires < today)
+    return (waiver for waiver in waived_violations(judged) if waiver.expires < today)
 
 
-def _too_wide(judged: Judged) -> Iterator[Waiver]:
+def _too_wide(judged: PlanRulings) -> Iterator[Waiver]:
     """Without a fingerprint it covers an object's only violation; requests may differ in theirs."""
     found = violations(judged)
-    for waiver in lifted(judged):
+    for waiver in waived_violations(judged):
         if waiver.fingerprint is None and len(found[waiver.policy, waiver.address]) > 1:
             yield waiver
 
 
-def _without(judged: Judged, waivers: Sequence[Waiver]) -> Judged:
+def _without(judged: PlanRulings, waivers: Sequence[Waiver]) -> PlanRulings:
     """The same where these waivers lift nothing."""
     if not waivers:
         return judged
@@ -125,7 +125,7 @@ _PLURALS: Mapping[str, str] = {"principal": "principals", "operation": "operatio
 """What a request has one of and a document may list."""
 
 
-class Places:
+class SourceLookup:
     """The declared objects by address, to look places up in."""
 
     def __init__(self, declared: Sequence[DesiredObject]) -> None:
@@ -185,7 +185,9 @@ def loaded_policies(bundle: Bundle) -> tuple[LoadedPolicy, ...]:
     )
 
 
-def with_results(changes: Sequence[Change], judged: Judged, places: Places) -> tuple[Change, ...]:
+def with_results(
+    changes: Sequence[Change], judged: PlanRulings, sources: SourceLookup
+) -> tuple[Change, ...]:
     """The changes with one row for each policy that passed, and one for each violation.
 
     What two requests of an object have wrong alike is said once, of the first. The rows of policies
@@ -194,13 +196,13 @@ def with_results(changes: Sequence[Change], judged: Judged, places: Places) -> t
     if not judged.rulings:
         return tuple(changes)
     passed: dict[tuple[Ruling, ...], tuple[PolicyResult, ...]] = {}
-    return tuple(_with_results(change, judged, places, passed) for change in changes)
+    return tuple(_with_results(change, judged, sources, passed) for change in changes)
 
 
 def _with_results(
     change: Change,
-    judged: Judged,
-    places: Places,
+    judged: PlanRulings,
+    sources: SourceLookup,
     passed: dict[tuple[Ruling, ...], tuple[PolicyResult, ...]],
 ) -> Change:
     said = [
@@ -215,11 +217,11 @@ def _with_results(
         if alike not in passed:
             passed[alike] = tuple(map(_passed, alike))
         return replace(change, policies=passed[alike])
-    return replace(change, policies=tuple(_rows(change, said, places)))
+    return replace(change, policies=tuple(_rows(change, said, sources)))
 
 
 def _rows(
-    change: Change, said: Sequence[tuple[str, Ruling]], places: Places
+    change: Change, said: Sequence[tuple[str, Ruling]], sources: SourceLookup
 ) -> Iterator[PolicyResult]:
     for policy in dict.fromkeys(ruling.policy for _, ruling in said):
         rulings = [(request, ruling) for request, ruling in said if ruling.policy == policy]
@@ -237,7 +239,7 @@ def _rows(
                 message=_whole(ruling.message),
                 request=request,
                 field=ruling.field and _whole(ruling.field),
-                source=places.of(change, ruling.field),
+                source=sources.of(change, ruling.field),
                 fingerprint=ruling.fingerprint,
                 waiver=_use(ruling.waiver) if ruling.waiver else None,
             )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from difflib import get_close_matches
 
-from kgitops.approval.rulings import Judged, lifted, violations
+from kgitops.approval.rulings import PlanRulings, violations, waived_violations
 from kgitops.model.source import Finding, Severity
 from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
 
@@ -16,7 +16,7 @@ _SOON = timedelta(days=14)
 _NOT_NEEDED = "remove it, or limit it to other clusters with metadata.clusters"
 
 
-def why_not(
+def waiver_problem(
     waiver: Waiver, levels: Mapping[str, Level], today: date
 ) -> tuple[str, str, str] | None:
     """Why a waiver does not hold: the field that says so, the problem, the advice; None if it does.
@@ -52,7 +52,7 @@ def why_not(
     return None
 
 
-def ends_soon(waiver: Waiver, today: date) -> tuple[str, str, str] | None:
+def expiry_notice(waiver: Waiver, today: date) -> tuple[str, str, str] | None:
     """That a waiver which holds has few days left: the field, the problem, the advice."""
     left = waiver.expires - today
     if left > _SOON:
@@ -66,13 +66,13 @@ def ends_soon(waiver: Waiver, today: date) -> tuple[str, str, str] | None:
 
 
 def use_of_waivers(
-    bundle: Bundle, judged: Judged, *, known: Collection[str] | None
+    bundle: Bundle, judged: PlanRulings, *, known: Collection[str] | None
 ) -> Iterator[Finding]:
     """What is to be said of the waivers that hold, once the requests were judged.
 
     ``known`` are the addresses that a waiver may name, None where only a part of them was loaded.
     """
-    used = lifted(judged)
+    used = waived_violations(judged)
     found = violations(judged)
     heard = _heard(judged, {waiver.address for waiver in bundle.waivers})
     for waiver in bundle.waivers:
@@ -98,7 +98,7 @@ def use_of_waivers(
         )
 
 
-def _heard(judged: Judged, addresses: Collection[str]) -> set[tuple[str, str]]:
+def _heard(judged: PlanRulings, addresses: Collection[str]) -> set[tuple[str, str]]:
     """What policies, by name, said anything but a failure of which of these objects."""
     return {
         (ruling.policy, judged.addresses[request])

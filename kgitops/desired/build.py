@@ -8,9 +8,9 @@ from typing import TypeVar, assert_never
 from kgitops.desired.acls import build_acls
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.digest import digest
-from kgitops.desired.findings import DeclaredIn, Findings, without_env_values
+from kgitops.desired.findings import DeclaredObject, Findings, without_env_values
 from kgitops.desired.quotas import build_quota
-from kgitops.desired.references import StoneIn, check_references
+from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.state import (
     DesiredAcl,
     DesiredLink,
@@ -20,9 +20,9 @@ from kgitops.desired.state import (
     DesiredState,
     DesiredTopic,
     DesiredVirtualCluster,
+    ManagedScope,
     Project,
     Safety,
-    Scope,
 )
 from kgitops.desired.tombstones import build_tombstone
 from kgitops.desired.topics import build_topic
@@ -80,10 +80,10 @@ def build_desired(
     other_clusters = {desired.address for desired, _ in elsewhere.objects}
     other_clusters |= manifests.other_addresses
     objects = sorted((desired for desired, _ in here.objects), key=_BY_ADDRESS)
-    tombstones = tuple(sorted((stone for stone, _ in here.tombstones), key=_BY_ADDRESS))
+    tombstones = tuple(sorted((tombstone for tombstone, _ in here.tombstones), key=_BY_ADDRESS))
     state = DesiredState(
         project=project,
-        scope=Scope(
+        scope=ManagedScope(
             # What an unknown document names might look like an absence, so nothing counts as one.
             whole=whole and not manifests.unknown,
             other_clusters=frozenset(other_clusters - declared),
@@ -110,8 +110,8 @@ def _only(kind: type[T], objects: Iterable[DesiredObject]) -> tuple[T, ...]:
 
 @dataclass(slots=True)
 class _Built:
-    objects: list[DeclaredIn] = field(default_factory=list)
-    tombstones: list[StoneIn] = field(default_factory=list)
+    objects: list[DeclaredObject] = field(default_factory=list)
+    tombstones: list[DeclaredTombstone] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
 
 
@@ -145,8 +145,8 @@ def _build(manifests: Iterable[Manifest], allow_configs: Sequence[str]) -> _Buil
                 if (member := build_binding(declared, document, findings)) is not None:
                     built.objects.append((member, document))
             case Tombstone() as declared:
-                if (stone := build_tombstone(declared, document, findings)) is not None:
-                    built.tombstones.append((stone, document))
+                if (tombstone := build_tombstone(declared, document, findings)) is not None:
+                    built.tombstones.append((tombstone, document))
             case Policy() | Waiver():
                 pass  # they declare no object: kgitops.workflow.policies.policies takes them up
             case other:

@@ -9,9 +9,9 @@ from kgitops.manifests.yaml.document import Document, Part
 from kgitops.model.source import Finding, Severity
 
 Path = tuple[str | int, ...]
-Declaring = Document | Part
+Declaration = Document | Part
 """What declares an object: a document, or an item of a list in one."""
-DeclaredIn = tuple[DesiredObject, Declaring]
+DeclaredObject = tuple[DesiredObject, Declaration]
 
 _LEAST_SECRET = 4
 
@@ -28,13 +28,13 @@ class Findings:
     found: list[Finding] = field(default_factory=list)
 
     def error(
-        self, document: Declaring, path: Path, problem: str, advice: str, *, key: bool = False
+        self, document: Declaration, path: Path, problem: str, advice: str, *, key: bool = False
     ) -> None:
         """Add a problem with the value under ``path``, or with its key."""
         place = document.key_at(*path) if key else document.at(*path)
         self.found.append(Finding(source=place, problem=problem, advice=advice))
 
-    def warning(self, document: Declaring, path: Path, problem: str, advice: str) -> None:
+    def warning(self, document: Declaration, path: Path, problem: str, advice: str) -> None:
         """Add something that the user should know about the value under ``path``."""
         self.found.append(
             Finding(

@@ -14,10 +14,10 @@ from kgitops.desired.state import (
     DesiredState,
     DesiredTopic,
     DesiredVirtualCluster,
+    ManagedScope,
     MembersMode,
     Project,
     Safety,
-    Scope,
 )
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.registry import DEFAULT_PROJECT, Json, RegistryState
@@ -53,7 +53,7 @@ def former_identities(project: Project, registry: RegistryState | None) -> froze
     return frozenset(found - {project.identity, DEFAULT_PROJECT})
 
 
-def to_remember(project: Project, registry: RegistryState | None) -> tuple[str, ...]:
+def identities_to_remember(project: Project, registry: RegistryState | None) -> tuple[str, ...]:
     """Their record in the registry: who they were, and the names that nobody else may take."""
     known = registry.projects if registry else {}
     former = {it for it in former_identities(project, registry) if it in known}
@@ -95,7 +95,7 @@ def desired_from_registry(
     return with_objects(
         DesiredState(
             project=project,
-            scope=Scope(whole=True),
+            scope=ManagedScope(whole=True),
             safety=safety,
             principal=principal,
             digest=digest,

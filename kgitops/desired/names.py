@@ -2,7 +2,7 @@
 
 import ipaddress
 
-from kgitops.desired.findings import Declaring, Findings, Path
+from kgitops.desired.findings import Declaration, Findings, Path
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 
@@ -14,7 +14,7 @@ def scope_of(name: str | None) -> str | None:
     return None if name == CLUSTER_NAME else name
 
 
-def check_name(name: str, document: Declaring, path: Path, findings: Findings) -> None:
+def check_name(name: str, document: Declaration, path: Path, findings: Findings) -> None:
     """Report a name that no virtual cluster can have (VC-007, VC-104)."""
     if problem := virtual_cluster_name_problem(name):
         advice = "name a virtual cluster" if name == CLUSTER_NAME else ADVICE

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard, assert_never
 
-from kgitops.desired.findings import DeclaredIn, Declaring, Findings, Path
+from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
 from kgitops.desired.state import (
     DesiredAcl,
     DesiredLink,
@@ -15,21 +15,21 @@ from kgitops.desired.state import (
     Tombstone,
 )
 from kgitops.desired.virtual_clusters.checks import check_links, check_members, place_of
-from kgitops.desired.virtual_clusters.ineffective import warn_of_inert, warn_of_other_clusters
+from kgitops.desired.virtual_clusters.ineffective import warn_of_ineffective, warn_of_other_clusters
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import split_scoped_address, virtual_cluster_address
 from kgitops.model.resources.names import collision_key
 
-StoneIn = tuple[Tombstone, Document]
+DeclaredTombstone = tuple[Tombstone, Document]
 
 
 def check_references(
-    objects: Sequence[DeclaredIn], tombstones: Sequence[StoneIn], findings: Findings
+    objects: Sequence[DeclaredObject], tombstones: Sequence[DeclaredTombstone], findings: Findings
 ) -> None:
     """Report what does not hold; ``objects`` come in the order of their files."""
-    declared: dict[str, Declaring] = {}
-    metric_names: dict[str, tuple[str, Declaring]] = {}
+    declared: dict[str, Declaration] = {}
+    metric_names: dict[str, tuple[str, Declaration]] = {}
     for desired, document in objects:
         first = declared.setdefault(desired.address, document)
         if first is not document:
@@ -43,7 +43,7 @@ def check_references(
     _check_tombstones(declared, tombstones, findings)
     check_links(objects, findings)
     check_members(objects, findings)
-    warn_of_inert(objects, findings)
+    warn_of_ineffective(objects, findings)
     warn_of_other_clusters(objects, findings)
 
 
@@ -55,7 +55,7 @@ def _may_collide(desired: DesiredObject) -> TypeGuard[DesiredTopic]:
 
 
 def _report_twice(
-    desired: DesiredObject, document: Declaring, first: Declaring, findings: Findings
+    desired: DesiredObject, document: Declaration, first: Declaration, findings: Findings
 ) -> None:
     findings.error(
         document,
@@ -66,7 +66,7 @@ def _report_twice(
 
 
 def _report_collision(
-    name: str, document: Declaring, other: str, where: Declaring, findings: Findings
+    name: str, document: Declaration, other: str, where: Declaration, findings: Findings
 ) -> None:
     findings.error(
         document,
@@ -77,10 +77,10 @@ def _report_collision(
     )
 
 
-def _check_repeated_bindings(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+def _check_repeated_bindings(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     """A document that lists a principal or an operation twice declares one binding twice."""
-    seen: set[tuple[str, Declaring]] = set()
-    reported: set[Declaring] = set()
+    seen: set[tuple[str, Declaration]] = set()
+    reported: set[Declaration] = set()
     for desired, document in objects:
         if not isinstance(desired, DesiredAcl):
             continue
@@ -97,12 +97,12 @@ def _check_repeated_bindings(objects: Sequence[DeclaredIn], findings: Findings) 
 
 
 def _check_tombstones(
-    declared: dict[str, Declaring], tombstones: Sequence[StoneIn], findings: Findings
+    declared: dict[str, Declaration], tombstones: Sequence[DeclaredTombstone], findings: Findings
 ) -> None:
-    stones: dict[str, Document] = {}
+    tombstones_by_address: dict[str, Document] = {}
     within = _first_within(declared) if tombstones else {}
     for tombstone, document in tombstones:
-        first = stones.setdefault(tombstone.address, document)
+        first = tombstones_by_address.setdefault(tombstone.address, document)
         if first is not document:
             findings.error(
                 document,

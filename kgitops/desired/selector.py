@@ -60,7 +60,7 @@ def _requirement(part: str, text: str) -> Requirement:
     )
 
 
-def narrowed(desired: DesiredState, selector: Selector) -> DesiredState:
+def narrow_to_labels(desired: DesiredState, selector: Selector) -> DesiredState:
     """The same, of which only what has such labels is to be planned.
 
     Raises:

@@ -181,7 +181,7 @@ class Safety:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class ManagedScope:
     """What an absence may mean.
 
     ``whole``: the whole project was loaded, so what is not declared was removed.
@@ -204,7 +204,7 @@ class DesiredState:
     """
 
     project: Project
-    scope: Scope
+    scope: ManagedScope
     safety: Safety = Safety()
     principal: str = "User:ANONYMOUS"
     topics: tuple[DesiredTopic, ...] = ()

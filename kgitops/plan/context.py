@@ -14,12 +14,12 @@ from kgitops.plan.document.plan import Change, Drift, FieldChange, Kept
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.link_index import NO_LINKS, LinkIndex
 from kgitops.plan.normal_form import last_applied
-from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
-from kgitops.plan.stale_throttles import NO_LEFTOVERS, Leftovers
+from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus, removal_policy
+from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
 
 
 @dataclass(slots=True)
-class Outcome:
+class PlanDraft:
     """Gathers while one kind is planned; nothing stops at the first problem."""
 
     changes: list[Change] = field(default_factory=list)
@@ -38,21 +38,21 @@ class Outcome:
         self.kept.append(Kept(address=address, rule=rule))
 
 
-def merge(outcomes: Iterable[Outcome]) -> Outcome:
+def merge_drafts(drafts: Iterable[PlanDraft]) -> PlanDraft:
     """All outcomes as one, in their order."""
-    total = Outcome()
-    for outcome in outcomes:
-        total.changes += outcome.changes
-        total.drift += outcome.drift
-        total.kept += outcome.kept
-        total.findings += outcome.findings
-        total.warnings += outcome.warnings
-        total.refusals += outcome.refusals
+    total = PlanDraft()
+    for draft in drafts:
+        total.changes += draft.changes
+        total.drift += draft.drift
+        total.kept += draft.kept
+        total.findings += draft.findings
+        total.warnings += draft.warnings
+        total.refusals += draft.refusals
     return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planning:
+class PlanContext:
     """The two sides, the registry between them, and where the outcome is gathered.
 
     ``links`` are those on the cluster now.
@@ -61,23 +61,23 @@ class Planning:
     desired: DesiredState
     current: ClusterState
     ownership: Ownership
-    leftovers: Leftovers = NO_LEFTOVERS
+    stale_throttles: StaleThrottles = NO_STALE_THROTTLES
     links: LinkIndex = NO_LINKS
-    outcome: Outcome = field(default_factory=Outcome)
+    draft: PlanDraft = field(default_factory=PlanDraft)
 
     def may_plan(self, declared: DesiredObject) -> bool:
         """Whether a declared object is selected and not another project's."""
         address = declared.address
         if not selected(self.desired, address):
-            self.outcome.keep(address, "excluded")
+            self.draft.keep(address, "excluded")
             return False
-        if self.ownership.standing(address) is Standing.FOREIGN:
+        if self.ownership.status(address) is OwnershipStatus.FOREIGN:
             label = self.ownership.label(address)
-            self.outcome.refuse(
+            self.draft.refuse(
                 f"{declared.located.source}: {address} belongs to the project {label!r}; remove "
                 f"the document, or declare metadata.takeFrom: [{label}] to take its objects over"
             )
-            self.outcome.keep(address, "foreign")
+            self.draft.keep(address, "foreign")
             return False
         return True
 
@@ -89,7 +89,7 @@ class Planning:
         """Whether the virtual cluster is there, or made by this plan; else a finding says so."""
         if self.knows_virtual_cluster(name):
             return True
-        self.outcome.findings.append(
+        self.draft.findings.append(
             Finding(
                 source=source,
                 problem=f"{what} is in the virtual cluster {name}, which is neither on the cluster "
@@ -104,12 +104,15 @@ class Planning:
     ) -> Owner:
         """The registry's record once the declared object is applied."""
         # A Tombstone of the past must not delete the object that was made since (removal).
-        marks = list(self.ownership.marks(declared.address))
+        executed_tombstones = list(self.ownership.executed_tombstones(declared.address))
         return Owner(
             project=self.ownership.identity,
             topic_id=topic_id,
             adopted=adopted,
-            last_applied={**last_applied(declared), **({BURIED: marks} if marks else {})},
+            last_applied={
+                **last_applied(declared),
+                **({EXECUTED_TOMBSTONES: executed_tombstones} if executed_tombstones else {}),
+            },
         )
 
     def owner_label(self, address: str) -> str | None:
@@ -119,7 +122,7 @@ class Planning:
 
     def report_missing(self, address: str) -> None:
         """A managed object is gone from the cluster."""
-        self.outcome.drift.append(
+        self.draft.drift.append(
             Drift(address=address, path="", last_applied="present", found=None, rule="missing")
         )
 
@@ -128,12 +131,12 @@ class Planning:
         for address in found:
             if address in declared:
                 continue
-            match self.ownership.standing(address):
-                case Standing.UNMANAGED | Standing.SPENT:
-                    self.outcome.keep(address, "unmanaged")
-                case Standing.FOREIGN | Standing.TAKEABLE:
-                    self.outcome.keep(address, "foreign")
-                case Standing.MINE:
+            match self.ownership.status(address):
+                case OwnershipStatus.UNMANAGED | OwnershipStatus.SPENT:
+                    self.draft.keep(address, "unmanaged")
+                case OwnershipStatus.FOREIGN | OwnershipStatus.TAKEABLE:
+                    self.draft.keep(address, "foreign")
+                case OwnershipStatus.MINE:
                     pass  # planned as a removal, or kept with the rule found there
 
 
@@ -151,17 +154,17 @@ def local_name(topic: DesiredTopic) -> LocalName | None:
     return None if at is None else LocalName(at, topic.name)
 
 
-def taking_risks(ownership: Ownership, address: str) -> set[Risk]:
+def takeover_risks(ownership: Ownership, address: str) -> set[Risk]:
     """That an object changes hands between projects, where it does."""
-    return {risks.OBJECT_TAKEN} if ownership.standing(address) is Standing.TAKEABLE else set()
+    return {risks.OBJECT_TAKEN} if ownership.status(address) is OwnershipStatus.TAKEABLE else set()
 
 
 def because_adopted(ownership: Ownership, address: str) -> str:
     """Why an object that exists is adopted."""
-    match ownership.standing(address):
-        case Standing.TAKEABLE:
+    match ownership.status(address):
+        case OwnershipStatus.TAKEABLE:
             return f"it is taken over from the project {ownership.label(address)!r}"
-        case Standing.MINE:
+        case OwnershipStatus.MINE:
             return "it was deleted and made anew outside of kgitops"
         case _:
             return "it exists and nobody manages it"

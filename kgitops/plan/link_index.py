@@ -66,7 +66,7 @@ def group(pairs: Iterable[tuple[str, LocalName]]) -> Mapping[str, tuple[LocalNam
 _NONE: Mapping[str, str | LocalName | None] = {}
 
 
-class LinksAfter:
+class PlannedLinks:
     """Links by virtual cluster and name; a topic that is yet to be made has no name to lead to."""
 
     def __init__(self, current: ClusterState, changes: Iterable[Change]) -> None:

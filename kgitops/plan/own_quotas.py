@@ -38,7 +38,7 @@ def own_entities(client: Client | None, principal: str) -> dict[str, list[Client
     return {name: list(_entities(name, client.client_id)) for name in names}
 
 
-def set_last(client: Client | None, principal: str) -> dict[str, int]:
+def own_quota_ranks(client: Client | None, principal: str) -> dict[str, int]:
     """The addresses of those quotas, with their order: what is narrower is set before."""
     return {
         quota_address(entity): rank
@@ -47,7 +47,7 @@ def set_last(client: Client | None, principal: str) -> dict[str, int]:
     }
 
 
-def own_throttles(
+def warn_of_own_throttles(
     changes: Sequence[Change],
     current: Mapping[ClientQuotaEntity, ClientQuotaState],
     client: Client | None,

@@ -10,13 +10,13 @@ from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.verdict import ExitCode, Reason
 
-BURIED = "tombstones"
+EXECUTED_TOMBSTONES = "tombstones"
 """In ``last_applied``: the names of the Tombstones that deleted an object of this address."""
 
 _NOBODY: Mapping[str, Owner] = {}
 
 
-class Standing(Enum):
+class OwnershipStatus(Enum):
     """How this project stands to one object."""
 
     UNMANAGED = auto()
@@ -44,29 +44,34 @@ class Ownership:
     takeable: frozenset[str]
     managed: Mapping[str, tuple[str, ...]]
 
-    def standing(self, address: str) -> Standing:
+    def status(self, address: str) -> OwnershipStatus:
         """How this project stands to the object at ``address``."""
         owner = self.owners.get(address)
         if owner is None:
-            return Standing.UNMANAGED
+            return OwnershipStatus.UNMANAGED
         if owner.spent:
-            return Standing.SPENT
-        if self.wrote(owner):
-            return Standing.MINE
-        return Standing.TAKEABLE if owner.project in self.takeable else Standing.FOREIGN
+            return OwnershipStatus.SPENT
+        if self.is_own(owner):
+            return OwnershipStatus.MINE
+        return (
+            OwnershipStatus.TAKEABLE if owner.project in self.takeable else OwnershipStatus.FOREIGN
+        )
 
     def owner(self, address: str) -> Owner | None:
         """The record at ``address``, spent ones included."""
         return self.owners.get(address)
 
-    def wrote(self, owner: Owner) -> bool:
+    def is_own(self, owner: Owner) -> bool:
         """True if the record is this project's, under whichever of its identities."""
         return owner.project == self.identity or owner.project in self.former
 
     def last_applied(self, address: str) -> Mapping[str, Json]:
         """What this project, or the one it takes over from, last applied; empty if neither did."""
         owner = self.owners.get(address)
-        if owner is None or self.standing(address) not in (Standing.MINE, Standing.TAKEABLE):
+        if owner is None or self.status(address) not in (
+            OwnershipStatus.MINE,
+            OwnershipStatus.TAKEABLE,
+        ):
             return {}
         return owner.last_applied
 
@@ -80,10 +85,14 @@ class Ownership:
         owner = self.owners.get(address)
         return "nobody" if owner is None else self.names.get(owner.project, owner.project)
 
-    def marks(self, address: str) -> tuple[str, ...]:
+    def executed_tombstones(self, address: str) -> tuple[str, ...]:
         """The Tombstones that this project spent at ``address``; they mean nothing any more."""
         owner = self.owners.get(address)
-        return tuple(owner.last_applied.get(BURIED, ())) if owner and self.wrote(owner) else ()
+        return (
+            tuple(owner.last_applied.get(EXECUTED_TOMBSTONES, ()))
+            if owner and self.is_own(owner)
+            else ()
+        )
 
 
 def removal_policy(owner: Owner) -> DeletionPolicy:

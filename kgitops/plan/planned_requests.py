@@ -15,7 +15,7 @@ from kgitops.plan.normal_form import assignment_text
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ChainedRequest:
     """A request, and the place of the one that it takes back."""
 
     request: Request
@@ -24,10 +24,12 @@ class Item:
 
 def chain(requests: Sequence[Request], expects: Precondition) -> tuple[PlannedRequest, ...]:
     """Requests about one object, each after the one before."""
-    return chain_items([Item(request) for request in requests], expects)
+    return chain_items([ChainedRequest(request) for request in requests], expects)
 
 
-def chain_items(items: Sequence[Item], expects: Precondition) -> tuple[PlannedRequest, ...]:
+def chain_items(
+    items: Sequence[ChainedRequest], expects: Precondition
+) -> tuple[PlannedRequest, ...]:
     """Each request depends on the one before and expects what that one leaves behind.
 
     What takes another back looks at that one's fields alone, and nobody looks at them after it:

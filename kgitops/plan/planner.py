@@ -12,9 +12,9 @@ from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.acls.access import access_losses, registry_writers, with_rights_lost
+from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
-from kgitops.plan.context import Outcome, merge
+from kgitops.plan.context import PlanDraft, merge_drafts
 from kgitops.plan.document.labels import label_changes
 from kgitops.plan.document.plan import (
     AccessLoss,
@@ -23,25 +23,29 @@ from kgitops.plan.document.plan import (
     Desired,
     Plan,
     PlannedRequest,
-    Target,
+    PlanTarget,
 )
-from kgitops.plan.link_index import LinksAfter
+from kgitops.plan.link_index import PlannedLinks
 from kgitops.plan.order.rules import order_changes
-from kgitops.plan.own_quotas import own_throttles, set_last
+from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles
 from kgitops.plan.ownership import Ownership, build_ownership, identity_problem
 from kgitops.plan.quotas import plan_quotas
 from kgitops.plan.safety import deletion_limits, empty_desired, managed_counts
-from kgitops.plan.stale_throttles import Leftovers, find_leftovers
+from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.topics.diff import plan_topics
 from kgitops.plan.topics.throttles import add_throttles
 from kgitops.plan.usage import not_checked
-from kgitops.plan.virtual_clusters.advice import cut_overs, lints, without_virtual_clusters
+from kgitops.plan.virtual_clusters.advice import (
+    cut_overs,
+    lint_virtual_clusters,
+    without_virtual_clusters,
+)
 from kgitops.plan.virtual_clusters.diff import plan_virtual_clusters
 from kgitops.plan.virtual_clusters.guards import guard_virtual_clusters
 from kgitops.plan.virtual_clusters.links import plan_links
 from kgitops.plan.virtual_clusters.members import plan_members
 
-NOTHING_SETTLED: Mapping[str, int] = MappingProxyType({})
+NOTHING_UNCHANGED: Mapping[str, int] = MappingProxyType({})
 
 
 def make_plan(
@@ -54,7 +58,7 @@ def make_plan(
     dirty: bool = False,
     undoing: Sequence[PlannedRequest] = (),
     advise: bool = True,
-    settled: Mapping[str, int] = NOTHING_SETTLED,
+    settled: Mapping[str, int] = NOTHING_UNCHANGED,
     base_digest: str | None = None,
 ) -> Plan:
     """What must happen so that the cluster holds what is declared; refusals are part of it.
@@ -72,22 +76,24 @@ def make_plan(
     empty = None if settled else empty_desired(desired, ownership)
     if stranger or empty:
         # Nothing may be concluded about single objects: a plan of changes would mislead.
-        outcome = Outcome(refusals=[reason for reason in (stranger, empty) if reason])
+        draft = PlanDraft(refusals=[reason for reason in (stranger, empty) if reason])
     else:
-        left = find_leftovers(undoing, current)
-        outcome = _outcome(desired, current, ownership, left, capabilities, advise=advise)
-        add_throttles(outcome, current, desired.safety.replication_throttle, left.brokers)
-        outcome.findings += _unsupported(outcome.changes, capabilities)
+        left = find_stale_throttles(undoing, current)
+        draft = _outcome(desired, current, ownership, left, capabilities, advise=advise)
+        add_throttles(draft, current, desired.safety.replication_throttle, left.brokers)
+        draft.findings += _unsupported(draft.changes, capabilities)
     client = capabilities.client
-    outcome.warnings += own_throttles(outcome.changes, current.quotas, client, desired.principal)
-    last = set_last(client, desired.principal)
-    labelled = label_changes(outcome.changes, desired)
+    draft.warnings += warn_of_own_throttles(
+        draft.changes, current.quotas, client, desired.principal
+    )
+    last = own_quota_ranks(client, desired.principal)
+    labelled = label_changes(draft.changes, desired)
     changes = order_changes(labelled, capabilities.validation, last)
     losses = access_losses(current.acls, changes, desired.principal)
     changes = with_rights_lost(changes, losses)
     scope = desired.scope
     return Plan(
-        target=Target(name=target_name, backend=current.backend, cluster_id=current.cluster_id),
+        target=PlanTarget(name=target_name, backend=current.backend, cluster_id=current.cluster_id),
         desired=Desired(
             project=project.name,
             identity=project.identity,
@@ -98,17 +104,17 @@ def make_plan(
         base=base_of(current, base_digest),
         principal=desired.principal,
         changes=changes,
-        drift=tuple(sorted(outcome.drift, key=lambda row: (row.address, row.path))),
-        kept=tuple(sorted(outcome.kept, key=lambda row: (row.address, row.rule))),
+        drift=tuple(sorted(draft.drift, key=lambda row: (row.address, row.path))),
+        kept=tuple(sorted(draft.kept, key=lambda row: (row.address, row.rule))),
         access_losses=losses,
         warnings=(
-            *_in_order((*desired.warnings, *outcome.warnings, *not_checked(current.not_checked))),
+            *_in_order((*desired.warnings, *draft.warnings, *not_checked(current.not_checked))),
             *_lockout(losses, desired.principal),
-            *registry_writers(current.acls, desired.principal),
+            *warn_of_registry_writers(current.acls, desired.principal),
         ),
-        findings=_in_order(outcome.findings),
+        findings=_in_order(draft.findings),
         refusals=(
-            *sorted(outcome.refusals, key=lambda reason: reason.sentence),
+            *sorted(draft.refusals, key=lambda reason: reason.sentence),
             *deletion_limits(changes, managed, desired.safety),
         ),
         partial=bool(scope.targets or scope.excludes or not scope.whole),
@@ -125,24 +131,24 @@ def _outcome(
     desired: DesiredState,
     current: ClusterState,
     ownership: Ownership,
-    left: Leftovers,
+    left: StaleThrottles,
     capabilities: Capabilities,
     *,
     advise: bool,
-) -> Outcome:
+) -> PlanDraft:
     """What every kind needs; rights are copied by the links as they will be in the end."""
     if capabilities.virtual_clusters is VirtualClusterSupport.NONE:
         desired, refused = without_virtual_clusters(desired, capabilities.backend)
     else:
         refused = []
-    named = merge(
+    named = merge_drafts(
         (
             plan_topics(desired, current, ownership, left),
             plan_links(desired, current, ownership),
         )
     )
-    links = LinksAfter(current, named.changes)
-    outcome = merge(
+    links = PlannedLinks(current, named.changes)
+    draft = merge_drafts(
         (
             named,
             plan_acls(desired, current, ownership, links),
@@ -151,12 +157,12 @@ def _outcome(
             plan_members(desired, current, ownership),
         )
     )
-    guard_virtual_clusters(outcome, desired, current, links)
+    guard_virtual_clusters(draft, desired, current, links)
     if advise:
-        outcome.warnings += cut_overs(outcome.changes, capabilities.virtual_clusters)
-        outcome.warnings += lints(outcome, desired, current, links)
-    outcome.findings += refused
-    return outcome
+        draft.warnings += cut_overs(draft.changes, capabilities.virtual_clusters)
+        draft.warnings += lint_virtual_clusters(draft, desired, current, links)
+    draft.findings += refused
+    return draft
 
 
 def _unsupported(changes: Sequence[Change], capabilities: Capabilities) -> list[Finding]:

@@ -13,13 +13,13 @@ from kgitops.model.resources.quotas import (
     quota_text,
 )
 from kgitops.plan.context import (
-    Outcome,
-    Planning,
+    PlanContext,
+    PlanDraft,
     because_adopted,
     because_remembered,
     protection_fields,
     registry_fields,
-    taking_risks,
+    takeover_risks,
 )
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import (
@@ -34,39 +34,39 @@ from kgitops.plan.document.plan import (
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import quota_view
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Fate, Removal, find_removals
+from kgitops.plan.removal import Removal, RemovalKind, find_removals
 
 _Quotas = Mapping[str, float]
 
 
-def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
+def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownership) -> PlanDraft:
     """Every difference between the declared quotas and the cluster's."""
-    planning = Planning(
+    context = PlanContext(
         desired=desired,
         current=current,
         ownership=ownership,
         links=index_links(desired, current),
     )
     for quota in desired.quotas:
-        if planning.may_plan(quota) and _has_scope(planning, quota):
-            _plan(planning, quota, _found(current, quota.entity))
+        if context.may_plan(quota) and _has_scope(context, quota):
+            _plan(context, quota, _found(current, quota.entity))
     declared = frozenset(quota.address for quota in desired.quotas)
-    for removal in find_removals(("quota",), declared, planning):
+    for removal in find_removals(("quota",), declared, context):
         entity = make_entity(removal.owner.last_applied["entity"])
-        _remove(planning, removal, entity, current)
-    planning.keep_others(dict.fromkeys(map(quota_address, current.quotas)), declared)
-    return planning.outcome
+        _remove(context, removal, entity, current)
+    context.keep_others(dict.fromkeys(map(quota_address, current.quotas)), declared)
+    return context.draft
 
 
-def _has_scope(planning: Planning, quota: DesiredQuota) -> bool:
+def _has_scope(context: PlanContext, quota: DesiredQuota) -> bool:
     """Whether the virtual cluster that it names is there, or made by this plan."""
     name = dict(quota.entity).get(VIRTUAL_CLUSTER)
     if name is None:
         return True
     source = quota.located.at("spec", "entity", "virtualCluster")
-    return planning.has_virtual_cluster(name, source, quota.address)
+    return context.has_virtual_cluster(name, source, quota.address)
 
 
 def _found(current: ClusterState, entity: ClientQuotaEntity) -> _Quotas:
@@ -74,16 +74,16 @@ def _found(current: ClusterState, entity: ClientQuotaEntity) -> _Quotas:
     return state.quotas if state else {}
 
 
-def _plan(planning: Planning, quota: DesiredQuota, found: _Quotas) -> None:
+def _plan(context: PlanContext, quota: DesiredQuota, found: _Quotas) -> None:
     address = quota.address
-    owner = planning.ownership.owner(address)
-    managed = planning.ownership.last_applied(address)
-    mine = planning.ownership.standing(address) is Standing.MINE
+    owner = context.ownership.owner(address)
+    managed = context.ownership.last_applied(address)
+    mine = context.ownership.status(address) is OwnershipStatus.MINE
     last = _numbers(managed)
     if managed and not found:
-        planning.report_missing(address)
+        context.report_missing(address)
     elif managed:
-        planning.outcome.drift += _drift(quota, found, last)
+        context.draft.drift += _drift(quota, found, last)
     requested = {
         key: quota.quotas.get(key)
         for key in sorted({*quota.quotas, *last})
@@ -92,7 +92,7 @@ def _plan(planning: Planning, quota: DesiredQuota, found: _Quotas) -> None:
     creates = not found
     adopts = bool(found) and not mine
     adopted = adopts or bool(mine and found and owner and owner.adopted)
-    after = planning.owner_after(quota, adopted=adopted)
+    after = context.owner_after(quota, adopted=adopted)
     if not requested and not adopts and owner == after:
         return
     fields = (*_fields(requested, found), *protection_fields(owner, after))
@@ -102,22 +102,22 @@ def _plan(planning: Planning, quota: DesiredQuota, found: _Quotas) -> None:
     elif not requested:
         fields = registry_fields(owner, after)
     risky = {field.risk for field in fields if field.risk}
-    risky |= taking_risks(planning.ownership, address)
+    risky |= takeover_risks(context.ownership, address)
     if adopts:
         risky.add(risks.QUOTA_ADOPT)
     expects = Precondition(
         object=address,
         exists=bool(found),
-        owner=planning.owner_label(address),
+        owner=context.owner_label(address),
         fields={f"quotas.{key}": _text(found.get(key)) for key in requested},
     )
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.QUOTA,
             actions=actions or (Action.UPDATE,),
             risks=worst_first(risky or {risks.REGISTRY_ONLY}),
-            because=because_adopted(planning.ownership, address)
+            because=because_adopted(context.ownership, address)
             if adopts
             else _because(bool(managed), requested, creates=creates)
             or because_remembered(owner, after),
@@ -142,7 +142,7 @@ def _because(managed: bool, requested: Mapping[str, float | None], *, creates: b
 
 
 def _remove(
-    planning: Planning, removal: Removal, entity: ClientQuotaEntity, current: ClusterState
+    context: PlanContext, removal: Removal, entity: ClientQuotaEntity, current: ClusterState
 ) -> None:
     """Remove the keys that were last applied; others' keys on the entity stay.
 
@@ -155,7 +155,7 @@ def _remove(
         if key in found or (entity, key) in partial
     ]
     requested: dict[str, float | None] = {}
-    if removal.fate is Fate.DELETE:
+    if removal.kind is RemovalKind.DELETE:
         requested = dict.fromkeys(sorted(owned))
     gone = "" if owned else "; it is already gone from the cluster"
     expects = Precondition(
@@ -165,7 +165,7 @@ def _remove(
         fields={f"quotas.{key}": _text(found.get(key)) for key in requested},
     )
     left = _merged(found, requested)
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=removal.address,
             kind=Kind.QUOTA,

@@ -10,16 +10,16 @@ from kgitops.model.requests import Request
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.resources.names import is_internal
 from kgitops.model.source import Finding, Severity, Source
-from kgitops.plan.context import Outcome, Planning, selected
+from kgitops.plan.context import PlanContext, PlanDraft, selected
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition
 from kgitops.plan.document.risks import Risk
-from kgitops.plan.ownership import BURIED, Ownership, Standing, removal_policy
+from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus, removal_policy
 from kgitops.plan.planned_requests import chain
 
 _TOPIC = "topic/"
 
 
-class Fate(Enum):
+class RemovalKind(Enum):
     """What happens to an object that is not declared."""
 
     DELETE = auto()
@@ -32,7 +32,7 @@ class Removal:
 
     address: str
     owner: Owner
-    fate: Fate
+    kind: RemovalKind
     because: str
     tombstone: Tombstone | None = None
 
@@ -53,21 +53,23 @@ def after_removal(owner: Owner, tombstone: str | None) -> Owner | None:
     Those of earlier ones too, however the removal came about: their documents may still be there,
     and mean nothing.
     """
-    buried = [*owner.last_applied.get(BURIED, ()), *([tombstone] if tombstone else [])]
+    buried = [*owner.last_applied.get(EXECUTED_TOMBSTONES, ()), *([tombstone] if tombstone else [])]
     if not buried:
         return None
-    return replace(owner, spent=True, last_applied={**owner.last_applied, BURIED: buried})
+    return replace(
+        owner, spent=True, last_applied={**owner.last_applied, EXECUTED_TOMBSTONES: buried}
+    )
 
 
 def find_removals(
-    kinds: tuple[str, ...], declared: frozenset[str], planning: Planning
+    kinds: tuple[str, ...], declared: frozenset[str], context: PlanContext
 ) -> list[Removal]:
     """Managed objects of these kinds that must go, by Tombstone or by absence.
 
     A kind is what :func:`kind_of` tells of an address: a topic of a virtual cluster is one too.
     """
-    desired, ownership, outcome = planning.desired, planning.ownership, planning.outcome
-    removals = _by_tombstone(kinds, declared, desired, ownership, outcome)
+    desired, ownership, draft = context.desired, context.ownership, context.draft
+    removals = _by_tombstone(kinds, declared, desired, ownership, draft)
     # A spent Tombstone means nothing any more: then the absence of a document does.
     buried = {
         tombstone.address for tombstone in desired.tombstones if not _is_spent(tombstone, ownership)
@@ -75,7 +77,7 @@ def find_removals(
     for address in sorted(ownership.mine(*kinds)):
         if address in declared or address in buried:
             continue
-        removal = _by_absence(address, desired, ownership, outcome)
+        removal = _by_absence(address, desired, ownership, draft)
         if removal:
             removals.append(removal)
     return sorted(removals, key=lambda removal: removal.address)
@@ -86,7 +88,7 @@ def _by_tombstone(
     declared: frozenset[str],
     desired: DesiredState,
     ownership: Ownership,
-    outcome: Outcome,
+    draft: PlanDraft,
 ) -> list[Removal]:
     removals: dict[str, Removal] = {}
     for tombstone in sorted(desired.tombstones, key=lambda tombstone: tombstone.name):
@@ -96,7 +98,7 @@ def _by_tombstone(
         other = removals[address].tombstone if address in removals else None
         if address in declared or other:
             beside = f"the Tombstone {other.name}" if other else "a document"
-            outcome.findings.append(
+            draft.findings.append(
                 Finding(
                     source=tombstone.located.source,
                     problem=f"the Tombstone {tombstone.name} names {address}, and so does {beside}",
@@ -105,10 +107,10 @@ def _by_tombstone(
             )
             continue
         if not selected(desired, address):
-            outcome.keep(address, "excluded")
+            draft.keep(address, "excluded")
             continue
         if _is_spent(tombstone, ownership):
-            outcome.warnings.append(
+            draft.warnings.append(
                 Finding(
                     source=tombstone.located.source,
                     problem=f"the Tombstone {tombstone.name} is spent: {address} was deleted",
@@ -118,10 +120,10 @@ def _by_tombstone(
             )
             continue
         owner = ownership.owner(address)
-        match ownership.standing(address):
-            case Standing.MINE if owner is not None:
+        match ownership.status(address):
+            case OwnershipStatus.MINE if owner is not None:
                 if tombstone.topic_id and tombstone.topic_id != owner.topic_id:
-                    outcome.findings.append(
+                    draft.findings.append(
                         Finding(
                             source=tombstone.located.at("spec", "topicId"),
                             problem=f"the Tombstone {tombstone.name} is for the topic id "
@@ -134,17 +136,17 @@ def _by_tombstone(
                 removals[address] = Removal(
                     address=address,
                     owner=owner,
-                    fate=Fate.DELETE,
+                    kind=RemovalKind.DELETE,
                     because=f"the Tombstone {tombstone.name} names it: {tombstone.reason}",
                     tombstone=tombstone,
                 )
-            case Standing.FOREIGN | Standing.TAKEABLE:
-                outcome.refuse(
+            case OwnershipStatus.FOREIGN | OwnershipStatus.TAKEABLE:
+                draft.refuse(
                     f"{address} belongs to the project {ownership.label(address)!r}, so the "
                     f"Tombstone {tombstone.name} can't delete it; delete it from there"
                 )
             case _:
-                outcome.findings.append(
+                draft.findings.append(
                     Finding(
                         source=tombstone.located.source,
                         problem=f"the Tombstone {tombstone.name} names {address}, which nobody "
@@ -161,31 +163,31 @@ def _is_spent(tombstone: Tombstone, ownership: Ownership) -> bool:
     owner = ownership.owner(tombstone.address)
     if owner is None or owner.spent:
         return owner is not None
-    executed = tombstone.name in owner.last_applied.get(BURIED, ())
-    mine = ownership.standing(tombstone.address) is Standing.MINE
+    executed = tombstone.name in owner.last_applied.get(EXECUTED_TOMBSTONES, ())
+    mine = ownership.status(tombstone.address) is OwnershipStatus.MINE
     return mine and executed and tombstone.topic_id is None
 
 
 def _by_absence(
-    address: str, desired: DesiredState, ownership: Ownership, outcome: Outcome
+    address: str, desired: DesiredState, ownership: Ownership, draft: PlanDraft
 ) -> Removal | None:
     owner = ownership.owners[address]
     if not selected(desired, address):
-        outcome.keep(address, "excluded")
+        draft.keep(address, "excluded")
         return None
     if not desired.scope.whole:
-        outcome.keep(address, "not-loaded")
+        draft.keep(address, "not-loaded")
         return None
     if address in desired.scope.other_clusters:
-        outcome.keep(address, "other-cluster")
+        draft.keep(address, "other-cluster")
         return None
     if is_internal(address.removeprefix(_TOPIC)):
         because = "brokers own it, whatever the registry says, so that it is only forgotten"
-        return Removal(address=address, owner=owner, fate=Fate.FORGET, because=because)
+        return Removal(address=address, owner=owner, kind=RemovalKind.FORGET, because=because)
     match removal_policy(owner):
         case DeletionPolicy.DELETE:
             because = "its document was removed and its last applied deletionPolicy is Delete"
-            return Removal(address=address, owner=owner, fate=Fate.DELETE, because=because)
+            return Removal(address=address, owner=owner, kind=RemovalKind.DELETE, because=because)
         case DeletionPolicy.ORPHAN:
             because = (
                 "its document was removed and its last applied deletionPolicy is Orphan"
@@ -193,14 +195,14 @@ def _by_absence(
                 else "its document was removed, and an adopted object without a written "
                 "deletionPolicy is only forgotten"
             )
-            return Removal(address=address, owner=owner, fate=Fate.FORGET, because=because)
+            return Removal(address=address, owner=owner, kind=RemovalKind.FORGET, because=because)
         case DeletionPolicy.PROTECT:
-            outcome.refuse(
+            draft.refuse(
                 f"{address} is protected: its document was removed, but its last applied "
                 "deletionPolicy is Protect; declare a Tombstone for it, or put the document back "
                 "and apply it with deletionPolicy: Delete (or Orphan) before removing it"
             )
-            outcome.keep(address, "protected")
+            draft.keep(address, "protected")
             return None
 
 
@@ -219,7 +221,7 @@ def removed(
     ``fields`` are what must still be so when it is deleted by ``request``.
     """
     there = view is not None
-    delete = there and removal.fate is Fate.DELETE
+    delete = there and removal.kind is RemovalKind.DELETE
     expects = Precondition(
         object=removal.address, exists=there, owner=removal.owner.project, fields=fields or {}
     )

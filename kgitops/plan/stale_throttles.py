@@ -10,27 +10,29 @@ from kgitops.model.resources.topics import TopicState
 from kgitops.model.topic_configs import normal_value
 from kgitops.plan.document.plan import PlannedRequest
 
-Restored = Mapping[str, str | None]
+RestoredConfigs = Mapping[str, str | None]
 """The keys that a run set, with the values that they had before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leftovers:
+class StaleThrottles:
     """What is still as that run left it, by the topic's address or the broker's id."""
 
-    topics: Mapping[str, Restored] = field(default_factory=dict)
-    brokers: Mapping[int, Restored] = field(default_factory=dict)
+    topics: Mapping[str, RestoredConfigs] = field(default_factory=dict)
+    brokers: Mapping[int, RestoredConfigs] = field(default_factory=dict)
 
 
-NO_LEFTOVERS = Leftovers()
+NO_STALE_THROTTLES = StaleThrottles()
 
 
-def find_leftovers(undoing: Iterable[PlannedRequest], current: ClusterState) -> Leftovers:
+def find_stale_throttles(
+    undoing: Iterable[PlannedRequest], current: ClusterState
+) -> StaleThrottles:
     """Those of the requests with which a run meant to undo what it set, that are still to be sent.
 
     What somebody changed since is no longer that run's.
     """
-    topics: dict[str, Restored] = {}
+    topics: dict[str, RestoredConfigs] = {}
     brokers: dict[int, dict[str, str | None]] = {}
     by_id = {broker.id: broker for broker in current.brokers}
     for planned in undoing:
@@ -46,7 +48,7 @@ def find_leftovers(undoing: Iterable[PlannedRequest], current: ClusterState) -> 
                     brokers.setdefault(number, {}).update(configs)
             case _:
                 pass
-    return Leftovers(topics=topics, brokers=brokers)
+    return StaleThrottles(topics=topics, brokers=brokers)
 
 
 def _topic_is_as_left(topic: TopicState, planned: PlannedRequest) -> bool:

@@ -9,7 +9,7 @@ from kgitops.model.requests import AlterTopicRequest, DeleteRecordsRequest, Dele
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.document.plan import Change, Kind, Plan
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 
 _AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)
 
@@ -42,7 +42,7 @@ def not_checked(items: Iterable[NotChecked]) -> list[Finding]:
 
 
 def _topic_at_stake(change: Change) -> str | None:
-    if change.kind is not Kind.TOPIC or change.level is Level.SAFE:
+    if change.kind is not Kind.TOPIC or change.level is RiskLevel.SAFE:
         return None
     return next(
         (

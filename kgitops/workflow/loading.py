@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kgitops.desired.build import build_desired
-from kgitops.desired.selector import narrowed
+from kgitops.desired.selector import narrow_to_labels
 from kgitops.desired.state import DesiredState
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.model.errors import FindingsError, UsageError
@@ -90,4 +90,4 @@ def _build(workspace: Workspace, manifests: ManifestSet) -> DesiredState:
         allow_configs=workspace.allow_configs,
     )
     selector = workspace.selection.selector
-    return narrowed(desired, selector) if selector else desired
+    return narrow_to_labels(desired, selector) if selector else desired

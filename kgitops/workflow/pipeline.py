@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from difflib import get_close_matches
 
-from kgitops.approval.judging import denying, judge_plan
+from kgitops.approval.judging import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
 from kgitops.model.clock import SystemClock
@@ -19,7 +19,7 @@ from kgitops.model.lowered import Grade
 from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.lowering import with_lowering
-from kgitops.plan.planner import NOTHING_SETTLED, make_plan
+from kgitops.plan.planner import NOTHING_UNCHANGED, make_plan
 from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.fail_on import with_grades_refused
 from kgitops.workflow.group_names import with_group_collisions
@@ -65,7 +65,7 @@ def plan_state(
     target_name: str,
     git: tuple[str | None, bool],
     fail_on: Grade | None = None,
-    settled: Mapping[str, int] = NOTHING_SETTLED,
+    settled: Mapping[str, int] = NOTHING_UNCHANGED,
     base_digest: str | None = None,
     judged_on: ClusterState | None = None,
     on_stage: OnStage = in_silence,
@@ -102,7 +102,7 @@ def plan_state(
     judging, seen = declared.policies.judging, judged_on or current
     plan = judge_plan(plan, judging, seen, desired, declared.policies.bundle)
     plan = with_impact(cluster, current, plan)
-    is_said = denying(judging, seen, principal=plan.principal)
+    is_said = denial_check(judging, seen, principal=plan.principal)
     return validate_on_brokers(plan, cluster, on_stage, is_said=is_said)
 
 

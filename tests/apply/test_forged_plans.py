@@ -35,7 +35,7 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.file import read_plan, sealed_to_json
 from kgitops.plan.document.plan import Action, Change, Plan, Precondition
 from kgitops.plan.document.to_json import KEYS
-from kgitops.plan.ownership import BURIED
+from kgitops.plan.ownership import EXECUTED_TOMBSTONES
 from kgitops.plan.topics.steps import delete_steps
 
 REFUSED = (ExitCode.REFUSED, ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.ERROR)
@@ -334,7 +334,7 @@ def test_a_tombstone_that_was_spent_deletes_nothing_again(attacked: Attacked, na
     marked = replace(
         change.owner_before,
         spent=True,
-        last_applied={**change.owner_before.last_applied, BURIED: []},
+        last_applied={**change.owner_before.last_applied, EXECUTED_TOMBSTONES: []},
     )
     plan = replace(attacked.world.plan, changes=(replace(change, owner_after=marked),))
     assert refusal(attacked, plan)

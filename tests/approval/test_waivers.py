@@ -15,7 +15,7 @@ from approval.recording import (
 from builders import a_cluster, a_desired, a_topic, applied
 
 from kgitops.approval.rulings import judge_changes
-from kgitops.approval.waivers import ends_soon, why_not
+from kgitops.approval.waivers import expiry_notice, waiver_problem
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, Judge
 from kgitops.policy.evaluate.judgement import fingerprint
@@ -45,7 +45,7 @@ def planned(*waivers: Waiver, rule: Rule | None = None, whole: bool = True) -> P
     ],
 )
 def test_a_waiver_holds_through_its_last_day(today: date, holds: bool) -> None:
-    found = why_not(a_waiver(expires=date(2026, 2, 28)), SOFT, today)
+    found = waiver_problem(a_waiver(expires=date(2026, 2, 28)), SOFT, today)
     assert (found is None) == holds
     if found:
         assert found[0] == "expires"
@@ -54,14 +54,14 @@ def test_a_waiver_holds_through_its_last_day(today: date, holds: bool) -> None:
 
 def test_a_leap_day_is_a_day() -> None:
     waiver = a_waiver(expires=date(2028, 2, 29))
-    assert why_not(waiver, SOFT, date(2028, 2, 29)) is None
-    assert why_not(waiver, SOFT, date(2028, 3, 1)) is not None
+    assert waiver_problem(waiver, SOFT, date(2028, 2, 29)) is None
+    assert waiver_problem(waiver, SOFT, date(2028, 3, 1)) is not None
 
 
 @pytest.mark.parametrize(("days", "holds"), [(90, True), (91, False), (100_000, False)])
 def test_a_waiver_lasts_90_days_at_most(days: int, holds: bool) -> None:
     """A date far away would be no end at all; each day later it may be longer by one."""
-    found = why_not(a_waiver(expires=TODAY + timedelta(days=days)), SOFT, TODAY)
+    found = waiver_problem(a_waiver(expires=TODAY + timedelta(days=days)), SOFT, TODAY)
     assert (found is None) == holds
     if found:
         assert found[0] == "expires"
@@ -78,17 +78,17 @@ def test_a_waiver_lasts_90_days_at_most(days: int, holds: bool) -> None:
     ],
 )
 def test_only_a_soft_policy_can_be_waived(level: Level, says: str) -> None:
-    found = why_not(a_waiver(), {"no": level}, TODAY)
+    found = waiver_problem(a_waiver(), {"no": level}, TODAY)
     assert found is not None
     assert found[0] == "policy"
     assert says in found[1]
 
 
 def test_a_policy_that_is_not_there_is_named_with_the_nearest() -> None:
-    found = why_not(a_waiver("min-isr"), {"min-insync": Level.SOFT}, TODAY)
+    found = waiver_problem(a_waiver("min-isr"), {"min-insync": Level.SOFT}, TODAY)
     said = "the waiver w names min-isr, which is no policy here"
     assert found == ("policy", said, "did you mean min-insync?")
-    found = why_not(a_waiver("xyz"), {"min-insync": Level.SOFT}, TODAY)
+    found = waiver_problem(a_waiver("xyz"), {"min-insync": Level.SOFT}, TODAY)
     assert found is not None
     assert found[2] == "correct it, or remove the waiver"
 
@@ -98,7 +98,7 @@ def test_a_policy_that_is_not_there_is_named_with_the_nearest() -> None:
     [(0, "ends today"), (1, "ends tomorrow"), (14, "ends in 14 days"), (15, None)],
 )
 def test_the_last_two_weeks_are_announced(days: int, said: str | None) -> None:
-    found = ends_soon(a_waiver(expires=TODAY + timedelta(days=days)), TODAY)
+    found = expiry_notice(a_waiver(expires=TODAY + timedelta(days=days)), TODAY)
     assert (said in found[1]) if said else found is None
 
 

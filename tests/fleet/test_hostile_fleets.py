@@ -49,7 +49,7 @@ from kgitops.model.errors import SafetyError
 from kgitops.model.registry import Owner
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.to_json import plan_to_json
-from kgitops.plan.ownership import BURIED
+from kgitops.plan.ownership import EXECUTED_TOMBSTONES
 
 OTHER = "0c6a5ab0-1111-4a52-9d2b-0d7f3f1b9a22"
 FILLER = tuple(a_topic(f"calm-{number}") for number in range(20))
@@ -107,7 +107,7 @@ _ORDERS = a_topic("orders", deletion_policy=DeletionPolicy.DELETE)
 
 def spent_tombstone() -> Case:
     owner = an_owner(_ORDERS, spent=True)
-    buried = replace(owner, last_applied={**owner.last_applied, BURIED: ["drop"]})
+    buried = replace(owner, last_applied={**owner.last_applied, EXECUTED_TOMBSTONES: ["drop"]})
     state = with_owners(applied(*FILLER), {_ORDERS.address: buried})
     return a_desired(*FILLER, a_tombstone(_ORDERS)), state
 
@@ -115,14 +115,14 @@ def spent_tombstone() -> Case:
 def tombstone_again_on_a_settled_topic() -> Case:
     """It was executed once, the topic made again, and the Tombstone has no id."""
     owner = an_owner(_ORDERS)
-    buried = replace(owner, last_applied={**owner.last_applied, BURIED: ["drop"]})
+    buried = replace(owner, last_applied={**owner.last_applied, EXECUTED_TOMBSTONES: ["drop"]})
     state = with_owners(applied(*FILLER, _ORDERS), {_ORDERS.address: buried})
     return a_desired(*FILLER, a_tombstone(_ORDERS)), state
 
 
 def buried_and_declared() -> Case:
     owner = an_owner(_ORDERS)
-    buried = replace(owner, last_applied={**owner.last_applied, BURIED: ["drop"]})
+    buried = replace(owner, last_applied={**owner.last_applied, EXECUTED_TOMBSTONES: ["drop"]})
     state = with_owners(applied(*FILLER, _ORDERS), {_ORDERS.address: buried})
     return a_desired(*FILLER, _ORDERS), state
 

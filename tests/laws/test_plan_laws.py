@@ -30,7 +30,7 @@ from kgitops.plan import planner, quotas, removal
 from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest
 from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.order import rules as order
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.topics import alter as topic_alter
 from kgitops.plan.topics import steps as topic_steps
 
@@ -361,11 +361,11 @@ def remove_configs_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
 
 
 def treat_foreign_objects_as_unmanaged(patch: pytest.MonkeyPatch) -> None:
-    real = Ownership.standing
+    real = Ownership.status
 
-    def blind(self: Ownership, address: str) -> Standing:
+    def blind(self: Ownership, address: str) -> OwnershipStatus:
         found = real(self, address)
-        return Standing.UNMANAGED if found is Standing.FOREIGN else found
+        return OwnershipStatus.UNMANAGED if found is OwnershipStatus.FOREIGN else found
 
     patch.setattr(Ownership, "standing", blind)
 
@@ -382,7 +382,7 @@ def let_tombstones_act_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         removal,
         "_is_spent",
-        lambda tombstone, ownership: ownership.standing(tombstone.address) is Standing.SPENT,
+        lambda tombstone, ownership: ownership.status(tombstone.address) is OwnershipStatus.SPENT,
     )
 
 

@@ -20,7 +20,7 @@ from kgitops.model.cluster_state import ClusterState, GroupOffsets, Validator
 from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.file import SealedPlan
-from kgitops.plan.document.plan import Base, Plan, Target
+from kgitops.plan.document.plan import Base, Plan, PlanTarget
 from kgitops.plan.document.to_json import plan_to_json
 from kgitops.report.text.plan import render_text
 from kgitops.workflow.execution import execute_plan
@@ -133,7 +133,7 @@ class Twin:
         """
         plan = replace(
             plan,
-            target=Target(name="local", backend="either", cluster_id="either"),
+            target=PlanTarget(name="local", backend="either", cluster_id="either"),
             base=Base(digest="either"),
             lowering=tuple(sorted(plan.lowering, key=lambda line: self.spelt(repr(line)))),
             changes=tuple(

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from kgitops.plan.document.risks import LEVELS, Level, Risk, all_risks
+from kgitops.plan.document.risks import RISK_LEVELS, Risk, RiskLevel, all_risks
 
 PAGE = Path(__file__).parents[2] / "docs" / "risk-codes.md"
 _MEANING = {
-    Level.DATA_LOSS: "Records are lost, or may be. Nothing brings them back.",
-    Level.ACCESS_LOSS: "Someone can no longer do what they could.",
-    Level.DISRUPTIVE: "Clients or brokers notice; it can be undone.",
-    Level.SAFE: "Nothing is lost and nobody is disturbed.",
+    RiskLevel.DATA_LOSS: "Records are lost, or may be. Nothing brings them back.",
+    RiskLevel.ACCESS_LOSS: "Someone can no longer do what they could.",
+    RiskLevel.DISRUPTIVE: "Clients or brokers notice; it can be undone.",
+    RiskLevel.SAFE: "Nothing is lost and nobody is disturbed.",
 }
 
 
@@ -22,7 +22,7 @@ def render_page() -> str:
         "policies, waivers and scripts may rely on them. This page is made from",
         "`kgitops/plan/document/risks.py` by `uv run python tests/plan/risk_codes_page.py`.",
     ]
-    for level in LEVELS:
+    for level in RISK_LEVELS:
         lines += ["", f"## {level}", "", _MEANING[level], ""]
         lines += ["| code | name | what it means | safer |", "| --- | --- | --- | --- |"]
         lines += [_row(risk) for risk in all_risks() if risk.level is level]

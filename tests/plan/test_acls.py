@@ -23,7 +23,7 @@ from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change
-from kgitops.plan.document.risks import Level, Risk
+from kgitops.plan.document.risks import Risk, RiskLevel
 
 OTHER = a_quota()
 
@@ -96,12 +96,12 @@ def test_a_new_binding_is_graded_by_how_far_it_reaches(binding: AclBinding, risk
 @pytest.mark.parametrize(
     ("permission", "risk", "level"),
     [
-        ("Allow", risks.ACL_REVOKE, Level.ACCESS_LOSS),
-        ("Deny", risks.ACL_DENY_LIFTED, Level.DISRUPTIVE),
+        ("Allow", risks.ACL_REVOKE, RiskLevel.ACCESS_LOSS),
+        ("Deny", risks.ACL_DENY_LIFTED, RiskLevel.DISRUPTIVE),
     ],
 )
 def test_a_removed_binding_is_graded_by_what_it_did(
-    permission: str, risk: Risk, level: Level
+    permission: str, risk: Risk, level: RiskLevel
 ) -> None:
     current = applied(OTHER, an_acl(a_binding(permission=permission)))
     change = only_change(plan_of(a_desired(OTHER), current))

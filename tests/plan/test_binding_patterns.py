@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgitops.model.resources.acls import AclBinding, PatternType
-from kgitops.plan.acls.patterns import Patterns, covers
+from kgitops.plan.acls.patterns import PatternIndex, covers
 
 bindings = st.builds(
     lambda name, pattern: a_binding(name=name, pattern=pattern),
@@ -14,8 +14,8 @@ bindings = st.builds(
 )
 
 
-def filed(bindings: list[AclBinding]) -> Patterns[AclBinding]:
-    patterns: Patterns[AclBinding] = Patterns()
+def filed(bindings: list[AclBinding]) -> PatternIndex[AclBinding]:
+    patterns: PatternIndex[AclBinding] = PatternIndex()
     for binding in bindings:
         patterns.add(binding, binding)
     return patterns

@@ -13,7 +13,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.source import Severity
-from kgitops.plan.acls.access import registry_writers
+from kgitops.plan.acls.access import warn_of_registry_writers
 
 ME = "User:ANONYMOUS"
 MALLORY = replace(
@@ -28,7 +28,7 @@ MALLORY = replace(
 
 
 def said(*acls: AclBinding) -> str:
-    return " ".join(str(finding) for finding in registry_writers(acls, ME))
+    return " ".join(str(finding) for finding in warn_of_registry_writers(acls, ME))
 
 
 @pytest.mark.parametrize(

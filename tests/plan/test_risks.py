@@ -42,7 +42,7 @@ from kgitops.model.topic_configs import ConfigType, TopicConfig, topic_configs
 from kgitops.plan import planner
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.risks import LEVELS, Risk, all_risks
+from kgitops.plan.document.risks import RISK_LEVELS, Risk, all_risks
 from kgitops.plan.topics.configs import config_risk
 
 OTHER = a_quota(an_entity(user="other"))
@@ -235,7 +235,7 @@ def _of(scenario: Scenario) -> set[Risk]:
 def test_every_change_has_a_code_and_leads_with_the_worst(risk: Risk) -> None:
     for planned in plan_of(*SCENARIOS[risk]).changes:
         assert planned.risks
-        levels = [LEVELS.index(each.level) for each in planned.risks]
+        levels = [RISK_LEVELS.index(each.level) for each in planned.risks]
         assert levels == sorted(levels)
         assert {field.risk for field in planned.fields} <= set(planned.risks)
 

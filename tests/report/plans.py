@@ -44,8 +44,8 @@ from kgitops.plan.document.plan import (
     Kind,
     Plan,
     PlannedRequest,
+    PlanTarget,
     Precondition,
-    Target,
 )
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.plan.document.risks import Risk, all_risks
@@ -72,7 +72,9 @@ def sealed(plan: Plan, nonce: str = "n-1") -> SealedPlan:
 def make_plan(*changes: Change, **more: object) -> Plan:
     """A plan for the cluster prod-eu with these changes."""
     values: dict[str, object] = {
-        "target": Target(name="prod-eu", backend="embedded", cluster_id="5L6g3nShTeMCtKA8X86swQ"),
+        "target": PlanTarget(
+            name="prod-eu", backend="embedded", cluster_id="5L6g3nShTeMCtKA8X86swQ"
+        ),
         "desired": Desired(
             project="payments",
             identity="6f1c0c5e-6f0e-4a52-9d2b-0d7f3f1b9a11",
@@ -667,7 +669,7 @@ _REFUSALS = (ExitCode.ERROR, ExitCode.DENIED, ExitCode.STALE, ExitCode.REFUSED)
 _counts = st.dictionaries(any_text, st.integers(0, 99), max_size=2)
 any_plan = st.builds(
     Plan,
-    target=st.builds(Target, name=any_text, backend=any_text, cluster_id=any_text),
+    target=st.builds(PlanTarget, name=any_text, backend=any_text, cluster_id=any_text),
     desired=st.builds(
         Desired,
         project=any_text,

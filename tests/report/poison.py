@@ -40,8 +40,8 @@ from kgitops.plan.document.plan import (
     Kind,
     Plan,
     PlannedRequest,
+    PlanTarget,
     Precondition,
-    Target,
 )
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
 from kgitops.policy.evaluate.judgement import Outcome
@@ -112,7 +112,7 @@ def poisoned(text: str, *, many: int = 2) -> Plan:
                 remedy=text,
             ),
         ),
-        target=Target(name=text, backend=text, cluster_id=text),
+        target=PlanTarget(name=text, backend=text, cluster_id=text),
         desired=Desired(project=text, identity=text, digest=text, git_sha=text, dirty=True),
         principal=text,
         policies_loaded=_policies(text),

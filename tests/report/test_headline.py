@@ -15,7 +15,7 @@ from report.plans import (
 )
 
 from kgitops.plan.document.plan import AccessLoss, Action, Change, Plan
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.ci.github import render_github
 from kgitops.report.ci.junit import render_junit
 from kgitops.report.content.headline import first_words, lost_words
@@ -82,6 +82,8 @@ def test_a_plan_without_risk_says_so_and_one_that_stops_why() -> None:
 @settings(max_examples=60, deadline=None)
 def test_whatever_loses_data_or_rights_is_in_the_first_line(plan: Plan) -> None:
     said = lost_words(plan, name=lambda _: "NAME")
-    grave = any(change.level is Level.DATA_LOSS for change in plan.changes) or plan.access_losses
+    grave = (
+        any(change.level is RiskLevel.DATA_LOSS for change in plan.changes) or plan.access_losses
+    )
     assert bool(grave) == any(word in said for word in ("deleted", "lost", "taken away"))
     assert " 0 " not in f" {said} "

@@ -23,7 +23,7 @@ from kgitops.model.errors import FindingsError, SafetyError
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.report.ci.github import (
     MOST_OF_A_LEVEL,
@@ -133,7 +133,7 @@ def test_any_plan_keeps_to_the_limits_and_ends_with_a_sentence(plan: Plan) -> No
     assert all(
         sum(command.name == level for command in found) <= MOST_OF_A_LEVEL for level in LEVELS
     )
-    risky = sum(change.level is not Level.SAFE for change in plan.changes)
+    risky = sum(change.level is not RiskLevel.SAFE for change in plan.changes)
     told = sum(
         result.outcome is not Outcome.PASSED
         for change in plan.changes

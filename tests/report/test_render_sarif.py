@@ -31,7 +31,7 @@ from report.sarif_schema import LOG
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Change, Plan, Target
+from kgitops.plan.document.plan import Change, Plan, PlanTarget
 from kgitops.report.ci import sarif as module
 from kgitops.report.ci.sarif import MOST_RESULTS, render_sarif
 
@@ -210,7 +210,7 @@ def test_the_same_finding_twice_in_a_file_is_two_results() -> None:
 
 def test_targets_do_not_overwrite_each_other() -> None:
     def category(name: str) -> str:
-        target = Target(name=name, backend="kafka", cluster_id="x")
+        target = PlanTarget(name=name, backend="kafka", cluster_id="x")
         return run(replace(no_changes(), target=target))["automationDetails"]["id"]  # type: ignore[no-any-return]
 
     assert category("prod-eu") == "kgitops/prod-eu/"

@@ -33,9 +33,9 @@ from kgitops.desired.state import (
     DesiredObject,
     DesiredState,
     DesiredTopic,
+    ManagedScope,
     Project,
     Safety,
-    Scope,
 )
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
@@ -443,7 +443,7 @@ def test_any_cluster_exported_is_only_adopted_and_then_nothing_is_left_to_do(
     export = exported(state, folder)
     if not export.files:
         return
-    plan = plan_of(replace(loaded(folder), scope=Scope(whole=False)), state)
+    plan = plan_of(replace(loaded(folder), scope=ManagedScope(whole=False)), state)
     assert (plan.findings, plan.refusals) == ((), ())
     if not any(word in note for note in export.notes for word in RESTORED):
         plan = plan_of(loaded(folder), state)
@@ -455,7 +455,7 @@ def test_any_cluster_exported_is_only_adopted_and_then_nothing_is_left_to_do(
         assert change.actions in ((Action.ADOPT,), (Action.UPDATE,))
         assert change.actions == (Action.ADOPT,) or (mine and mine.project == UID)
     after = Model(state).apply(plan).state
-    assert plan_of(replace(loaded(folder), scope=Scope(whole=False)), after).changes == ()
+    assert plan_of(replace(loaded(folder), scope=ManagedScope(whole=False)), after).changes == ()
     # Another export of what is managed now says the same again.
     again = tmp_path_factory.mktemp("again")
     exported(after, again)

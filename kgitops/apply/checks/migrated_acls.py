@@ -8,7 +8,7 @@ from kgitops.model.errors import SafetyError
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, Request
 from kgitops.model.resources.addresses import acl_address, split_scoped_address
 from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.link_index import LinksAfter
+from kgitops.plan.link_index import PlannedLinks
 from kgitops.plan.virtual_clusters.copied_acls import AclTranslation
 
 
@@ -25,7 +25,7 @@ def check_migrated(plan: Plan, changes: Sequence[Change], state: ClusterState) -
     if not asked:
         return
     made = {it.binding for it in _requests(plan.changes) if isinstance(it, CreateAclRequest)}
-    translation = AclTranslation(state, LinksAfter(state, plan.changes))
+    translation = AclTranslation(state, PlannedLinks(state, plan.changes))
     for request in asked:
         member, binding = split_scoped_address(request.migrated_to or ""), request.binding
         own = member and member.segment == "user" and unquote(member.tail) == binding.principal

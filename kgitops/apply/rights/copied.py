@@ -8,7 +8,7 @@ from kgitops.model.requests import DeleteAclRequest
 from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.plan.document.plan import Change
 from kgitops.plan.normal_form import binding_of
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 
 
 def copied_for(change: Change) -> frozenset[str]:
@@ -27,7 +27,7 @@ def origin_problem(
     member = origin["member"]
     at = split_scoped_address(member) if isinstance(member, str) else None
     made = changes[member].owner_after if member in changes else None
-    mine = ownership.standing(member) is Standing.MINE
+    mine = ownership.status(member) is OwnershipStatus.MINE
     owner = made or (ownership.owner(member) if mine else None)
     if at is None or at.segment != "user" or owner is None or change.owner_after is None:
         return f"was copied for {member}, which is not this project's"

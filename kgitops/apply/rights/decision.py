@@ -36,7 +36,7 @@ from kgitops.model.resources.virtual_clusters import EntityType, generated_parts
 from kgitops.plan.context import protection_fields
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
-from kgitops.plan.ownership import Ownership, Standing, build_ownership, identity_problem
+from kgitops.plan.ownership import Ownership, OwnershipStatus, build_ownership, identity_problem
 
 _KINDS = {
     "topic": Kind.TOPIC,
@@ -137,11 +137,13 @@ class _Rights:
         """It is this project's, or nobody's and the change is one that may begin with that."""
         twin = topic_behind(change.address) or link_of(change.address)
         for address in filter(None, (change.address, twin)):
-            standing = self.ownership.standing(address)
+            status = self.ownership.status(address)
             taken = address == change.address and self._may_take(change)
-            if standing is Standing.FOREIGN or (standing is Standing.TAKEABLE and not taken):
+            if status is OwnershipStatus.FOREIGN or (
+                status is OwnershipStatus.TAKEABLE and not taken
+            ):
                 self._foreign(change, address)
-        if self.command or self.ownership.standing(change.address) is Standing.MINE:
+        if self.command or self.ownership.status(change.address) is OwnershipStatus.MINE:
             return
         if not (leaves(change) and self._goes_along(change)) and not self._may_begin(change, found):
             raise SafetyError(
@@ -169,10 +171,10 @@ class _Rights:
             old = member_address(request.moved_from, entity_type, name)
             if old not in [item.object for item in change.preconditions]:
                 _untrusted(change, f"comes from {old}, which it does not check")
-            if self.ownership.standing(old) is Standing.FOREIGN:
+            if self.ownership.status(old) is OwnershipStatus.FOREIGN:
                 self._foreign(change, old)
             owner = self.ownership.owner(old)
-            mine = self.ownership.standing(old) is Standing.MINE
+            mine = self.ownership.status(old) is OwnershipStatus.MINE
             if owner and mine and not may_leave(owner, None):
                 _protected(old)
             return True
@@ -187,7 +189,7 @@ class _Rights:
         behind = topic_behind(change.address)
         if behind is not None:
             begun = behind not in self.pending
-            mine = self.ownership.standing(behind) is Standing.MINE
+            mine = self.ownership.status(behind) is OwnershipStatus.MINE
             return behind in self._leaving and (begun or mine)
         asking = copied_for(change)
         return bool(asking) and change.kind is Kind.ACL and all(map(self._is_ours, asking))
@@ -204,7 +206,7 @@ class _Rights:
         """True if this project manages it, or does once the plan is applied."""
         change = self._changes.get(address)
         made = change is not None and change.owner_after is not None
-        return made or self.ownership.standing(address) is Standing.MINE
+        return made or self.ownership.status(address) is OwnershipStatus.MINE
 
     def _check_topics(self, change: Change, found: Object | None) -> None:
         """Requests name a topic by name and id: both must be those at the change's address."""
@@ -229,12 +231,15 @@ class _Rights:
             _untrusted(change, "is a topic of the brokers or of kgitops")
         names = {topic_address(found.name), *self._managed_as.get(found.topic_id or "", ())}
         for address in sorted(names - {change.address}):
-            if self.ownership.standing(address) in (Standing.FOREIGN, Standing.TAKEABLE):
+            if self.ownership.status(address) in (
+                OwnershipStatus.FOREIGN,
+                OwnershipStatus.TAKEABLE,
+            ):
                 self._foreign(change, address)
         local = local_name(change.address)
         parts = generated_parts(found.name)
         made_there = parts is not None and local is not None and parts[1] == local.name
-        mine = self.ownership.standing(change.address) is Standing.MINE
+        mine = self.ownership.status(change.address) is OwnershipStatus.MINE
         if local and not mine and not made_there:
             _untrusted(change, f"is a link to the topic {found.name}, which was not made there")
 
@@ -252,7 +257,7 @@ class _Rights:
         behind = topic_behind(change.address)
         live = self.ownership.owner(change.address)
         known = {*copied_for(change), *([behind] if behind else [])}
-        if live is not None and self.ownership.wrote(live) and "origin" in live.last_applied:
+        if live is not None and self.ownership.is_own(live) and "origin" in live.last_applied:
             known.add(live.last_applied["origin"]["member"])
         if change.owner_after is not None and not change.owner_after.spent:
             origin = change.owner_after.last_applied.get("origin")
@@ -267,7 +272,7 @@ class _Rights:
     def _check_leaving(self, change: Change, found: Object | None) -> None:
         live = self.ownership.owner(change.address)
         told = (change.owner_before, change.owner_after)
-        if self.ownership.standing(change.address) is not Standing.MINE or live is None:
+        if self.ownership.status(change.address) is not OwnershipStatus.MINE or live is None:
             # It goes along with what this project manages, and leaves nothing.
             if told not in ((None, None), (live, live)) or not only_removes(change, None):
                 _untrusted(change, "asks for more than its removal")
@@ -309,7 +314,7 @@ class _Rights:
         topic_id = found.topic_id if isinstance(found, TopicState) else None
         known = live is not None and live.topic_id == topic_id
         if known and Action.ADOPT in change.actions:
-            mine = self.ownership.standing(change.address) is Standing.MINE
+            mine = self.ownership.status(change.address) is OwnershipStatus.MINE
             _trust(change, "is managed already" if mine else None)
         applied = self.ownership.last_applied(change.address)
         if applied.get("deleteRecordsBefore") and not known:

@@ -31,7 +31,7 @@ from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 from kgitops.model.source import Source
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.normal_form import last_applied
-from kgitops.plan.ownership import BURIED, Ownership, Standing
+from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.removal import after_removal
 
 ORIGIN = "origin"
@@ -59,10 +59,10 @@ def leaves(change: Change) -> bool:
 
 def new_tombstone(change: Change, ownership: Ownership) -> str | None:
     """The Tombstone that the change spends; None where it spends none."""
-    after, marks = change.owner_after, ownership.marks(change.address)
+    after, marks = change.owner_after, ownership.executed_tombstones(change.address)
     if after is None or not after.spent:
         return None
-    told = after.last_applied.get(BURIED)
+    told = after.last_applied.get(EXECUTED_TOMBSTONES)
     if not isinstance(told, list) or len(told) != len(marks) + 1:
         return None
     name = told[-1]
@@ -85,9 +85,9 @@ def record_after(
     live = ownership.owner(change.address)
     if declared is None:
         return after_removal(live, new_tombstone(change, ownership)) if live else None
-    marks = list(ownership.marks(change.address))
+    marks = list(ownership.executed_tombstones(change.address))
     origin = change.owner_after.last_applied.get(ORIGIN) if change.owner_after else None
-    mine = ownership.standing(change.address) is Standing.MINE
+    mine = ownership.status(change.address) is OwnershipStatus.MINE
     stays = bool(mine and not made and live and live.adopted)
     return Owner(
         project=plan.desired.identity,
@@ -96,7 +96,7 @@ def record_after(
         last_applied={
             **last_applied(declared),
             **({ORIGIN: origin} if origin is not None else {}),
-            **({BURIED: marks} if marks else {}),
+            **({EXECUTED_TOMBSTONES: marks} if marks else {}),
         },
     )
 
@@ -112,7 +112,7 @@ def declared_by(change: Change) -> DesiredObject | None:
     told = {
         key: value
         for key, value in change.owner_after.last_applied.items()
-        if key not in (BURIED, ORIGIN)
+        if key not in (EXECUTED_TOMBSTONES, ORIGIN)
     }
     try:
         item = declared_object(change.address, told, Nowhere())

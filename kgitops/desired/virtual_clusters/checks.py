@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kgitops.desired.findings import DeclaredIn, Declaring, Findings, Path
+from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
 from kgitops.desired.state import (
     DesiredAcl,
     DesiredLink,
@@ -24,10 +24,10 @@ _NAMED_IN: dict[EntityType, Path] = {
 }
 
 
-def check_members(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+def check_members(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     """Report what does not hold; ``objects`` come in the order of their files."""
-    bound: dict[tuple[EntityType, str], tuple[DesiredMember, Declaring]] = {}
-    adopted: dict[str, tuple[DesiredMember, Declaring]] = {}
+    bound: dict[tuple[EntityType, str], tuple[DesiredMember, Declaration]] = {}
+    adopted: dict[str, tuple[DesiredMember, Declaration]] = {}
     for desired, document in objects:
         if not isinstance(desired, DesiredMember):
             continue
@@ -59,13 +59,13 @@ def place_of(member: DesiredMember) -> Path:
     return _NAMED_IN[member.entity_type]
 
 
-def _field(document: Declaring, name: str) -> Path:
+def _field(document: Declaration, name: str) -> Path:
     return (name,) if isinstance(document, Part) else ("spec", name)
 
 
-def _check_removed_acls(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+def _check_removed_acls(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     """What one document declares is not another's to remove (VC-191)."""
-    declared: dict[tuple[str, str], Declaring] = {}
+    declared: dict[tuple[str, str], Declaration] = {}
     for desired, document in objects:
         if isinstance(desired, DesiredAcl):
             binding = desired.binding
@@ -91,12 +91,12 @@ _Named = DesiredTopic | DesiredLink
 _NAME = ("metadata", "name")
 
 
-def check_links(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+def check_links(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     """Report what does not hold, and what is better known.
 
     Targets that are declared nowhere are passed over: they may be on the cluster.
     """
-    names: dict[LocalName, tuple[_Named, Declaring]] = {}
+    names: dict[LocalName, tuple[_Named, Declaration]] = {}
     global_topics: set[str] = set()
     for desired, document in objects:
         local = _local(desired)
@@ -132,8 +132,8 @@ def _local(desired: DesiredObject) -> LocalName | None:
 def _check_target(
     link: DesiredLink,
     target: LocalName,
-    document: Declaring,
-    names: dict[LocalName, tuple[_Named, Declaring]],
+    document: Declaration,
+    names: dict[LocalName, tuple[_Named, Declaration]],
     findings: Findings,
 ) -> None:
     """A link leads to a topic (VC-005), and to another's only with consent (VC-040)."""
@@ -160,7 +160,7 @@ def _check_target(
 
 
 def _warn_of_shadows(
-    names: dict[LocalName, tuple[_Named, Declaring]],
+    names: dict[LocalName, tuple[_Named, Declaration]],
     global_topics: set[str],
     findings: Findings,
 ) -> None:
@@ -177,7 +177,7 @@ def _warn_of_shadows(
 
 
 def _warn_of_collisions(
-    names: dict[LocalName, tuple[_Named, Declaring]], findings: Findings
+    names: dict[LocalName, tuple[_Named, Declaration]], findings: Findings
 ) -> None:
     """Brokers would refuse two such topics; in a virtual cluster nothing collides (VC-044)."""
     seen: dict[LocalName, LocalName] = {}
@@ -195,7 +195,7 @@ def _warn_of_collisions(
 
 
 def _warn_of_two_links(
-    names: dict[LocalName, tuple[_Named, Declaring]], findings: Findings
+    names: dict[LocalName, tuple[_Named, Declaration]], findings: Findings
 ) -> None:
     """VC-039: one topic id under two names; the same topic, whichever way it is named."""
     seen: dict[tuple[str, LocalName | str], LocalName] = {}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from kgitops.desired.findings import DeclaredIn, Declaring, Findings, Path
+from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
 from kgitops.desired.state import (
     DesiredAcl,
     DesiredLink,
@@ -35,18 +35,18 @@ class _Members:
 
     home: dict[str, str] = field(default_factory=dict)
     with_users: set[str] = field(default_factory=set)
-    client_ids: dict[str, tuple[DesiredMember, Declaring]] = field(default_factory=dict)
+    client_ids: dict[str, tuple[DesiredMember, Declaration]] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
     complete: set[str] = field(default_factory=set)
 
 
-def warn_of_inert(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+def warn_of_ineffective(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     """ACLs and quotas that reach nobody, and client ids that prove nothing."""
     members = _members(objects)
     if not (members.declared or members.home or members.client_ids):
         return
     pairs: dict[str, set[str]] = defaultdict(set)
-    said: set[tuple[Declaring, str]] = set()
+    said: set[tuple[Declaration, str]] = set()
     for desired, document in objects:
         match desired:
             case DesiredAcl(binding=binding) if binding.scoped:
@@ -73,10 +73,10 @@ def warn_of_inert(objects: Sequence[DeclaredIn], findings: Findings) -> None:
         _check_client_id(member, document, users, members, findings)
 
 
-def warn_of_other_clusters(objects: Sequence[DeclaredIn], findings: Findings) -> None:
+def warn_of_other_clusters(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     """Rights on a resource cluster that is not Kafka's, and no other document knows of."""
     declared = {name for item, _ in objects if (name := _virtual_cluster(item)) is not None}
-    said: set[Declaring] = set()
+    said: set[Declaration] = set()
     for desired, document in objects:
         if not isinstance(desired, DesiredAcl) or document in said:
             continue
@@ -119,7 +119,7 @@ def _virtual_cluster(item: DesiredObject) -> str | None:
             assert_never(other)
 
 
-def _members(objects: Sequence[DeclaredIn]) -> _Members:
+def _members(objects: Sequence[DeclaredObject]) -> _Members:
     members = _Members()
     for desired, document in objects:
         match desired:
@@ -143,7 +143,7 @@ def _check_reach(
     principal: str,
     scope: str,
     what: str,
-    document: Declaring,
+    document: Declaration,
     path: Path,
     members: _Members,
     findings: Findings,
@@ -170,7 +170,7 @@ def _check_reach(
 
 def _check_client_id(
     member: DesiredMember,
-    document: Declaring,
+    document: Declaration,
     users: Sequence[str],
     members: _Members,
     findings: Findings,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kgitops.desired.findings import Declaring, Findings
+from kgitops.desired.findings import Declaration, Findings
 from kgitops.desired.names import check_name
 from kgitops.desired.state import DeletionPolicy, DesiredMember
 from kgitops.manifests.kinds.members import (
@@ -27,20 +27,20 @@ _NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", EVERYONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class MemberDeclaration:
     """Where a member is declared: its fields begin at ``fields``, in the short form at the item."""
 
     virtual_cluster: str
     labels: Mapping[str, str]
-    located: Declaring
-    fields: Declaring
+    located: Declaration
+    fields: Declaration
     deletion_policy: str | None = None
 
 
 def build_group(group: ConsumerGroup, document: Document, findings: Findings) -> DesiredMember:
     """The group that a document declares."""
     check_name(group.metadata.virtual_cluster, document, ("metadata", "virtualCluster"), findings)
-    declared = Declared(
+    declared = MemberDeclaration(
         group.metadata.virtual_cluster,
         group.metadata.labels,
         document,
@@ -57,7 +57,9 @@ def build_binding(
     spec, scope = binding.spec, binding.metadata.virtual_cluster
     check_name(scope, document, ("metadata", "virtualCluster"), findings)
     fields = Part(document, "spec")
-    declared = Declared(scope, binding.metadata.labels, document, fields, spec.deletion_policy)
+    declared = MemberDeclaration(
+        scope, binding.metadata.labels, document, fields, spec.deletion_policy
+    )
     names = [name for name in (spec.user, spec.client_id, spec.transactional_id) if name]
     if len(names) != 1:
         findings.error(
@@ -84,7 +86,7 @@ def build_binding(
 
 
 def make_user(
-    declared: Declared,
+    declared: MemberDeclaration,
     user: str,
     field: str,
     written: UserMember | BindingSpec,
@@ -131,14 +133,14 @@ def make_user(
 
 
 def make_client_id(
-    declared: Declared, name: str, findings: Findings, *, move: bool = False
+    declared: MemberDeclaration, name: str, findings: Findings, *, move: bool = False
 ) -> DesiredMember:
     """A client id."""
     return _member(declared, EntityType.CLIENT_ID, name, findings, move=move)
 
 
 def make_group(
-    declared: Declared,
+    declared: MemberDeclaration,
     name: str,
     written: GroupMember | ConsumerGroupSpec,
     findings: Findings,
@@ -167,13 +169,15 @@ def make_group(
     )
 
 
-def make_transactional_id(declared: Declared, name: str, findings: Findings) -> DesiredMember:
+def make_transactional_id(
+    declared: MemberDeclaration, name: str, findings: Findings
+) -> DesiredMember:
     """A transactional id."""
     return _member(declared, EntityType.TRANSACTIONAL_ID, name, findings)
 
 
 def _member(
-    declared: Declared,
+    declared: MemberDeclaration,
     entity_type: EntityType,
     name: str,
     findings: Findings,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kgitops.desired.findings import DeclaredIn, Findings
+from kgitops.desired.findings import DeclaredObject, Findings
 from kgitops.desired.names import check_name
 from kgitops.desired.state import (
     DeletionPolicy,
@@ -10,7 +10,7 @@ from kgitops.desired.state import (
     MembersMode,
 )
 from kgitops.desired.virtual_clusters.members import (
-    Declared,
+    MemberDeclaration,
     make_client_id,
     make_group,
     make_transactional_id,
@@ -58,14 +58,14 @@ def build_virtual_cluster(
 
 def build_members(
     declared: VirtualCluster, document: Document, findings: Findings
-) -> Iterator[DeclaredIn]:
+) -> Iterator[DeclaredObject]:
     """What ``spec.members`` lists; each is declared where it is listed, with the same labels."""
     members = declared.spec.members
     name, labels = declared.metadata.name, declared.metadata.labels
 
-    def listed(field: str, index: int) -> Declared:
+    def listed(field: str, index: int) -> MemberDeclaration:
         item = Part(document, "spec", "members", field, index)
-        return Declared(name, labels, item, item)
+        return MemberDeclaration(name, labels, item, item)
 
     for index, user in enumerate(members.users):
         at = listed("users", index)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kgitops.desired.state import DesiredState, Project, Safety, Scope, Tombstone
+from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, Tombstone
 from kgitops.fleet.tables.schemas import FORMAT_VERSION
 from kgitops.model.json.objects import read_labels, read_source, source_to_json
 from kgitops.model.json.strict import (
@@ -113,7 +113,7 @@ def read_header(value: Mapping[str, Json]) -> DesiredState:
     safety = members(given["safety"], "safety", _SAFETY_KEYS)
     return DesiredState(
         project=_project(given["project"]),
-        scope=Scope(
+        scope=ManagedScope(
             whole=boolean(scope["whole"], "scope.whole"),
             other_clusters=frozenset(array(scope["other_clusters"], "other_clusters", text)),
         ),

@@ -9,9 +9,9 @@ from kgitops.desired.state import (
     DesiredObject,
     DesiredState,
     DesiredTopic,
+    ManagedScope,
     Project,
     Safety,
-    Scope,
 )
 from kgitops.fleet.tables.desired_header import Place
 from kgitops.model.cluster_state import ClusterState
@@ -80,7 +80,7 @@ def _as_applied(owners: Mapping[str, Owner]) -> DesiredState:
     """What ``desired_from_registry`` gives, without a digest of it all, which nobody asks for."""
     bare = DesiredState(
         project=_EVERYONE,
-        scope=Scope(whole=True),
+        scope=ManagedScope(whole=True),
         safety=_NO_LIMITS,
         principal="User:nobody",
         digest="",

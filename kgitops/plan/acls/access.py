@@ -23,7 +23,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.acls.patterns import Rules, covers
+from kgitops.plan.acls.patterns import AclIndex, covers
 from kgitops.plan.document.plan import AccessLoss, Change
 
 
@@ -46,14 +46,14 @@ def access_losses(
     questions = {acl for acl in removed if acl.permission_type is PermissionType.ALLOW}
     denies = [acl for acl in added if acl.permission_type is PermissionType.DENY]
     if denies:
-        allows = Rules((a, a) for a in before if a.permission_type is PermissionType.ALLOW)
+        allows = AclIndex((a, a) for a in before if a.permission_type is PermissionType.ALLOW)
         questions |= {_meet(allow, deny) for deny in denies for allow in allows.meeting(deny)}
     if not questions:
         return ()
     # Rules of others, nearly all of a large cluster's, answer none of the questions.
     asked = {requester, EVERYONE, *(question.principal for question in questions)}
     there = {acl for acl in before if acl.principal in asked}
-    check = _Check(old=_rules(there), new=_rules((there | added) - removed))
+    check = _AccessComparison(old=_rules(there), new=_rules((there | added) - removed))
     losses = {
         AccessLoss(
             principal=question.principal,
@@ -80,7 +80,7 @@ def with_rights_lost(changes: Iterable[Change], losses: Iterable[AccessLoss]) ->
     return tuple(_with_lost(change, lost) for change in changes)
 
 
-def taken_rule(change: Change) -> AclBinding | None:
+def restricting_acl(change: Change) -> AclBinding | None:
     """The Allow that a change removes, or the Deny that it adds; None for every other change."""
     for planned in change.requests:
         match planned.request:
@@ -96,7 +96,7 @@ def taken_rule(change: Change) -> AclBinding | None:
 
 
 def _with_lost(change: Change, lost: Mapping[tuple[str, str], list[Operation]]) -> Change:
-    rule = taken_rule(change)
+    rule = restricting_acl(change)
     if rule is None:
         return change
     denies = rule.permission_type is PermissionType.DENY
@@ -109,11 +109,11 @@ def _with_lost(change: Change, lost: Mapping[tuple[str, str], list[Operation]]) 
 
 
 @dataclass(frozen=True, slots=True)
-class _Check:
+class _AccessComparison:
     """The rules before and after."""
 
-    old: Rules[AclBinding]
-    new: Rules[AclBinding]
+    old: AclIndex[AclBinding]
+    new: AclIndex[AclBinding]
 
     def lost(self, question: AclBinding) -> frozenset[Operation]:
         """What the question grants, its principal could do, and now can't any more."""
@@ -121,12 +121,12 @@ class _Check:
         return _allowed(self.old, question, granted) - _allowed(self.new, question, granted)
 
 
-def _rules(acls: Iterable[AclBinding]) -> Rules[AclBinding]:
-    return Rules((acl, acl) for acl in acls)
+def _rules(acls: Iterable[AclBinding]) -> AclIndex[AclBinding]:
+    return AclIndex((acl, acl) for acl in acls)
 
 
 def _allowed(
-    rules: Rules[AclBinding], question: AclBinding, operations: frozenset[Operation]
+    rules: AclIndex[AclBinding], question: AclBinding, operations: frozenset[Operation]
 ) -> frozenset[Operation]:
     """Which of the operations the question's principal may do on its whole resource pattern."""
     allowed: set[Operation] = set()
@@ -186,7 +186,7 @@ _REGISTRY = AclBinding(
 )
 
 
-def registry_writers(acls: Iterable[AclBinding], principal: str) -> tuple[Finding, ...]:
+def warn_of_registry_writers(acls: Iterable[AclBinding], principal: str) -> tuple[Finding, ...]:
     """A warning that names them; a Deny of the same takes the right away again."""
     rules = [acl for acl in acls if covers(acl, _REGISTRY) and not acl.scoped]
     denies = [acl for acl in rules if acl.permission_type is PermissionType.DENY]

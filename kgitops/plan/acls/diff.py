@@ -19,23 +19,28 @@ from kgitops.model.resources.addresses import acl_address
 from kgitops.model.source import Finding
 from kgitops.plan.acls.patterns import ResourcesInUse
 from kgitops.plan.context import (
-    Outcome,
-    Planning,
+    PlanContext,
+    PlanDraft,
     because_adopted,
     because_remembered,
     protection_fields,
     registry_fields,
-    taking_risks,
+    takeover_risks,
 )
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition
 from kgitops.plan.document.risks import Risk, worst_first
-from kgitops.plan.link_index import LinksAfter, index_links
+from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.normal_form import acl_view
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Fate, Removal, find_removals
-from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, Copy, find_copies, of_source
+from kgitops.plan.removal import Removal, RemovalKind, find_removals
+from kgitops.plan.virtual_clusters.copied_acls import (
+    AclTranslation,
+    CopiedAcl,
+    find_copies,
+    of_source,
+)
 from kgitops.plan.virtual_clusters.migrated_acls import plan_migrated
 
 
@@ -43,40 +48,40 @@ def plan_acls(
     desired: DesiredState,
     current: ClusterState,
     ownership: Ownership,
-    links: LinksAfter | None = None,
-) -> Outcome:
+    links: PlannedLinks | None = None,
+) -> PlanDraft:
     """Every difference between the declared bindings and the cluster's.
 
     ``links`` are those of virtual clusters once the plan is applied.
     """
-    planning = Planning(
+    context = PlanContext(
         desired=desired,
         current=current,
         ownership=ownership,
         links=index_links(desired, current),
     )
     in_use = ResourcesInUse(current)
-    links = links or LinksAfter(current, ())
+    links = links or PlannedLinks(current, ())
     translation = AclTranslation(current, links)
-    copies = find_copies(planning, translation, links)
+    copies = find_copies(context, translation, links)
     for acl in desired.acls:
-        if planning.may_plan(acl) and _has_scope(planning, acl):
-            _plan(planning, acl, in_use, None)
+        if context.may_plan(acl) and _has_scope(context, acl):
+            _plan(context, acl, in_use, None)
     for copy in copies:
-        if copy.planned and _may_copy(planning, copy):
-            _plan(planning, copy.acl, in_use, copy)
+        if copy.planned and _may_copy(context, copy):
+            _plan(context, copy.acl, in_use, copy)
     declared = frozenset((*(a.address for a in desired.acls), *(c.acl.address for c in copies)))
     found = {acl_address(binding): binding for binding in current.acls}
     missing = {acl_address(binding): binding for binding in current.partial_acls}
-    for removal in find_removals(("acl",), declared, planning):
-        _remove(planning, removal, found.get(removal.address), missing.get(removal.address))
-    planning.keep_others(dict.fromkeys(found), declared)
-    plan_migrated(planning, translation, _Afterwards(planning))
+    for removal in find_removals(("acl",), declared, context):
+        _remove(context, removal, found.get(removal.address), missing.get(removal.address))
+    context.keep_others(dict.fromkeys(found), declared)
+    plan_migrated(context, translation, _PlannedAcls(context))
     if not current.has_authorizer:
-        planning.outcome.findings += [
-            _unkept(change) for change in planning.outcome.changes if change.requests
+        context.draft.findings += [
+            _unkept(change) for change in context.draft.changes if change.requests
         ]
-    return planning.outcome
+    return context.draft
 
 
 def _unkept(change: Change) -> Finding:
@@ -90,19 +95,19 @@ def _unkept(change: Change) -> Finding:
     )
 
 
-def _has_scope(planning: Planning, acl: DesiredAcl) -> bool:
+def _has_scope(context: PlanContext, acl: DesiredAcl) -> bool:
     """Whether the one virtual cluster that it names is there, or made by this plan."""
     binding = acl.binding
     if binding.resource_type is ResourceType.CLUSTER:
-        return _has_cluster(planning, acl)
+        return _has_cluster(context, acl)
     exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
     if not binding.scoped or not exact or binding.virtual_cluster == "*":
         return True
     source = acl.located.at("spec", "virtualCluster")
-    return planning.has_virtual_cluster(binding.virtual_cluster, source, acl.address)
+    return context.has_virtual_cluster(binding.virtual_cluster, source, acl.address)
 
 
-def _has_cluster(planning: Planning, acl: DesiredAcl) -> bool:
+def _has_cluster(context: PlanContext, acl: DesiredAcl) -> bool:
     """True if the resource cluster is the physical one, or a virtual one that there is.
 
     To Kafka any name but kafka-cluster is wrong. Rights that only virtual clusters know may come
@@ -112,10 +117,10 @@ def _has_cluster(planning: Planning, acl: DesiredAcl) -> bool:
     if name == CLUSTER_NAME or binding.operation in VIRTUAL_CLUSTER_OPERATIONS:
         return True
     pattern = binding.pattern_type is PatternType.PREFIXED or name == "*"
-    known = {*planning.current.virtual_clusters, *planning.links.declared}
-    if binding in planning.current.acls or (known if pattern else name in known):
+    known = {*context.current.virtual_clusters, *context.links.declared}
+    if binding in context.current.acls or (known if pattern else name in known):
         return True
-    planning.outcome.findings.append(
+    context.draft.findings.append(
         Finding(
             source=acl.located.at("spec", "resource", "name"),
             problem=f"{acl.address} is about {'virtual clusters' if pattern else name}, and there "
@@ -128,26 +133,26 @@ def _has_cluster(planning: Planning, acl: DesiredAcl) -> bool:
     return False
 
 
-def _may_copy(planning: Planning, copy: Copy) -> bool:
+def _may_copy(context: PlanContext, copy: CopiedAcl) -> bool:
     address = copy.acl.address
-    if planning.ownership.standing(address) is not Standing.FOREIGN:
+    if context.ownership.status(address) is not OwnershipStatus.FOREIGN:
         return True
-    planning.outcome.refuse(
+    context.draft.refuse(
         f"{copy.acl.located.source}: {address}, which would be copied for {copy.member}, belongs "
-        f"to the project {planning.ownership.label(address)!r}; remove copyAclsFrom, or the ACL "
+        f"to the project {context.ownership.label(address)!r}; remove copyAclsFrom, or the ACL "
         "there"
     )
     return False
 
 
-class _Afterwards:
+class _PlannedAcls:
     """The bindings once a plan is applied; nothing is copied to ask for one."""
 
-    def __init__(self, planning: Planning) -> None:
+    def __init__(self, context: PlanContext) -> None:
         requests = [
-            planned.request for change in planning.outcome.changes for planned in change.requests
+            planned.request for change in context.draft.changes for planned in change.requests
         ]
-        self._found = planning.current.acls
+        self._found = context.current.acls
         self._made = {r.binding for r in requests if isinstance(r, CreateAclRequest)}
         self._gone = {r.binding for r in requests if isinstance(r, DeleteAclRequest)}
 
@@ -155,35 +160,41 @@ class _Afterwards:
         return binding in self._made or (binding in self._found and binding not in self._gone)
 
 
-def _plan(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse, copy: Copy | None) -> None:
-    if acl.binding in planning.current.acls:
-        _keep_or_adopt(planning, acl, copy)
+def _plan(
+    context: PlanContext, acl: DesiredAcl, in_use: ResourcesInUse, copy: CopiedAcl | None
+) -> None:
+    if acl.binding in context.current.acls:
+        _keep_or_adopt(context, acl, copy)
     else:
-        _create(planning, acl, in_use, copy)
+        _create(context, acl, in_use, copy)
 
 
-def _owner_after(planning: Planning, acl: DesiredAcl, copy: Copy | None, *, adopted: bool) -> Owner:
+def _owner_after(
+    context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None, *, adopted: bool
+) -> Owner:
     """What the registry remembers; of a copy also where it came from (VC-197)."""
-    owner = planning.owner_after(acl, adopted=adopted)
+    owner = context.owner_after(acl, adopted=adopted)
     if copy is None:
         return owner
     return replace(owner, last_applied={**owner.last_applied, "origin": dict(copy.origin)})
 
 
-def _create(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse, copy: Copy | None) -> None:
+def _create(
+    context: PlanContext, acl: DesiredAcl, in_use: ResourcesInUse, copy: CopiedAcl | None
+) -> None:
     address = acl.address
-    missing = bool(planning.ownership.last_applied(address))
+    missing = bool(context.ownership.last_applied(address))
     if missing:
-        planning.report_missing(address)
-    expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
-    owner_before = planning.ownership.owner(address)
-    owner_after = _owner_after(planning, acl, copy, adopted=False)
+        context.report_missing(address)
+    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
+    owner_before = context.ownership.owner(address)
+    owner_after = _owner_after(context, acl, copy, adopted=False)
     fields = protection_fields(owner_before, owner_after)
-    found = {_grant_risk(acl.binding), *taking_risks(planning.ownership, address)}
+    found = {_grant_risk(acl.binding), *takeover_risks(context.ownership, address)}
     found |= {field.risk for field in fields if field.risk}
     if in_use.unguarded(acl.binding):
         found.add(risks.ACL_FIRST)
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.ACL,
@@ -203,7 +214,7 @@ def _create(planning: Planning, acl: DesiredAcl, in_use: ResourcesInUse, copy: C
     )
 
 
-def _because(copy: Copy | None, *, missing: bool) -> str:
+def _because(copy: CopiedAcl | None, *, missing: bool) -> str:
     if missing:
         return "it was deleted outside of kgitops"
     if copy is None:
@@ -212,26 +223,26 @@ def _because(copy: Copy | None, *, missing: bool) -> str:
     return f"{copy.acl.binding.principal} has the right in {source}, and takes it along"
 
 
-def _keep_or_adopt(planning: Planning, acl: DesiredAcl, copy: Copy | None) -> None:
+def _keep_or_adopt(context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None) -> None:
     address = acl.address
-    owner = planning.ownership.owner(address)
-    adopts = planning.ownership.standing(address) is not Standing.MINE
+    owner = context.ownership.owner(address)
+    adopts = context.ownership.status(address) is not OwnershipStatus.MINE
     adopted = adopts or bool(owner and owner.adopted)
-    after = _owner_after(planning, acl, copy, adopted=adopted)
+    after = _owner_after(context, acl, copy, adopted=adopted)
     if not adopts and owner == after:
         return
-    expects = Precondition(object=address, exists=True, owner=planning.owner_label(address))
+    expects = Precondition(object=address, exists=True, owner=context.owner_label(address))
     fields = (protection_fields if adopts else registry_fields)(owner, after)
     found = {field.risk for field in fields if field.risk}
     if adopts:
-        found |= {risks.ACL_ADOPT, *taking_risks(planning.ownership, address)}
-    planning.outcome.changes.append(
+        found |= {risks.ACL_ADOPT, *takeover_risks(context.ownership, address)}
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.ACL,
             actions=(Action.ADOPT if adopts else Action.UPDATE,),
             risks=worst_first(found or {risks.REGISTRY_ONLY}),
-            because=because_adopted(planning.ownership, address)
+            because=because_adopted(context.ownership, address)
             if adopts
             else because_remembered(owner, after),
             source=acl.located.source,
@@ -247,10 +258,10 @@ def _keep_or_adopt(planning: Planning, acl: DesiredAcl, copy: Copy | None) -> No
 
 
 def _remove(
-    planning: Planning, removal: Removal, binding: AclBinding | None, missing: AclBinding | None
+    context: PlanContext, removal: Removal, binding: AclBinding | None, missing: AclBinding | None
 ) -> None:
     """One that is ``missing`` still counts for its virtual cluster, and part of it may be there."""
-    deleted = (binding or missing) if removal.fate is Fate.DELETE else None
+    deleted = (binding or missing) if removal.kind is RemovalKind.DELETE else None
     gone = "" if binding else "; it is already gone from the cluster"
     if missing and deleted:
         gone = "; not all that stands for it is as it should be, and what is left goes as well"
@@ -266,7 +277,7 @@ def _remove(
     because = removal.because
     if origin and not removal.tombstone:
         because = f"it was copied for {origin['member']}, which no longer asks for it"
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=removal.address,
             kind=Kind.ACL,

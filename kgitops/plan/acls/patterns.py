@@ -30,7 +30,7 @@ def covers(rule: AclBinding, other: AclBinding) -> bool:
     return other.pattern_type is PatternType.LITERAL and other.resource_name == rule.resource_name
 
 
-class _Names:
+class _SortedNames:
     """Names in their order, where those with a prefix stand side by side."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -46,13 +46,13 @@ class _Names:
         return sorted(names[first:end], key=self._places.__getitem__)
 
 
-class Patterns(Generic[_T]):
+class PatternIndex(Generic[_T]):
     """Items filed under the pattern of a binding; one instance is for one resource type."""
 
     def __init__(self) -> None:
         self._literal: dict[str, list[_T]] = {}
         self._prefixed: dict[str, list[_T]] = {}
-        self._names: dict[PatternType, _Names] = {}
+        self._names: dict[PatternType, _SortedNames] = {}
 
     def add(self, binding: AclBinding, item: _T) -> None:
         """File ``item`` under the pattern of ``binding``."""
@@ -89,7 +89,7 @@ class Patterns(Generic[_T]):
     def _starting(self, pattern: PatternType, prefix: str) -> list[str]:
         """The names that begin so, in the order in which they were filed."""
         if pattern not in self._names:
-            self._names[pattern] = _Names(self._of(pattern))
+            self._names[pattern] = _SortedNames(self._of(pattern))
         return self._names[pattern].starting(prefix)
 
     def _of_name(self, name: str) -> Iterator[_T]:
@@ -110,7 +110,7 @@ _Scope = tuple[str, PatternType]
 """The virtual clusters that a binding is for; ``kafka-cluster`` stands for none."""
 
 
-class Rules(Generic[_T]):
+class AclIndex(Generic[_T]):
     """Items filed under whole bindings: by scope, resource type and principal, then by pattern.
 
     Bindings in a virtual cluster name resources by their names there, global ones by their own:
@@ -118,7 +118,7 @@ class Rules(Generic[_T]):
     """
 
     def __init__(self, items: Iterable[tuple[AclBinding, _T]] = ()) -> None:
-        self._index: dict[_Scope, dict[str, dict[str, Patterns[_T]]]] = {}
+        self._index: dict[_Scope, dict[str, dict[str, PatternIndex[_T]]]] = {}
         self._wide: list[_Scope] = []
         for binding, item in items:
             self.add(binding, item)
@@ -130,7 +130,7 @@ class Rules(Generic[_T]):
             self._wide.append(scope)
         types = self._index.setdefault(scope, {})
         principals = types.setdefault(binding.resource_type, {})
-        principals.setdefault(binding.principal, Patterns()).add(binding, item)
+        principals.setdefault(binding.principal, PatternIndex()).add(binding, item)
 
     def covering(self, binding: AclBinding) -> Iterator[_T]:
         """What is filed for the principal, or for everyone, and reaches all that it reaches."""
@@ -215,7 +215,7 @@ class ResourcesInUse:
 
     @cached_property
     def _bare_topics(self) -> list[str]:
-        guards: Patterns[AclBinding] = Patterns()
+        guards: PatternIndex[AclBinding] = PatternIndex()
         for acl in self._current.acls:
             if acl.resource_type is ResourceType.TOPIC and not acl.scoped:
                 guards.add(acl, acl)

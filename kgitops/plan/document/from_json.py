@@ -36,8 +36,8 @@ from kgitops.plan.document.plan import (
     Kind,
     Plan,
     PlannedRequest,
+    PlanTarget,
     Precondition,
-    Target,
 )
 from kgitops.plan.document.policies_json import read_loaded, read_result
 from kgitops.plan.document.risks import Risk, all_risks
@@ -71,7 +71,7 @@ def plan_from_json(value: Json) -> Plan:
     given = members(value, "the plan", KEYS)
     target = members(given["target"], "target", ("name", "backend", "cluster_id"))
     return Plan(
-        target=Target(
+        target=PlanTarget(
             name=text(target["name"], "target.name"),
             backend=text(target["backend"], "target.backend"),
             cluster_id=text(target["cluster_id"], "target.cluster_id"),

@@ -11,7 +11,7 @@ from kgitops.model.requests import Request
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, denial_sentence
-from kgitops.plan.document.risks import Level, Risk
+from kgitops.plan.document.risks import Risk, RiskLevel
 
 
 class Action(StrEnum):
@@ -125,7 +125,7 @@ class Change:
         return self.risks[0]
 
     @property
-    def level(self) -> Level:
+    def level(self) -> RiskLevel:
         """How bad the worst of it is."""
         return self.risk.level
 
@@ -169,7 +169,7 @@ class AccessLoss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class PlanTarget:
     """The cluster a plan is for."""
 
     name: str
@@ -205,7 +205,7 @@ class Plan:
     ``allow_deletes`` records the override of the safety limits that was asked for.
     """
 
-    target: Target
+    target: PlanTarget
     desired: Desired
     base: Base
     principal: str

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Level(StrEnum):
+class RiskLevel(StrEnum):
     """How bad a change can be, worst first."""
 
     DATA_LOSS = "data-loss"
@@ -13,7 +13,7 @@ class Level(StrEnum):
     SAFE = "safe"
 
 
-LEVELS = tuple(Level)
+RISK_LEVELS = tuple(RiskLevel)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -22,7 +22,7 @@ class Risk:
 
     code: str
     name: str
-    level: Level
+    level: RiskLevel
     text: str
     safer: str
 
@@ -30,7 +30,7 @@ class Risk:
 _ALL: dict[str, Risk] = {}
 
 
-def _risk(code: str, name: str, level: Level, text: str, safer: str) -> Risk:
+def _risk(code: str, name: str, level: RiskLevel, text: str, safer: str) -> Risk:
     if code in _ALL:
         raise ValueError(f"risk code {code} is used twice")
     _ALL[code] = Risk(code, name, level, text, safer)
@@ -44,147 +44,147 @@ def all_risks() -> tuple[Risk, ...]:
 
 def worst_first(risks: set[Risk]) -> tuple[Risk, ...]:
     """The risks by level, then code."""
-    return tuple(sorted(risks, key=lambda risk: (LEVELS.index(risk.level), risk.code)))
+    return tuple(sorted(risks, key=lambda risk: (RISK_LEVELS.index(risk.level), risk.code)))
 
 
 # fmt: off
 # ruff: noqa: E501 (a table: one code after the other, each with what to do instead)
-TOPIC_CREATE = _risk("KG100", "topic-create", Level.SAFE, "a new topic",
+TOPIC_CREATE = _risk("KG100", "topic-create", RiskLevel.SAFE, "a new topic",
     "nothing to weigh: the partition count can be raised later, never lowered")
-TOPIC_DELETE = _risk("KG101", "topic-delete", Level.DATA_LOSS, "every record of the topic is lost",
+TOPIC_DELETE = _risk("KG101", "topic-delete", RiskLevel.DATA_LOSS, "every record of the topic is lost",
     "set deletionPolicy: Orphan and remove the document: the topic stays and is only forgotten")
-RECORDS_DELETE = _risk("KG102", "records-delete", Level.DATA_LOSS, "records below the offsets are lost",
+RECORDS_DELETE = _risk("KG102", "records-delete", RiskLevel.DATA_LOSS, "records below the offsets are lost",
     "let consumers catch up first, and compare the offsets with the groups' positions")
-TOPIC_ADOPT = _risk("KG103", "topic-adopt", Level.SAFE, "the project takes the topic over as it is",
+TOPIC_ADOPT = _risk("KG103", "topic-adopt", RiskLevel.SAFE, "the project takes the topic over as it is",
     "write deletionPolicy, so that it is plain what removing the document will do")
-TOPIC_FORGET = _risk("KG104", "topic-forget", Level.SAFE, "the topic stays, no longer managed",
+TOPIC_FORGET = _risk("KG104", "topic-forget", RiskLevel.SAFE, "the topic stays, no longer managed",
     "declare it in the project that should own it")
-TOPIC_UNLINK = _risk("KG105", "topic-unlink", Level.DISRUPTIVE, "clients of the virtual cluster no longer find the topic; its records stay, under its physical name",
+TOPIC_UNLINK = _risk("KG105", "topic-unlink", RiskLevel.DISRUPTIVE, "clients of the virtual cluster no longer find the topic; its records stay, under its physical name",
     "let the clients go first, and note the physical name: only a link brings the topic back")
-TOPIC_RELINK = _risk("KG106", "topic-relink", Level.SAFE, "clients of the virtual cluster find the topic again",
+TOPIC_RELINK = _risk("KG106", "topic-relink", RiskLevel.SAFE, "clients of the virtual cluster find the topic again",
     "nothing to weigh: somebody removed the link, and the records are as they were")
-CONFIG_CHANGE = _risk("KG110", "config-change", Level.SAFE, "a config value changes",
+CONFIG_CHANGE = _risk("KG110", "config-change", RiskLevel.SAFE, "a config value changes",
     "nothing to weigh: no record, right or client is at stake")
-CONFIG_REMOVE = _risk("KG111", "config-remove", Level.SAFE, "a config falls back to its default",
+CONFIG_REMOVE = _risk("KG111", "config-remove", RiskLevel.SAFE, "a config falls back to its default",
     "write the value out, if it should not move with the cluster's default")
-RETENTION_SHRINK = _risk("KG112", "retention-shrink", Level.DATA_LOSS, "older or surplus records are deleted",
+RETENTION_SHRINK = _risk("KG112", "retention-shrink", RiskLevel.DATA_LOSS, "older or surplus records are deleted",
     "wait until every consumer has read what will go, or shrink in steps")
-CLEANUP_TO_DELETE = _risk("KG113", "cleanup-adds-delete", Level.DATA_LOSS, "records past the retention are deleted",
+CLEANUP_TO_DELETE = _risk("KG113", "cleanup-adds-delete", RiskLevel.DATA_LOSS, "records past the retention are deleted",
     "set retention.ms and retention.bytes to what must be kept before adding delete")
-CLEANUP_TO_COMPACT = _risk("KG114", "cleanup-adds-compact", Level.DATA_LOSS, "older records of each key are deleted",
+CLEANUP_TO_COMPACT = _risk("KG114", "cleanup-adds-compact", RiskLevel.DATA_LOSS, "older records of each key are deleted",
     "make sure that every record has a key and that nobody needs the history; else use a new topic")
-COMPACTION_SOONER = _risk("KG115", "compaction-sooner", Level.DATA_LOSS, "tombstones or older values go sooner",
+COMPACTION_SOONER = _risk("KG115", "compaction-sooner", RiskLevel.DATA_LOSS, "tombstones or older values go sooner",
     "keep the lag above the longest time that a consumer may be away")
-MAX_MESSAGE_SHRINK = _risk("KG116", "max-message-shrink", Level.DISRUPTIVE, "producers of larger batches are refused",
+MAX_MESSAGE_SHRINK = _risk("KG116", "max-message-shrink", RiskLevel.DISRUPTIVE, "producers of larger batches are refused",
     "lower max.request.size of the producers first")
-DURABILITY_WEAKER = _risk("KG117", "durability-weaker", Level.DISRUPTIVE, "fewer replicas need to confirm a write",
+DURABILITY_WEAKER = _risk("KG117", "durability-weaker", RiskLevel.DISRUPTIVE, "fewer replicas need to confirm a write",
     "keep min.insync.replicas at replicationFactor - 1, and at least 2")
-DURABILITY_STRICTER = _risk("KG118", "durability-stricter", Level.DISRUPTIVE, "producers are refused when fewer replicas are in sync",
+DURABILITY_STRICTER = _risk("KG118", "durability-stricter", RiskLevel.DISRUPTIVE, "producers are refused when fewer replicas are in sync",
     "raise it once every partition has that many replicas in sync, and in no maintenance window")
-TIMESTAMP_RULES = _risk("KG119", "timestamp-rules", Level.DISRUPTIVE, "timestamps are set or judged differently",
+TIMESTAMP_RULES = _risk("KG119", "timestamp-rules", RiskLevel.DISRUPTIVE, "timestamps are set or judged differently",
     "check which timestamps producers send: retention, compaction and consumers go by them")
-REMOTE_STORAGE = _risk("KG120", "remote-storage", Level.DISRUPTIVE, "where old segments are kept changes",
+REMOTE_STORAGE = _risk("KG120", "remote-storage", RiskLevel.DISRUPTIVE, "where old segments are kept changes",
     "change one topic first and watch its reads and the brokers' disks")
-PARTITIONS_UP = _risk("KG121", "key-order-break", Level.DISRUPTIVE, "keys map to other partitions from now on",
+PARTITIONS_UP = _risk("KG121", "key-order-break", RiskLevel.DISRUPTIVE, "keys map to other partitions from now on",
     "where order by key matters, drain the topic first, or move to a new topic")
-REPLICAS_MOVE = _risk("KG122", "replicas-move", Level.DISRUPTIVE, "partition data is copied between brokers",
+REPLICAS_MOVE = _risk("KG122", "replicas-move", RiskLevel.DISRUPTIVE, "partition data is copied between brokers",
     "apply off-peak, or throttle replication")
-REPLICATION_DOWN = _risk("KG123", "replication-down", Level.DISRUPTIVE, "fewer copies of every record",
+REPLICATION_DOWN = _risk("KG123", "replication-down", RiskLevel.DISRUPTIVE, "fewer copies of every record",
     "keep 3 copies of what can't be made again")
-REPLICATION_UP = _risk("KG124", "replication-up", Level.DISRUPTIVE, "more copies: data is copied between brokers",
+REPLICATION_UP = _risk("KG124", "replication-up", RiskLevel.DISRUPTIVE, "more copies: data is copied between brokers",
     "check the brokers' free disk, apply off-peak, or throttle replication")
-LEADER_ORDER = _risk("KG125", "leader-order", Level.SAFE, "only the preferred order of replicas changes",
+LEADER_ORDER = _risk("KG125", "leader-order", RiskLevel.SAFE, "only the preferred order of replicas changes",
     "nothing to weigh: leaders move at the next preferred election")
-MIN_ISR_UNREACHABLE = _risk("KG126", "min-insync-unreachable", Level.DISRUPTIVE, "min.insync.replicas leaves no broker to lose",
+MIN_ISR_UNREACHABLE = _risk("KG126", "min-insync-unreachable", RiskLevel.DISRUPTIVE, "min.insync.replicas leaves no broker to lose",
     "set min.insync.replicas below replicationFactor")
-THROTTLE_CONFIG = _risk("KG127", "throttle-config", Level.DISRUPTIVE, "which replicas are throttled changes",
+THROTTLE_CONFIG = _risk("KG127", "throttle-config", RiskLevel.DISRUPTIVE, "which replicas are throttled changes",
     "leave throttles to those who move replicas: kgitops touches none that is not declared")
-REMOTE_DISABLE = _risk("KG128", "remote-disable", Level.DATA_LOSS, "records in remote storage may be deleted",
+REMOTE_DISABLE = _risk("KG128", "remote-disable", RiskLevel.DATA_LOSS, "records in remote storage may be deleted",
     "set remote.log.copy.disable: true, which keeps what is stored remotely readable")
-UNCLEAN_ELECTION = _risk("KG129", "unclean-election", Level.DATA_LOSS, "a replica that lags behind may lead, and what it lacks is lost",
+UNCLEAN_ELECTION = _risk("KG129", "unclean-election", RiskLevel.DATA_LOSS, "a replica that lags behind may lead, and what it lacks is lost",
     "leave it off, and elect an unclean leader by hand for one partition when there is no other way")
-REGISTRY_ONLY = _risk("KG130", "registry-only", Level.SAFE, "only what the registry remembers changes",
+REGISTRY_ONLY = _risk("KG130", "registry-only", RiskLevel.SAFE, "only what the registry remembers changes",
     "nothing to weigh: no request is sent for it")
-PROTECTION_LOWERED = _risk("KG131", "protection-lowered", Level.SAFE, "removing the document will forget or delete what it did not before",
+PROTECTION_LOWERED = _risk("KG131", "protection-lowered", RiskLevel.SAFE, "removing the document will forget or delete what it did not before",
     "keep deletionPolicy, and use a Tombstone for the one object that should go")
-OBJECT_TAKEN = _risk("KG132", "taken-over", Level.SAFE, "the object changes hands between projects",
+OBJECT_TAKEN = _risk("KG132", "taken-over", RiskLevel.SAFE, "the object changes hands between projects",
     "agree with the project that had it: its next plan will refuse the object as foreign")
-DISK_GROWTH = _risk("KG133", "disk-growth", Level.DISRUPTIVE, "brokers may keep more, and their disks fill further",
+DISK_GROWTH = _risk("KG133", "disk-growth", RiskLevel.DISRUPTIVE, "brokers may keep more, and their disks fill further",
     "compare the brokers' free disk with what the topic takes today, and grow in steps")
-ACL_GRANT = _risk("KG200", "acl-grant", Level.SAFE, "a principal may do more",
+ACL_GRANT = _risk("KG200", "acl-grant", RiskLevel.SAFE, "a principal may do more",
     "grant the operation and the resource that are needed, and no prefix")
-ACL_REVOKE = _risk("KG201", "acl-revoke", Level.ACCESS_LOSS, "an Allow is removed",
+ACL_REVOKE = _risk("KG201", "acl-revoke", RiskLevel.ACCESS_LOSS, "an Allow is removed",
     "look at the access that the plan lists as lost, and add the narrower Allow first")
-ACL_WIDE_GRANT = _risk("KG202", "acl-wide-grant", Level.DISRUPTIVE, "an Allow for everyone, on everything, or of everything",
+ACL_WIDE_GRANT = _risk("KG202", "acl-wide-grant", RiskLevel.DISRUPTIVE, "an Allow for everyone, on everything, or of everything",
     "name the principal, the resource and the operation")
-ACL_DENY = _risk("KG203", "acl-deny", Level.ACCESS_LOSS, "a Deny wins over every Allow",
+ACL_DENY = _risk("KG203", "acl-deny", RiskLevel.ACCESS_LOSS, "a Deny wins over every Allow",
     "remove the Allow instead: a Deny also hits whoever is allowed later")
-ACL_DENY_LIFTED = _risk("KG204", "acl-deny-lifted", Level.DISRUPTIVE, "a protection is removed",
+ACL_DENY_LIFTED = _risk("KG204", "acl-deny-lifted", RiskLevel.DISRUPTIVE, "a protection is removed",
     "look for the Allows that the Deny overruled: they take effect now")
-ACL_ADOPT = _risk("KG205", "acl-adopt", Level.SAFE, "the project takes the binding over as it is",
+ACL_ADOPT = _risk("KG205", "acl-adopt", RiskLevel.SAFE, "the project takes the binding over as it is",
     "write deletionPolicy, so that it is plain what removing the document will do")
-ACL_FORGET = _risk("KG206", "acl-forget", Level.SAFE, "the binding stays, no longer managed",
+ACL_FORGET = _risk("KG206", "acl-forget", RiskLevel.SAFE, "the binding stays, no longer managed",
     "use a Tombstone where the right should end as well")
-ACL_FIRST = _risk("KG207", "acl-first-on-resource", Level.DISRUPTIVE, "where no ACL means everyone, everyone else is shut out",
+ACL_FIRST = _risk("KG207", "acl-first-on-resource", RiskLevel.DISRUPTIVE, "where no ACL means everyone, everyone else is shut out",
     "declare the rights of everyone who uses it in the same plan, or check that allow.everyone.if.no.acl.found is false")
-ACL_MIGRATED = _risk("KG208", "acl-migrated", Level.DISRUPTIVE, "the right goes where it was, and stays in the virtual cluster",
+ACL_MIGRATED = _risk("KG208", "acl-migrated", RiskLevel.DISRUPTIVE, "the right goes where it was, and stays in the virtual cluster",
     "wait until all clients of the user have been restarted with the names of the virtual cluster")
-QUOTA_CREATE = _risk("KG300", "quota-set", Level.DISRUPTIVE, "clients that were not limited are now",
+QUOTA_CREATE = _risk("KG300", "quota-set", RiskLevel.DISRUPTIVE, "clients that were not limited are now",
     "start above what the clients use today")
-QUOTA_LOWER = _risk("KG301", "quota-lower", Level.DISRUPTIVE, "clients above the new quota are throttled",
+QUOTA_LOWER = _risk("KG301", "quota-lower", RiskLevel.DISRUPTIVE, "clients above the new quota are throttled",
     "lower in steps and watch the throttle times")
-QUOTA_RAISE = _risk("KG302", "quota-raise", Level.SAFE, "clients may use more",
+QUOTA_RAISE = _risk("KG302", "quota-raise", RiskLevel.SAFE, "clients may use more",
     "check that the brokers have that much to give")
-QUOTA_REMOVE = _risk("KG303", "quota-remove", Level.DISRUPTIVE, "a limit is removed; a broader one, or none, applies",
+QUOTA_REMOVE = _risk("KG303", "quota-remove", RiskLevel.DISRUPTIVE, "a limit is removed; a broader one, or none, applies",
     "look up which default applies then, and raise the quota instead")
-QUOTA_ADOPT = _risk("KG304", "quota-adopt", Level.SAFE, "the project takes the quota over as it is",
+QUOTA_ADOPT = _risk("KG304", "quota-adopt", RiskLevel.SAFE, "the project takes the quota over as it is",
     "write deletionPolicy, so that it is plain what removing the document will do")
-QUOTA_FORGET = _risk("KG305", "quota-forget", Level.SAFE, "the quota stays, no longer managed",
+QUOTA_FORGET = _risk("KG305", "quota-forget", RiskLevel.SAFE, "the quota stays, no longer managed",
     "use a Tombstone where the limit should end as well")
-REPLICATION_THROTTLE = _risk("KG400", "replication-throttle", Level.SAFE, "a broker copies replicas no faster than this, until they have moved",
+REPLICATION_THROTTLE = _risk("KG400", "replication-throttle", RiskLevel.SAFE, "a broker copies replicas no faster than this, until they have moved",
     "nothing to weigh, as long as producers write less than that: else the copies never catch up")
-VIRTUAL_CLUSTER_CREATE = _risk("KG500", "virtual-cluster-create", Level.SAFE, "a new virtual cluster, empty at first",
+VIRTUAL_CLUSTER_CREATE = _risk("KG500", "virtual-cluster-create", RiskLevel.SAFE, "a new virtual cluster, empty at first",
     "choose the name with care: it stands before the groups' ids, so it never changes")
-VIRTUAL_CLUSTER_DELETE = _risk("KG501", "virtual-cluster-delete", Level.DISRUPTIVE, "its names are gone; what its groups committed stays behind under their physical ids",
+VIRTUAL_CLUSTER_DELETE = _risk("KG501", "virtual-cluster-delete", RiskLevel.DISRUPTIVE, "its names are gone; what its groups committed stays behind under their physical ids",
     "keep its document until no client is left that uses its names")
-VIRTUAL_CLUSTER_ADOPT = _risk("KG502", "virtual-cluster-adopt", Level.SAFE, "the project takes the virtual cluster over as it is",
+VIRTUAL_CLUSTER_ADOPT = _risk("KG502", "virtual-cluster-adopt", RiskLevel.SAFE, "the project takes the virtual cluster over as it is",
     "write deletionPolicy, so that it is plain what removing the document will do")
-VIRTUAL_CLUSTER_FORGET = _risk("KG503", "virtual-cluster-forget", Level.SAFE, "the virtual cluster stays, no longer managed",
+VIRTUAL_CLUSTER_FORGET = _risk("KG503", "virtual-cluster-forget", RiskLevel.SAFE, "the virtual cluster stays, no longer managed",
     "declare it in the project that should own it")
-LOWERING_OPTIONS = _risk("KG504", "lowering-options", Level.DISRUPTIVE, "ACLs and quotas that stand for the virtual cluster on Kafka are worked out anew",
+LOWERING_OPTIONS = _risk("KG504", "lowering-options", RiskLevel.DISRUPTIVE, "ACLs and quotas that stand for the virtual cluster on Kafka are worked out anew",
     "look at the physical lines of the plan")
-LINK_ADD = _risk("KG510", "link-add", Level.SAFE, "a topic gets a name in a virtual cluster; no data moves",
+LINK_ADD = _risk("KG510", "link-add", RiskLevel.SAFE, "a topic gets a name in a virtual cluster; no data moves",
     "nothing to weigh: who may read or write by that name is for ACLs to say")
-LINK_REMOVE = _risk("KG511", "link-remove", Level.DISRUPTIVE, "clients of the virtual cluster no longer find the topic by that name; no data is lost",
+LINK_REMOVE = _risk("KG511", "link-remove", RiskLevel.DISRUPTIVE, "clients of the virtual cluster no longer find the topic by that name; no data is lost",
     "add the new name first, and remove the old one once all clients were restarted")
-LINK_RETARGET = _risk("KG512", "link-retarget", Level.DISRUPTIVE, "clients of the virtual cluster switch to another topic's data",
+LINK_RETARGET = _risk("KG512", "link-retarget", RiskLevel.DISRUPTIVE, "clients of the virtual cluster switch to another topic's data",
     "link the other topic under a name of its own, and let clients switch one by one")
-LINK_ADOPT = _risk("KG513", "link-adopt", Level.SAFE, "the project takes the link over as it is",
+LINK_ADOPT = _risk("KG513", "link-adopt", RiskLevel.SAFE, "the project takes the link over as it is",
     "write deletionPolicy, so that it is plain what removing the document will do")
-LINK_FORGET = _risk("KG514", "link-forget", Level.SAFE, "the link stays, no longer managed",
+LINK_FORGET = _risk("KG514", "link-forget", RiskLevel.SAFE, "the link stays, no longer managed",
     "use a Tombstone where the name should end as well")
-MEMBER_BIND = _risk("KG520", "member-bind", Level.DISRUPTIVE, "from their next request on, its clients have the virtual cluster's rights and quotas, and see its names alone where brokers know it",
+MEMBER_BIND = _risk("KG520", "member-bind", RiskLevel.DISRUPTIVE, "from their next request on, its clients have the virtual cluster's rights and quotas, and see its names alone where brokers know it",
     "see that links, groups and ACLs cover all that the clients use, under the names they use now")
-MEMBER_UNBIND = _risk("KG521", "member-unbind", Level.DISRUPTIVE, "from their next request on, its clients lose the virtual cluster's rights and quotas, and see the names of the cluster itself",
+MEMBER_UNBIND = _risk("KG521", "member-unbind", RiskLevel.DISRUPTIVE, "from their next request on, its clients lose the virtual cluster's rights and quotas, and see the names of the cluster itself",
     "stop the clients first, or give them the physical names")
-MEMBER_EXPOSED = _risk("KG522", "member-exposed", Level.DISRUPTIVE, "ACLs outside of the virtual cluster let the user reach the cluster's own names",
+MEMBER_EXPOSED = _risk("KG522", "member-exposed", RiskLevel.DISRUPTIVE, "ACLs outside of the virtual cluster let the user reach the cluster's own names",
     "remove those ACLs in the same plan, where the user should reach nothing any more")
-MEMBER_MOVE = _risk("KG523", "member-move", Level.DISRUPTIVE, "from their next request on, its clients have the rights and quotas of another virtual cluster, and see its names alone where brokers know it",
+MEMBER_MOVE = _risk("KG523", "member-move", RiskLevel.DISRUPTIVE, "from their next request on, its clients have the rights and quotas of another virtual cluster, and see its names alone where brokers know it",
     "see that links, groups and ACLs there cover all that the clients use")
-MEMBER_ADOPT = _risk("KG524", "member-adopt", Level.SAFE, "the project takes the membership over as it is",
+MEMBER_ADOPT = _risk("KG524", "member-adopt", RiskLevel.SAFE, "the project takes the membership over as it is",
     "write deletionPolicy, so that it is plain what removing the document will do")
-MEMBER_FORGET = _risk("KG525", "member-forget", Level.SAFE, "the member stays, no longer managed",
+MEMBER_FORGET = _risk("KG525", "member-forget", RiskLevel.SAFE, "the member stays, no longer managed",
     "use a Tombstone where the membership should end as well")
-GROUP_ADD = _risk("KG530", "group-add", Level.SAFE, "a group gets a name in the virtual cluster",
+GROUP_ADD = _risk("KG530", "group-add", RiskLevel.SAFE, "a group gets a name in the virtual cluster",
     "nothing to weigh: its offsets begin empty")
-GROUP_TAKE_OVER = _risk("KG531", "group-take-over", Level.DISRUPTIVE, "what the old group commits after the copy is read again under the new one",
+GROUP_TAKE_OVER = _risk("KG531", "group-take-over", RiskLevel.DISRUPTIVE, "what the old group commits after the copy is read again under the new one",
     "apply while the group's consumers are stopped, or let them process a record twice")
-GROUP_REMOVE = _risk("KG532", "group-remove", Level.DISRUPTIVE, "the group is no longer one of the virtual cluster; its offsets stay",
+GROUP_REMOVE = _risk("KG532", "group-remove", RiskLevel.DISRUPTIVE, "the group is no longer one of the virtual cluster; its offsets stay",
     "stop its consumers first")
-GROUP_DELETE = _risk("KG533", "group-delete", Level.DATA_LOSS, "what the group has committed is lost",
+GROUP_DELETE = _risk("KG533", "group-delete", RiskLevel.DATA_LOSS, "what the group has committed is lost",
     "set deletionPolicy: Orphan: the group and its offsets stay")
-TRANSACTIONAL_ID_ADD = _risk("KG534", "transactional-id-add", Level.SAFE, "a transactional id gets a name in the virtual cluster",
+TRANSACTIONAL_ID_ADD = _risk("KG534", "transactional-id-add", RiskLevel.SAFE, "a transactional id gets a name in the virtual cluster",
     "end its transactions first where it is in use: one that is open under the old id is not fenced")
-TRANSACTIONAL_ID_REMOVE = _risk("KG535", "transactional-id-remove", Level.DISRUPTIVE, "the transactional id is no longer one of the virtual cluster",
+TRANSACTIONAL_ID_REMOVE = _risk("KG535", "transactional-id-remove", RiskLevel.DISRUPTIVE, "the transactional id is no longer one of the virtual cluster",
     "stop its producers first")
 # fmt: on

@@ -16,7 +16,7 @@ from kgitops.model.requests import (
     api_name,
 )
 from kgitops.model.resources.acls import AclBinding, PatternType, PermissionType, ResourceType
-from kgitops.plan.acls.patterns import Rules
+from kgitops.plan.acls.patterns import AclIndex
 from kgitops.plan.document.plan import Action, Change, PlannedRequest
 from kgitops.plan.order.phases import order_key
 from kgitops.plan.virtual_clusters.edges import VirtualClusterEdges
@@ -100,8 +100,12 @@ class GlobalEdges:
     def __init__(self, requests: Iterable[PlannedRequest]) -> None:
         self._topics: dict[str, list[str]] = {}
         self._revoked: dict[str, list[str]] = {}
-        self._made: dict[PermissionType, Rules[str]] = {kind: Rules() for kind in PermissionType}
-        self._gone: dict[PermissionType, Rules[str]] = {kind: Rules() for kind in PermissionType}
+        self._made: dict[PermissionType, AclIndex[str]] = {
+            kind: AclIndex() for kind in PermissionType
+        }
+        self._gone: dict[PermissionType, AclIndex[str]] = {
+            kind: AclIndex() for kind in PermissionType
+        }
         for planned in requests:
             match planned.request:
                 case CreateTopicRequest(topic=topic):

@@ -9,29 +9,29 @@ from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default, normal_value
 from kgitops.plan.context import (
-    Planning,
+    PlanContext,
     because_adopted,
     because_remembered,
     local_name,
     protection_fields,
     registry_fields,
-    taking_risks,
+    takeover_risks,
 )
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
 from kgitops.plan.document.risks import worst_first
 from kgitops.plan.normal_form import assignment_text, in_order, shape_view, topic_view
-from kgitops.plan.ownership import Standing
+from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.topics.configs import ConfigDiff, config_conflicts, diff_configs
 from kgitops.plan.topics.records import records_to_delete
-from kgitops.plan.topics.replicas import replica_risk, unreachable_min_isr, wanted_replicas
+from kgitops.plan.topics.replicas import plan_replicas, replica_risk, unreachable_min_isr
 from kgitops.plan.topics.steps import alter_steps
-from kgitops.plan.topics.throttles import TopicThrottle, left_fields, topic_throttle
+from kgitops.plan.topics.throttles import TopicThrottle, stale_throttle_fields, topic_throttle
 from kgitops.plan.usage import topic_impact
 
 
 def plan_alteration(
-    planning: Planning,
+    context: PlanContext,
     topic: DesiredTopic,
     state: TopicState,
     relink: AlterVirtualClusterRequest | None = None,
@@ -40,25 +40,25 @@ def plan_alteration(
 
     ``relink`` gives a topic of a virtual cluster its link back, where somebody removed that.
     """
-    owner = planning.ownership.owner(topic.address)
+    owner = context.ownership.owner(topic.address)
     # A topic made anew under the name is not the one that was applied.
     known = owner is not None and not owner.spent and owner.topic_id == state.topic_id
-    last = planning.ownership.last_applied(topic.address) if known else {}
-    adopts = not known or planning.ownership.standing(topic.address) is not Standing.MINE
+    last = context.ownership.last_applied(topic.address) if known else {}
+    adopts = not known or context.ownership.status(topic.address) is not OwnershipStatus.MINE
     configs = diff_configs(
-        topic, state.configs, last.get("configs", {}), planning.current.broker_defaults
+        topic, state.configs, last.get("configs", {}), context.current.broker_defaults
     )
-    planning.outcome.drift += (*_shape_drift(topic, state, last), *configs.drift)
-    replicas = wanted_replicas(planning, topic, state)
-    effective = _Effective(state, configs, planning.current.broker_defaults)
-    records = records_to_delete(planning, topic, state, effective.value("cleanup.policy"))
+    context.draft.drift += (*_shape_drift(topic, state, last), *configs.drift)
+    replicas = plan_replicas(context, topic, state)
+    effective = _Effective(state, configs, context.current.broker_defaults)
+    records = records_to_delete(context, topic, state, effective.value("cleanup.policy"))
     conflicts = effective.conflicts(topic) if configs.requested else []
-    planning.outcome.findings += conflicts
+    context.draft.findings += conflicts
     if replicas is None or records is None or conflicts:
         return
     assignment = replicas.final
-    left = planning.leftovers.topics.get(topic.address, {})
-    rate = planning.desired.safety.replication_throttle
+    left = context.stale_throttles.topics.get(topic.address, {})
+    rate = context.desired.safety.replication_throttle
     throttle = topic_throttle(state, replicas, rate=rate, left=left)
     # Producers would be refused while fewer replicas than that are in sync.
     waits = state.reassigning and bool(left or _MIN_ISR in configs.requested)
@@ -67,9 +67,9 @@ def plan_alteration(
         *configs.fields,
         *_shape_fields(state, assignment),
         *_record_fields(records),
-        *left_fields(state, left),
+        *stale_throttle_fields(state, left),
     )
-    after = planning.owner_after(
+    after = context.owner_after(
         topic, topic_id=state.topic_id, adopted=adopts or bool(owner and owner.adopted)
     )
     if not fields and not adopts and owner == after:
@@ -78,7 +78,7 @@ def plan_alteration(
         object=topic.address,
         exists=True,
         topic_id=state.topic_id,
-        owner=planning.owner_label(topic.address),
+        owner=context.owner_label(topic.address),
         fields=_expected(state, configs, assignment, throttle, waits=waits),
     )
     actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if fields else ())
@@ -87,19 +87,19 @@ def plan_alteration(
         shown = registry_fields(owner, after)
     found = {field.risk for field in shown if field.risk}
     if adopts:
-        found |= {risks.TOPIC_ADOPT, *taking_risks(planning.ownership, topic.address)}
+        found |= {risks.TOPIC_ADOPT, *takeover_risks(context.ownership, topic.address)}
     if len(assignment) > len(state.assignment):
         found.add(risks.DISK_GROWTH)
     if any(field.path in _IN_SYNC for field in fields):
         found |= unreachable_min_isr(topic, effective.value("min.insync.replicas"))
     before = topic_view(state)
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=topic.address,
             kind=Kind.TOPIC,
             actions=actions or (Action.UPDATE,),
             risks=worst_first(found or {risks.REGISTRY_ONLY}),
-            because=because_adopted(planning.ownership, topic.address)
+            because=because_adopted(context.ownership, topic.address)
             if adopts
             else "it differs from its document"
             if fields
@@ -124,8 +124,8 @@ def plan_alteration(
             owner_before=owner,
             owner_after=after,
             impact={
-                **topic_impact(state, planning.current.usage.get(state.name), records),
-                **planning.links.affected(state.name, besides=local_name(topic)),
+                **topic_impact(state, context.current.usage.get(state.name), records),
+                **context.links.affected(state.name, besides=local_name(topic)),
             }
             if fields
             else {},

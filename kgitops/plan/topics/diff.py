@@ -9,21 +9,27 @@ from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import generated_topic_name
 from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default
-from kgitops.plan.context import Outcome, Planning, local_name, protection_fields, taking_risks
+from kgitops.plan.context import (
+    PlanContext,
+    PlanDraft,
+    local_name,
+    protection_fields,
+    takeover_risks,
+)
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition
 from kgitops.plan.document.risks import worst_first
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import known_after_apply, topic_view
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.removal import Fate, Removal, find_removals
-from kgitops.plan.stale_throttles import NO_LEFTOVERS, Leftovers
+from kgitops.plan.removal import Removal, RemovalKind, find_removals
+from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
 from kgitops.plan.topics.alter import plan_alteration
 from kgitops.plan.topics.configs import config_conflicts
 from kgitops.plan.topics.local_topic_removal import remove_local
 from kgitops.plan.topics.local_topics import LocalTopics
 from kgitops.plan.topics.records import refuse_records
-from kgitops.plan.topics.replicas import unreachable_min_isr, wanted_replicas
+from kgitops.plan.topics.replicas import plan_replicas, unreachable_min_isr
 from kgitops.plan.topics.steps import create_steps, delete_steps
 from kgitops.plan.usage import topic_impact
 
@@ -32,64 +38,64 @@ def plan_topics(
     desired: DesiredState,
     current: ClusterState,
     ownership: Ownership,
-    leftovers: Leftovers = NO_LEFTOVERS,
-) -> Outcome:
+    stale_throttles: StaleThrottles = NO_STALE_THROTTLES,
+) -> PlanDraft:
     """Every difference between the declared topics and the cluster's."""
-    planning = Planning(
+    context = PlanContext(
         desired=desired,
         current=current,
         ownership=ownership,
-        leftovers=leftovers,
+        stale_throttles=stale_throttles,
         links=index_links(desired, current),
     )
-    local = LocalTopics(planning)
+    local = LocalTopics(context)
     names = {collision_key(name): name for name in sorted(current.topics)}
     for topic in desired.topics:
-        if not planning.may_plan(topic):
+        if not context.may_plan(topic):
             continue
         if topic.virtual_cluster is not None:
             _plan_local(local, topic, topic.virtual_cluster)
             continue
         state = current.topics.get(topic.name)
-        if _is_going(planning, topic.address, state):
+        if _is_going(context, topic.address, state):
             continue
         if state is not None:
-            plan_alteration(planning, topic, state)
-        elif _creatable(planning, topic, names):
-            _create(planning, topic)
+            plan_alteration(context, topic, state)
+        elif _creatable(context, topic, names):
+            _create(context, topic)
     declared = frozenset(topic.address for topic in desired.topics)
-    for removal in find_removals(("topic",), declared, planning):
+    for removal in find_removals(("topic",), declared, context):
         if "virtualCluster" in removal.owner.last_applied:
             remove_local(local, removal)
         else:
-            _remove(planning, removal)
+            _remove(context, removal)
     found = (state.name for state in current.topics.values() if not state.internal)
     behind = local.addresses(declared)
     listed = (behind.get(name) or topic_address(name) for name in found)
-    planning.keep_others(dict.fromkeys(listed), declared)
-    return planning.outcome
+    context.keep_others(dict.fromkeys(listed), declared)
+    return context.draft
 
 
 def _plan_local(local: LocalTopics, topic: DesiredTopic, virtual_cluster: str) -> None:
     """A topic of a virtual cluster, found by its link."""
-    planning = local.planning
+    context = local.context
     source = topic.located.at("metadata", "virtualCluster")
-    if not planning.has_virtual_cluster(virtual_cluster, source, topic.address):
+    if not context.has_virtual_cluster(virtual_cluster, source, topic.address):
         return
     found = local.find(topic)
-    if found is None or _is_going(planning, topic.address, found.state):
+    if found is None or _is_going(context, topic.address, found.state):
         return
     if found.state is not None:
-        plan_alteration(planning, topic, found.state, found.relink)
-    elif _creatable(planning, topic, {}):
-        _create(planning, topic)
+        plan_alteration(context, topic, found.state, found.relink)
+    elif _creatable(context, topic, {}):
+        _create(context, topic)
 
 
-def _is_going(planning: Planning, address: str, state: TopicState | None) -> bool:
+def _is_going(context: PlanContext, address: str, state: TopicState | None) -> bool:
     """Refuse to plan for a topic of which it is not known when its name will be free."""
     going = state is not None and state.marked_for_deletion
     if going:
-        planning.outcome.findings.append(
+        context.draft.findings.append(
             Finding(
                 source=None,
                 problem=f"{address} is being deleted by someone else just now",
@@ -99,11 +105,11 @@ def _is_going(planning: Planning, address: str, state: TopicState | None) -> boo
     return going
 
 
-def _creatable(planning: Planning, topic: DesiredTopic, names: dict[str, str]) -> bool:
+def _creatable(context: PlanContext, topic: DesiredTopic, names: dict[str, str]) -> bool:
     """Refuse what CreateTopics would: a colliding name; and what could never be true."""
     other = names.get(collision_key(topic.name))
     if other is not None:
-        planning.outcome.findings.append(
+        context.draft.findings.append(
             Finding(
                 source=topic.located.at("metadata", "name"),
                 problem=f"the topic name {topic.name!r} collides with the topic {other!r} on the "
@@ -113,10 +119,10 @@ def _creatable(planning: Planning, topic: DesiredTopic, names: dict[str, str]) -
         )
         return False
     if topic.delete_records_before:
-        if planning.ownership.last_applied(topic.address).get("deleteRecordsBefore"):
-            refuse_records(planning, topic, None)
+        if context.ownership.last_applied(topic.address).get("deleteRecordsBefore"):
+            refuse_records(context, topic, None)
             return False
-        planning.outcome.findings.append(
+        context.draft.findings.append(
             Finding(
                 source=topic.located.at("spec", "deleteRecordsBefore"),
                 problem=f"the topic {topic.name!r} does not exist, so it has no records to delete",
@@ -127,16 +133,16 @@ def _creatable(planning: Planning, topic: DesiredTopic, names: dict[str, str]) -
     return True
 
 
-def _create(planning: Planning, topic: DesiredTopic) -> None:
-    replicas = wanted_replicas(planning, topic, None)
-    conflicts = config_conflicts(topic, topic.configs, {}, planning.current.broker_defaults)
-    planning.outcome.findings += conflicts
+def _create(context: PlanContext, topic: DesiredTopic) -> None:
+    replicas = plan_replicas(context, topic, None)
+    conflicts = config_conflicts(topic, topic.configs, {}, context.current.broker_defaults)
+    context.draft.findings += conflicts
     if replicas is None or conflicts:
         return
     address = topic.address
-    missing = bool(planning.ownership.last_applied(address))
+    missing = bool(context.ownership.last_applied(address))
     if missing:
-        planning.report_missing(address)
+        context.report_missing(address)
     local = local_name(topic)
     state = RequestedTopicState(
         name=generated_topic_name(NEW_UUID, topic.name) if local else topic.name,
@@ -146,17 +152,17 @@ def _create(planning: Planning, topic: DesiredTopic) -> None:
         requested_configs=topic.configs,
         generated_replica_assignments=topic.assignment is None,
     )
-    expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
-    owner_before = planning.ownership.owner(address)
-    owner_after = planning.owner_after(topic, adopted=False)
+    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
+    owner_before = context.ownership.owner(address)
+    owner_after = context.owner_after(topic, adopted=False)
     fields = protection_fields(owner_before, owner_after)
     min_isr = (
         topic.configs.get("min.insync.replicas")
-        or effective_default("min.insync.replicas", planning.current.broker_defaults)[0]
+        or effective_default("min.insync.replicas", context.current.broker_defaults)[0]
     )
     found = {risks.TOPIC_CREATE, *unreachable_min_isr(topic, min_isr)}
-    found |= {*taking_risks(planning.ownership, address), *(f.risk for f in fields if f.risk)}
-    planning.outcome.changes.append(
+    found |= {*takeover_risks(context.ownership, address), *(f.risk for f in fields if f.risk)}
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.TOPIC,
@@ -176,13 +182,13 @@ def _create(planning: Planning, topic: DesiredTopic) -> None:
     )
 
 
-def _remove(planning: Planning, removal: Removal) -> None:
+def _remove(context: PlanContext, removal: Removal) -> None:
     name = removal.owner.last_applied["name"]
-    state = planning.current.topics.get(name)
-    if _is_going(planning, removal.address, state):
+    state = context.current.topics.get(name)
+    if _is_going(context, removal.address, state):
         return
     because = removal.because
-    delete = removal.fate is Fate.DELETE
+    delete = removal.kind is RemovalKind.DELETE
     if state is None:
         delete, because = False, f"{because}; it is already gone from the cluster"
     elif state.topic_id is None or state.topic_id != removal.owner.topic_id:
@@ -195,7 +201,7 @@ def _remove(planning: Planning, removal: Removal) -> None:
         owner=removal.owner.project,
     )
     risk = risks.TOPIC_DELETE if delete else risks.TOPIC_FORGET
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=removal.address,
             kind=Kind.TOPIC,
@@ -209,6 +215,6 @@ def _remove(planning: Planning, removal: Removal) -> None:
             requests=delete_steps(state, expects, None) if delete and state else (),
             owner_before=removal.owner,
             owner_after=removal.owner_after,
-            impact=topic_impact(state, planning.current.usage.get(name)) if state else {},
+            impact=topic_impact(state, context.current.usage.get(name)) if state else {},
         )
     )

@@ -5,13 +5,13 @@ from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.model.source import Finding
-from kgitops.plan.context import Planning
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, PlannedRequest, Precondition
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.normal_form import link_view, topic_view
 from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Fate, Removal
+from kgitops.plan.removal import Removal, RemovalKind
 from kgitops.plan.topics.local_topics import LocalTopics
 from kgitops.plan.topics.steps import delete_steps
 from kgitops.plan.usage import topic_impact
@@ -19,33 +19,33 @@ from kgitops.plan.usage import topic_impact
 
 def remove_local(local_topics: LocalTopics, removal: Removal) -> None:
     """A managed topic of a virtual cluster that is no longer declared."""
-    planning, last = local_topics.planning, removal.owner.last_applied
+    context, last = local_topics.context, removal.owner.last_applied
     local = LocalName(last["virtualCluster"], last["name"])
     link = local_topics.link(local)
     applied = local_topics.applied(removal.address)
-    state = planning.current.topics.get(link.topic) if link else applied
+    state = context.current.topics.get(link.topic) if link else applied
     if state is None:
-        _forget(planning, removal, None, None, "; it is already gone from the cluster")
+        _forget(context, removal, None, None, "; it is already gone from the cluster")
     elif state.topic_id != removal.owner.topic_id:
         # Someone led the name elsewhere: that topic is nobody's, so it stays, and its link too.
-        _forget(planning, removal, None, state, "; the topic of that name is another one now")
+        _forget(context, removal, None, state, "; the topic of that name is another one now")
     elif local in local_topics.replaced:
-        _hand_over(planning, removal, local, state)
-    elif removal.fate is Fate.DELETE:
+        _hand_over(context, removal, local, state)
+    elif removal.kind is RemovalKind.DELETE:
         if link:
-            _unlink(planning, removal, local, link)
-        _delete(planning, removal, local, state)
+            _unlink(context, removal, local, link)
+        _delete(context, removal, local, state)
     elif link and last["deletionPolicyWritten"]:
-        _forget(planning, removal, local, state, "")
+        _forget(context, removal, local, state, "")
     else:
         # An adopted topic had its link before: both stay.
-        _forget(planning, removal, None, state, "")
+        _forget(context, removal, None, state, "")
 
 
-def _hand_over(planning: Planning, removal: Removal, local: LocalName, state: TopicState) -> None:
+def _hand_over(context: PlanContext, removal: Removal, local: LocalName, state: TopicState) -> None:
     """A TopicLink of the same name takes the link over, in one step (VC-403a)."""
-    if removal.fate is Fate.DELETE:
-        planning.outcome.findings.append(
+    if removal.kind is RemovalKind.DELETE:
+        context.draft.findings.append(
             Finding(
                 source=removal.source,
                 problem=f"{removal.address} is to be deleted while a TopicLink takes its name",
@@ -54,11 +54,11 @@ def _hand_over(planning: Planning, removal: Removal, local: LocalName, state: To
             )
         )
         return
-    _forget(planning, removal, None, state, f"; a TopicLink has the name {local} from now on")
+    _forget(context, removal, None, state, f"; a TopicLink has the name {local} from now on")
 
 
 def _forget(
-    planning: Planning,
+    context: PlanContext,
     removal: Removal,
     unlinked: LocalName | None,
     state: TopicState | None,
@@ -68,7 +68,7 @@ def _forget(
     expects = _expects(removal, state)
     requests = chain([_removing(unlinked)], expects) if unlinked else ()
     _add(
-        planning,
+        context,
         removal,
         state,
         action=Action.FORGET,
@@ -79,16 +79,16 @@ def _forget(
     )
 
 
-def _unlink(planning: Planning, removal: Removal, local: LocalName, link: TopicLink) -> None:
+def _unlink(context: PlanContext, removal: Removal, local: LocalName, link: TopicLink) -> None:
     """The link goes first, by a change of its own: others may hold links as well."""
     address = member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
     at_link = Precondition(
         object=address,
         exists=True,
-        owner=planning.owner_label(address),
+        owner=context.owner_label(address),
         fields={"topic": link.topic},
     )
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.LINK,
@@ -105,10 +105,10 @@ def _unlink(planning: Planning, removal: Removal, local: LocalName, link: TopicL
     )
 
 
-def _delete(planning: Planning, removal: Removal, local: LocalName, state: TopicState) -> None:
+def _delete(context: PlanContext, removal: Removal, local: LocalName, state: TopicState) -> None:
     expects = _expects(removal, state)
     _add(
-        planning,
+        context,
         removal,
         state,
         action=Action.DELETE,
@@ -129,7 +129,7 @@ def _expects(removal: Removal, state: TopicState | None) -> Precondition:
 
 
 def _add(
-    planning: Planning,
+    context: PlanContext,
     removal: Removal,
     state: TopicState | None,
     *,
@@ -139,7 +139,7 @@ def _add(
     expects: Precondition,
     requests: tuple[PlannedRequest, ...],
 ) -> None:
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=removal.address,
             kind=Kind.TOPIC,
@@ -153,7 +153,7 @@ def _add(
             requests=requests,
             owner_before=removal.owner,
             owner_after=removal.owner_after,
-            impact=topic_impact(state, planning.current.usage.get(state.name)) if state else {},
+            impact=topic_impact(state, context.current.usage.get(state.name)) if state else {},
         )
     )
 

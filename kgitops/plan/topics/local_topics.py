@@ -18,13 +18,13 @@ from kgitops.model.resources.virtual_clusters import (
     generated_parts,
 )
 from kgitops.model.source import Finding
-from kgitops.plan.context import Planning, local_name, selected
+from kgitops.plan.context import PlanContext, local_name, selected
 from kgitops.plan.document.plan import Drift
-from kgitops.plan.ownership import Standing
+from kgitops.plan.ownership import OwnershipStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LocalTopicState:
     """The topic as it is, None where it is to be made; ``relink`` gives it its link back."""
 
     state: TopicState | None = None
@@ -34,14 +34,14 @@ class Found:
 class LocalTopics:
     """The topics of virtual clusters, by the names under which they are declared."""
 
-    def __init__(self, planning: Planning) -> None:
-        self.planning = planning
+    def __init__(self, context: PlanContext) -> None:
+        self.context = context
 
     def link(self, local: LocalName) -> TopicLink | None:
         """The link as it is."""
-        return self.planning.current.link(local)
+        return self.context.current.link(local)
 
-    def find(self, topic: DesiredTopic) -> Found | None:
+    def find(self, topic: DesiredTopic) -> LocalTopicState | None:
         """What stands for the declared topic; None, and why, where it can't be told."""
         local = local_name(topic)
         link = self.link(local) if local else None
@@ -50,51 +50,51 @@ class LocalTopics:
         if link is None:
             state = self.applied(topic.address)
             if state is None:
-                return Found()
+                return LocalTopicState()
             # Somebody removed the link alone: the records are still there (VC-031).
-            return Found(state=state, relink=_adding(local, state.name))
-        state = self.planning.current.topics.get(link.topic)
+            return LocalTopicState(state=state, relink=_adding(local, state.name))
+        state = self.context.current.topics.get(link.topic)
         problem = self._strange(topic, local, link, state)
         if problem:
-            self.planning.outcome.findings.append(problem)
+            self.context.draft.findings.append(problem)
             return None
-        return Found(state=state)
+        return LocalTopicState(state=state)
 
     def addresses(self, declared: frozenset[str]) -> Mapping[str, str]:
         """The addresses of physical topics that are declared, or managed, in a virtual cluster."""
         return {
             link.topic: local_topic_address(LocalName(found.name, link.name))
-            for found in self.planning.current.virtual_clusters.values()
+            for found in self.context.current.virtual_clusters.values()
             for link in found.links.values()
-            if is_of_topic(self.planning, LocalName(found.name, link.name), declared)
+            if belongs_to_topic(self.context, LocalName(found.name, link.name), declared)
         }
 
     @cached_property
     def replaced(self) -> frozenset[LocalName]:
         """Local names that a declared TopicLink has from now on."""
-        desired = self.planning.desired
+        desired = self.context.desired
         return frozenset(link.local for link in desired.links if selected(desired, link.address))
 
     def applied(self, address: str) -> TopicState | None:
         """The topic that this project applied, whatever became of its link."""
-        owner = self.planning.ownership.owner(address)
-        mine = self.planning.ownership.standing(address) is Standing.MINE
+        owner = self.context.ownership.owner(address)
+        mine = self.context.ownership.status(address) is OwnershipStatus.MINE
         return self._by_id.get(owner.topic_id or "") if owner and mine else None
 
     @cached_property
     def _by_id(self) -> Mapping[str, TopicState]:
-        return {state.topic_id or "": state for state in self.planning.current.topics.values()}
+        return {state.topic_id or "": state for state in self.context.current.topics.values()}
 
     def _strange(
         self, topic: DesiredTopic, local: LocalName, link: TopicLink, state: TopicState | None
     ) -> Finding | None:
         """Why the link is not that of the declared topic."""
-        ownership = self.planning.ownership
-        of_link = ownership.standing(
+        ownership = self.context.ownership
+        of_link = ownership.status(
             member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
         )
         where = topic.located.at("metadata", "name")
-        if of_link not in (Standing.UNMANAGED, Standing.SPENT):
+        if of_link not in (OwnershipStatus.UNMANAGED, OwnershipStatus.SPENT):
             return Finding(
                 source=where,
                 problem=f"{local} is a TopicLink, which leads to the topic {link.topic}, and a new "
@@ -103,9 +103,9 @@ class LocalTopics:
                 "Topic under another name",
             )
         owner = ownership.owner(topic.address)
-        mine = ownership.standing(topic.address) is Standing.MINE
+        mine = ownership.status(topic.address) is OwnershipStatus.MINE
         applied = owner.topic_id if owner and mine else None
-        lost = lost_topic(self.planning, topic.address, link, state, applied)
+        lost = describe_lost_topic(self.context, topic.address, link, state, applied)
         if lost:
             return Finding(
                 source=where,
@@ -123,15 +123,15 @@ class LocalTopics:
         return None
 
 
-def is_of_topic(planning: Planning, local: LocalName, declared: frozenset[str]) -> bool:
+def belongs_to_topic(context: PlanContext, local: LocalName, declared: frozenset[str]) -> bool:
     """Whether a link is a part of a topic that is declared or managed in a virtual cluster."""
     address = local_topic_address(local)
-    owner = planning.ownership.owner(address)
+    owner = context.ownership.owner(address)
     return address in declared or (owner is not None and not owner.spent)
 
 
-def lost_topic(
-    planning: Planning,
+def describe_lost_topic(
+    context: PlanContext,
     address: str,
     link: TopicLink,
     state: TopicState | None,
@@ -142,7 +142,7 @@ def lost_topic(
     found = state.topic_id if state else None
     if state is not None and known <= {found}:
         return None
-    planning.outcome.drift.append(
+    context.draft.drift.append(
         Drift(
             address=address,
             path="topic_id",

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from kgitops.desired.state import DesiredTopic
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.source import Finding
-from kgitops.plan.context import Planning
+from kgitops.plan.context import PlanContext
 
 
 def records_to_delete(
-    planning: Planning, topic: DesiredTopic, state: TopicState, cleanup_policy: str | None
+    context: PlanContext, topic: DesiredTopic, state: TopicState, cleanup_policy: str | None
 ) -> Mapping[int, int] | None:
     """Partition to first kept offset, only where records are left below it (P201-60).
 
@@ -19,12 +19,12 @@ def records_to_delete(
     declared = topic.delete_records_before
     if not declared:
         return {}
-    if not _same_topic(planning, topic, state):
+    if not _same_topic(context, topic, state):
         return None
     due = {}
     problems = []
     for partition, offset in sorted(declared.items()):
-        start, end = _bounds(planning, topic, state, partition)
+        start, end = _bounds(context, topic, state, partition)
         if start is not None and offset <= start:
             continue
         if end is not None and offset > end:
@@ -47,42 +47,42 @@ def records_to_delete(
                 advice="remove deleteRecordsBefore, or add delete to cleanup.policy",
             )
         )
-    planning.outcome.findings += problems
+    context.draft.findings += problems
     return None if problems else due
 
 
 def _bounds(
-    planning: Planning, topic: DesiredTopic, state: TopicState, partition: int
+    context: PlanContext, topic: DesiredTopic, state: TopicState, partition: int
 ) -> tuple[int | None, int | None]:
     """The first offset that is left and the one past the last, None where it is not known."""
     if partition >= state.num_partitions:
         return 0, 0
-    usage = planning.current.usage.get(state.name)
+    usage = context.current.usage.get(state.name)
     start = _item(usage.log_start_offsets, partition) if usage else None
     end = _item(usage.high_watermarks, partition) if usage else None
     if start is None:
         # Not every principal may ask for offsets; what was deleted before never comes back.
-        last = planning.ownership.last_applied(topic.address)
+        last = context.ownership.last_applied(topic.address)
         applied = last.get("deleteRecordsBefore", {}).get(str(partition))
         start = None if applied is None else int(applied)
     return start, end
 
 
-def _same_topic(planning: Planning, topic: DesiredTopic, state: TopicState) -> bool:
-    owner = planning.ownership.owner(topic.address)
+def _same_topic(context: PlanContext, topic: DesiredTopic, state: TopicState) -> bool:
+    owner = context.ownership.owner(topic.address)
     applied = bool(owner and owner.last_applied.get("deleteRecordsBefore"))
     if owner is None or not applied or owner.topic_id == state.topic_id:
         return True
-    refuse_records(planning, topic, state)
+    refuse_records(context, topic, state)
     return False
 
 
-def refuse_records(planning: Planning, topic: DesiredTopic, state: TopicState | None) -> None:
+def refuse_records(context: PlanContext, topic: DesiredTopic, state: TopicState | None) -> None:
     """The offsets were meant for another topic of the same name."""
-    owner = planning.ownership.owner(topic.address)
+    owner = context.ownership.owner(topic.address)
     applied_to = owner.topic_id if owner else None
     now = f"the topic now has {state.topic_id}" if state else "which is gone from the cluster"
-    planning.outcome.refuse(
+    context.draft.refuse(
         f"{topic.located.at('spec', 'deleteRecordsBefore')}: deleteRecordsBefore of "
         f"{topic.address} was applied to the topic id {applied_to}, {now}; remove it, or write it "
         "anew after the new topic was applied"

@@ -7,13 +7,13 @@ from kgitops.model.cluster_state import Broker
 from kgitops.model.placement import PlacementError, place, reassign
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding
-from kgitops.plan.context import Planning
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
 from kgitops.plan.document.risks import Risk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replicas:
+class TargetReplicas:
     """A topic's whole assignment with its new partitions, and after replicas were moved as well.
 
     A new partition starts with as many replicas as partition 0 has: Kafka takes no other (A4-72).
@@ -23,23 +23,23 @@ class Replicas:
     final: Assignment
 
 
-def wanted_replicas(
-    planning: Planning, topic: DesiredTopic, state: TopicState | None
-) -> Replicas | None:
+def plan_replicas(
+    context: PlanContext, topic: DesiredTopic, state: TopicState | None
+) -> TargetReplicas | None:
     """Where replicas should be after the plan; None when Kafka can't do it, with findings why.
 
     A declared replication factor is met by moving as few replicas as can be; where brokers hold
     the replicas is then nobody's business, so a topic that has the factor has no difference.
     """
-    problems = _problems(planning, topic, state)
+    problems = _problems(context, topic, state)
     if problems:
-        planning.outcome.findings += problems
+        context.draft.findings += problems
         return None
     now: Assignment = state.assignment if state else ()
     try:
-        return _place(planning.current.brokers, topic, now)
+        return _place(context.current.brokers, topic, now)
     except PlacementError as error:
-        planning.outcome.findings.append(
+        context.draft.findings.append(
             Finding(
                 source=topic.located.at("spec", "replicationFactor"),
                 problem=f"the topic {topic.name!r} can't be placed: {error}",
@@ -49,14 +49,14 @@ def wanted_replicas(
         return None
 
 
-def _place(brokers: tuple[Broker, ...], topic: DesiredTopic, now: Assignment) -> Replicas:
+def _place(brokers: tuple[Broker, ...], topic: DesiredTopic, now: Assignment) -> TargetReplicas:
     factor = topic.replication_factor
     factor_now = len(now[0]) if now else factor
     if topic.assignment is not None:
         added = topic.assignment[len(now) :]
         if any(len(replicas) != factor_now for replicas in added):
             added = reassign(brokers, added, replication_factor=factor_now)
-        return Replicas(grown=now + added, final=topic.assignment)
+        return TargetReplicas(grown=now + added, final=topic.assignment)
     grown = now
     if len(now) < topic.partitions:
         grown += place(
@@ -67,11 +67,11 @@ def _place(brokers: tuple[Broker, ...], topic: DesiredTopic, now: Assignment) ->
             seed=topic.name,
         )
     if all(len(replicas) == factor for replicas in grown):
-        return Replicas(grown=grown, final=grown)
-    return Replicas(grown=grown, final=reassign(brokers, grown, replication_factor=factor))
+        return TargetReplicas(grown=grown, final=grown)
+    return TargetReplicas(grown=grown, final=reassign(brokers, grown, replication_factor=factor))
 
 
-def _problems(planning: Planning, topic: DesiredTopic, state: TopicState | None) -> list[Finding]:
+def _problems(context: PlanContext, topic: DesiredTopic, state: TopicState | None) -> list[Finding]:
     located = topic.located
     declared = "assignments" if topic.assignment is not None else "partitions"
     problems = []
@@ -86,7 +86,7 @@ def _problems(planning: Planning, topic: DesiredTopic, state: TopicState | None)
             )
         )
     if topic.assignment is not None:
-        known = {broker.id for broker in planning.current.brokers}
+        known = {broker.id for broker in context.current.brokers}
         unknown = sorted({broker for row in topic.assignment for broker in row} - known)
         if unknown:
             problems.append(

@@ -13,8 +13,8 @@ from kgitops.model.requests import (
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.plan.document.plan import PlannedRequest, Precondition
-from kgitops.plan.planned_requests import Item, chain, chain_items
-from kgitops.plan.topics.replicas import Replicas
+from kgitops.plan.planned_requests import ChainedRequest, chain, chain_items
+from kgitops.plan.topics.replicas import TargetReplicas
 from kgitops.plan.topics.throttles import TopicThrottle
 
 _MIN_ISR = "min.insync.replicas"
@@ -41,7 +41,7 @@ def alter_steps(
     current: TopicState,
     *,
     configs: Mapping[str, str | None],
-    replicas: Replicas,
+    replicas: TargetReplicas,
     throttle: TopicThrottle,
     waits: bool,
     generated: bool,
@@ -59,7 +59,7 @@ def alter_steps(
     """
     builder = _Builder(current, local)
     if relink is not None:
-        builder.items.append(Item(relink))
+        builder.items.append(ChainedRequest(relink))
     first, remaining = _split_configs(current, configs, replicas.final)
     builder.configs(first)
     builder.partitions(replicas.grown, generated=generated)
@@ -69,7 +69,7 @@ def alter_steps(
     builder.configs(remaining)
     if delete_records:
         builder.items.append(
-            Item(
+            ChainedRequest(
                 DeleteRecordsRequest(
                     topic=current.name,
                     topic_id=current.topic_id or "",
@@ -85,7 +85,7 @@ class _Builder:
     """Gathers requests while the requested state moves on."""
 
     def __init__(self, current: TopicState, local: LocalName | None) -> None:
-        self.items: list[Item] = []
+        self.items: list[ChainedRequest] = []
         self._local = local
         self._current = current
         self._assignment = current.assignment
@@ -132,7 +132,7 @@ class _Builder:
             ),
             local=self._local,
         )
-        self.items.append(Item(request, undoes))
+        self.items.append(ChainedRequest(request, undoes))
 
 
 def _split_configs(

@@ -17,7 +17,7 @@ from kgitops.model.resources.topics import (
 )
 from kgitops.model.source import Finding, Severity
 from kgitops.model.topic_configs import normal_value
-from kgitops.plan.context import Outcome
+from kgitops.plan.context import PlanDraft
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import (
     Action,
@@ -28,8 +28,8 @@ from kgitops.plan.document.plan import (
     Precondition,
 )
 from kgitops.plan.normal_form import broker_view
-from kgitops.plan.stale_throttles import Restored
-from kgitops.plan.topics.replicas import Replicas
+from kgitops.plan.stale_throttles import RestoredConfigs
+from kgitops.plan.topics.replicas import TargetReplicas
 
 _KEYS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 
@@ -39,14 +39,14 @@ class TopicThrottle:
     """The configs that mark a topic's replicas as throttled, and what they are afterwards."""
 
     marks: Mapping[str, str] = field(default_factory=dict)
-    restored: Restored = field(default_factory=dict)
+    restored: RestoredConfigs = field(default_factory=dict)
 
 
 NO_THROTTLE = TopicThrottle()
 
 
 def topic_throttle(
-    state: TopicState, replicas: Replicas, *, rate: int, left: Restored
+    state: TopicState, replicas: TargetReplicas, *, rate: int, left: RestoredConfigs
 ) -> TopicThrottle:
     """What marks the replicas that move, beside others' marks; nothing where nothing is copied.
 
@@ -68,7 +68,7 @@ def topic_throttle(
     )
 
 
-def left_fields(state: TopicState, left: Restored) -> Iterable[FieldChange]:
+def stale_throttle_fields(state: TopicState, left: RestoredConfigs) -> Iterable[FieldChange]:
     """That marks which an earlier run left are going to be taken off."""
     return [
         FieldChange(
@@ -83,7 +83,7 @@ def left_fields(state: TopicState, left: Restored) -> Iterable[FieldChange]:
 
 
 def add_throttles(
-    outcome: Outcome, current: ClusterState, rate: int, left: Mapping[int, Restored]
+    draft: PlanDraft, current: ClusterState, rate: int, left: Mapping[int, RestoredConfigs]
 ) -> None:
     """Put the brokers' rates around the moves of a plan; one change for each broker.
 
@@ -91,8 +91,8 @@ def add_throttles(
     one. What an earlier run of ours ``left`` is taken over. A broker that is not alive takes no
     config, and copies nothing.
     """
-    needed = _needed(outcome.changes, current)
-    moves = sorted({p.id for c in outcome.changes for p in c.requests if _is_move(p)})
+    needed = _needed(draft.changes, current)
+    moves = sorted({p.id for c in draft.changes for p in c.requests if _is_move(p)})
     setting: dict[str, list[str]] = {}
     for broker in sorted(current.brokers, key=lambda broker: broker.id):
         needs = needed.get(broker.id, {}) if rate else {}
@@ -101,7 +101,7 @@ def add_throttles(
             continue
         held = broker.throttles or {}
         theirs = {key: value for key, value in {**held, **mine}.items() if value is not None}
-        outcome.warnings += _already(broker, theirs, needs)
+        draft.warnings += _already(broker, theirs, needs)
         free = [key for key in sorted(needs) if key not in theirs]
         if broker.throttles is None or not (free or mine):
             continue
@@ -110,11 +110,11 @@ def add_throttles(
         restored = {key: theirs.get(key) for key in limited}
         waits = moves if mine else sorted({move for names in needs.values() for move in names})
         change = _broker_change(broker, limited, restored, waits)
-        outcome.changes.append(change)
+        draft.changes.append(change)
         for move in waits:
             setting.setdefault(move, []).append(change.requests[0].id)
     if setting:
-        outcome.changes[:] = [_after_setting(change, setting) for change in outcome.changes]
+        draft.changes[:] = [_after_setting(change, setting) for change in draft.changes]
 
 
 def _needed(
@@ -133,7 +133,7 @@ def _needed(
 
 
 def _broker_change(
-    broker: Broker, limited: Mapping[str, str], restored: Restored, moves: Sequence[str]
+    broker: Broker, limited: Mapping[str, str], restored: RestoredConfigs, moves: Sequence[str]
 ) -> Change:
     address = broker_address(broker.id)
     held = broker.throttles or {}
@@ -179,7 +179,7 @@ def _broker_change(
     )
 
 
-def _with(held: Mapping[str, str], restored: Restored) -> Mapping[str, str]:
+def _with(held: Mapping[str, str], restored: RestoredConfigs) -> Mapping[str, str]:
     merged = {**held, **restored}
     return {key: value for key, value in merged.items() if value is not None}
 

@@ -16,19 +16,19 @@ from kgitops.model.resources.quotas import (
 )
 from kgitops.model.resources.virtual_clusters import EXCLUSIVE, ChangeType, EntityType, physical_id
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.context import Outcome
+from kgitops.plan.context import PlanDraft
 from kgitops.plan.document.plan import Change
-from kgitops.plan.link_index import LinksAfter
+from kgitops.plan.link_index import PlannedLinks
 
 
-def lints(
-    outcome: Outcome, desired: DesiredState, current: ClusterState, links: LinksAfter
+def lint_virtual_clusters(
+    draft: PlanDraft, desired: DesiredState, current: ClusterState, links: PlannedLinks
 ) -> list[Finding]:
     """Names that mislead, of links that are added; quotas that their virtual cluster caps."""
     found: list[Finding] = []
     names: dict[str, dict[str, list[str]]] = {}
     # By address: which name of a topic is told first must not hang on the order of documents.
-    for change in sorted(outcome.changes, key=lambda change: change.address):
+    for change in sorted(draft.changes, key=lambda change: change.address):
         for planned in change.requests:
             request = planned.request
             if (
@@ -57,7 +57,7 @@ def _names(
     change: Change,
     request: AlterVirtualClusterRequest,
     current: ClusterState,
-    links: LinksAfter,
+    links: PlannedLinks,
     names: Mapping[str, list[str]],
 ) -> Iterator[Finding]:
     at, name = request.virtual_cluster, request.entity_name or ""

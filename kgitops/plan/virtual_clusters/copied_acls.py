@@ -21,8 +21,8 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.context import Planning, selected
-from kgitops.plan.link_index import LinksAfter
+from kgitops.plan.context import PlanContext, selected
+from kgitops.plan.link_index import PlannedLinks
 from kgitops.plan.normal_form import binding_of
 
 _LOCAL_IDS = (ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
@@ -31,7 +31,7 @@ _LOCAL_IDS = (ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 class AclTranslation:
     """The ACLs on the cluster by scope and principal, and the links as they will be."""
 
-    def __init__(self, current: ClusterState, links: LinksAfter) -> None:
+    def __init__(self, current: ClusterState, links: PlannedLinks) -> None:
         self._current = current
         self._links = links
         self._targets: dict[str, Mapping[str, str | None]] = {}
@@ -118,7 +118,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class CopiedAcl:
     """A binding that is desired because its member is; ``planned`` with the member."""
 
     acl: DesiredAcl
@@ -132,42 +132,42 @@ class Copy:
 
 
 def find_copies(
-    planning: Planning, translation: AclTranslation, links: LinksAfter
-) -> tuple[Copy, ...]:
+    context: PlanContext, translation: AclTranslation, links: PlannedLinks
+) -> tuple[CopiedAcl, ...]:
     """Every copy that is desired, but for those that are declared themselves."""
-    members = [member for member in planning.desired.members if member.copy_acls_from]
+    members = [member for member in context.desired.members if member.copy_acls_from]
     if not members:
         return ()
-    declared = {acl.address for acl in planning.desired.acls}
-    kept = _kept(planning)
-    copies: dict[str, Copy] = {}
+    declared = {acl.address for acl in context.desired.acls}
+    kept = _kept(context)
+    copies: dict[str, CopiedAcl] = {}
     for member in members:
         bindings = dict.fromkeys(_still_named(kept.get(member.address, ()), member, links))
-        if _is_first(planning, member):
-            bindings |= dict.fromkeys(_new(planning, member, translation))
+        if _is_first(context, member):
+            bindings |= dict.fromkeys(_new(context, member, translation))
         for binding in bindings:
             address = acl_address(binding)
             if address not in declared:
-                copies.setdefault(address, _copy(planning, member, address, binding))
+                copies.setdefault(address, _copy(context, member, address, binding))
     return tuple(copies[address] for address in sorted(copies))
 
 
-def executes(planning: Planning, member: DesiredMember) -> bool:
+def copies_in_this_plan(context: PlanContext, member: DesiredMember) -> bool:
     """Whether this plan is the one that copies."""
-    return member.copy_acls_from is not None and _is_first(planning, member)
+    return member.copy_acls_from is not None and _is_first(context, member)
 
 
-def _is_first(planning: Planning, member: DesiredMember) -> bool:
-    last = planning.ownership.last_applied(member.address)
+def _is_first(context: PlanContext, member: DesiredMember) -> bool:
+    last = context.ownership.last_applied(member.address)
     applied = last.get("copyAclsFrom") == member.copy_acls_from
-    return selected(planning.desired, member.address) and not applied
+    return selected(context.desired, member.address) and not applied
 
 
-def _kept(planning: Planning) -> Mapping[str, Sequence[tuple[str, AclBinding]]]:
+def _kept(context: PlanContext) -> Mapping[str, Sequence[tuple[str, AclBinding]]]:
     """What was copied before: by member, the source and the binding."""
     kept: dict[str, list[tuple[str, AclBinding]]] = {}
-    for address in planning.ownership.mine("acl"):
-        last = planning.ownership.owners[address].last_applied
+    for address in context.ownership.mine("acl"):
+        last = context.ownership.owners[address].last_applied
         origin = last.get("origin")
         if origin:
             kept.setdefault(origin["member"], []).append((origin["copiedFrom"], binding_of(last)))
@@ -175,7 +175,7 @@ def _kept(planning: Planning) -> Mapping[str, Sequence[tuple[str, AclBinding]]]:
 
 
 def _still_named(
-    kept: Sequence[tuple[str, AclBinding]], member: DesiredMember, links: LinksAfter
+    kept: Sequence[tuple[str, AclBinding]], member: DesiredMember, links: PlannedLinks
 ) -> Iterator[AclBinding]:
     names = links.of(member.virtual_cluster) if kept else {}
     for source, binding in kept:
@@ -186,7 +186,7 @@ def _still_named(
 
 
 def _new(
-    planning: Planning, member: DesiredMember, translation: AclTranslation
+    context: PlanContext, member: DesiredMember, translation: AclTranslation
 ) -> Iterator[AclBinding]:
     source = member.copy_acls_from or CLUSTER_NAME
     untold: list[AclBinding] = []
@@ -196,7 +196,7 @@ def _new(
         if not translated:
             untold.append(binding)
     if untold:
-        planning.outcome.warnings.append(
+        context.draft.warnings.append(
             _warning(
                 member,
                 f"{member.name} can't take along from {of_source(source)} what "
@@ -206,7 +206,7 @@ def _new(
         )
     everyone = translation.of(source, EVERYONE)
     if everyone:
-        planning.outcome.warnings.append(
+        context.draft.warnings.append(
             _warning(
                 member,
                 f"ACLs for {EVERYONE} in {of_source(source)} are not copied for {member.name}: "
@@ -216,9 +216,11 @@ def _new(
         )
 
 
-def _copy(planning: Planning, member: DesiredMember, address: str, binding: AclBinding) -> Copy:
-    desired = planning.desired
-    return Copy(
+def _copy(
+    context: PlanContext, member: DesiredMember, address: str, binding: AclBinding
+) -> CopiedAcl:
+    desired = context.desired
+    return CopiedAcl(
         acl=DesiredAcl(address=address, binding=binding, located=member.located),
         origin={"copiedFrom": member.copy_acls_from, "member": member.address},
         planned=address not in desired.scope.excludes

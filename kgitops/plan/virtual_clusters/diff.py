@@ -12,58 +12,58 @@ from kgitops.model.resources.addresses import virtual_cluster_address
 from kgitops.model.resources.virtual_clusters import LoweringOptions, VirtualCluster, physical_id
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import (
-    Outcome,
-    Planning,
+    PlanContext,
+    PlanDraft,
     because_adopted,
     because_remembered,
     protection_fields,
     registry_fields,
-    taking_risks,
+    takeover_risks,
 )
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
 from kgitops.plan.document.risks import worst_first
 from kgitops.plan.normal_form import virtual_cluster_view
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Fate, Removal, find_removals, removed
+from kgitops.plan.removal import Removal, RemovalKind, find_removals, removed
 
 _SHOWN = 5
 
 
 def plan_virtual_clusters(
     desired: DesiredState, current: ClusterState, ownership: Ownership
-) -> Outcome:
+) -> PlanDraft:
     """Every difference between the declared virtual clusters and the cluster's."""
-    planning = Planning(desired=desired, current=current, ownership=ownership)
+    context = PlanContext(desired=desired, current=current, ownership=ownership)
     for declared in desired.virtual_clusters:
-        if not planning.may_plan(declared):
+        if not context.may_plan(declared):
             continue
         found = current.virtual_clusters.get(declared.name)
         if found is None:
-            _create(planning, declared)
+            _create(context, declared)
         else:
-            _keep_or_change(planning, declared, found)
+            _keep_or_change(context, declared, found)
     addresses = frozenset(item.address for item in desired.virtual_clusters)
-    for removal in find_removals(("vc",), addresses, planning):
-        _remove(planning, removal)
+    for removal in find_removals(("vc",), addresses, context):
+        _remove(context, removal)
     listed = map(virtual_cluster_address, sorted(current.virtual_clusters))
-    planning.keep_others(dict.fromkeys(listed), addresses)
-    return planning.outcome
+    context.keep_others(dict.fromkeys(listed), addresses)
+    return context.draft
 
 
-def _create(planning: Planning, declared: DesiredVirtualCluster) -> None:
+def _create(context: PlanContext, declared: DesiredVirtualCluster) -> None:
     address = declared.address
-    missing = bool(planning.ownership.last_applied(address))
+    missing = bool(context.ownership.last_applied(address))
     if missing:
-        planning.report_missing(address)
-    expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
-    before, after = planning.ownership.owner(address), planning.owner_after(declared, adopted=False)
+        context.report_missing(address)
+    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
+    before, after = context.ownership.owner(address), context.owner_after(declared, adopted=False)
     fields = protection_fields(before, after)
-    found = {risks.VIRTUAL_CLUSTER_CREATE, *taking_risks(planning.ownership, address)}
+    found = {risks.VIRTUAL_CLUSTER_CREATE, *takeover_risks(context.ownership, address)}
     found |= {field.risk for field in fields if field.risk}
     request = CreateVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.VIRTUAL_CLUSTER,
@@ -83,14 +83,14 @@ def _create(planning: Planning, declared: DesiredVirtualCluster) -> None:
 
 
 def _keep_or_change(
-    planning: Planning, declared: DesiredVirtualCluster, found: VirtualCluster
+    context: PlanContext, declared: DesiredVirtualCluster, found: VirtualCluster
 ) -> None:
     address = declared.address
-    owner = planning.ownership.owner(address)
-    mine = planning.ownership.standing(address) is Standing.MINE
-    after = planning.owner_after(declared, adopted=not mine or bool(owner and owner.adopted))
+    owner = context.ownership.owner(address)
+    mine = context.ownership.status(address) is OwnershipStatus.MINE
+    after = context.owner_after(declared, adopted=not mine or bool(owner and owner.adopted))
     options = _option_fields(found.options, declared.options)
-    planning.outcome.drift += _drift(planning, declared, found)
+    context.draft.drift += _drift(context, declared, found)
     if mine and not options and owner == after:
         return
     fields = (*options, *protection_fields(owner, after))
@@ -98,22 +98,22 @@ def _keep_or_change(
         fields = registry_fields(owner, after)
     risky = {field.risk for field in fields if field.risk}
     if not mine:
-        risky |= {risks.VIRTUAL_CLUSTER_ADOPT, *taking_risks(planning.ownership, address)}
+        risky |= {risks.VIRTUAL_CLUSTER_ADOPT, *takeover_risks(context.ownership, address)}
     actions = (() if mine else (Action.ADOPT,)) + ((Action.UPDATE,) if options else ())
     expects = Precondition(
         object=address,
         exists=True,
-        owner=planning.owner_label(address),
+        owner=context.owner_label(address),
         fields={field.path: field.before for field in options},
     )
     request = AlterVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.VIRTUAL_CLUSTER,
             actions=actions or (Action.UPDATE,),
             risks=worst_first(risky or {risks.REGISTRY_ONLY}),
-            because=because_adopted(planning.ownership, address)
+            because=because_adopted(context.ownership, address)
             if not mine
             else "it differs from its document"
             if options
@@ -130,12 +130,12 @@ def _keep_or_change(
     )
 
 
-def _remove(planning: Planning, removal: Removal) -> None:
+def _remove(context: PlanContext, removal: Removal) -> None:
     name = removal.owner.last_applied["name"]
-    found = planning.current.virtual_clusters.get(name)
-    if found is not None and removal.fate is Fate.DELETE:
-        _warn_of_lost_offsets(planning, removal, found)
-    planning.outcome.changes.append(
+    found = context.current.virtual_clusters.get(name)
+    if found is not None and removal.kind is RemovalKind.DELETE:
+        _warn_of_lost_offsets(context, removal, found)
+    context.draft.changes.append(
         removed(
             removal,
             Kind.VIRTUAL_CLUSTER,
@@ -147,14 +147,14 @@ def _remove(planning: Planning, removal: Removal) -> None:
     )
 
 
-def _warn_of_lost_offsets(planning: Planning, removal: Removal, found: VirtualCluster) -> None:
+def _warn_of_lost_offsets(context: PlanContext, removal: Removal, found: VirtualCluster) -> None:
     """A group's id on the cluster begins with this name, which a renamed one has not (VC-009)."""
-    copied = {member.adopt for member in planning.desired.members if member.copy_offsets}
+    copied = {member.adopt for member in context.desired.members if member.copy_offsets}
     groups = sorted({physical_id(found.name, group) for group in found.groups} - copied)
     if not groups:
         return
     more = f" and {len(groups) - _SHOWN} more" if len(groups) > _SHOWN else ""
-    planning.outcome.warnings.append(
+    context.draft.warnings.append(
         Finding(
             source=removal.source,
             problem=f"{removal.address} is deleted, and a virtual cluster of another name begins "
@@ -185,9 +185,9 @@ def _option_fields(before: LoweringOptions, after: LoweringOptions) -> tuple[Fie
 
 
 def _drift(
-    planning: Planning, declared: DesiredVirtualCluster, found: VirtualCluster
+    context: PlanContext, declared: DesiredVirtualCluster, found: VirtualCluster
 ) -> list[Drift]:
-    last = planning.ownership.last_applied(declared.address).get("lowering")
+    last = context.ownership.last_applied(declared.address).get("lowering")
     if not last:
         return []
     applied = {

@@ -21,24 +21,24 @@ from kgitops.model.resources.addresses import (
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.context import Outcome
+from kgitops.plan.context import PlanDraft
 from kgitops.plan.document.plan import Change
-from kgitops.plan.link_index import LinksAfter
+from kgitops.plan.link_index import PlannedLinks
 
 _SHOWN = 10
 
 
 def guard_virtual_clusters(
-    outcome: Outcome, desired: DesiredState, current: ClusterState, links: LinksAfter
+    draft: PlanDraft, desired: DesiredState, current: ClusterState, links: PlannedLinks
 ) -> None:
     """Refuse to delete topics that links still lead to, and virtual clusters that are not empty."""
-    changes = tuple(outcome.changes)
+    changes = tuple(draft.changes)
     deleted = {}
     for change in changes:
         for planned in change.requests:
             match planned.request:
                 case DeleteTopicRequest(topic=topic):
-                    outcome.findings += _linked(change, topic, links)
+                    draft.findings += _linked(change, topic, links)
                 case DeleteVirtualClusterRequest(virtual_cluster=name):
                     deleted[name] = change
                 case _:
@@ -48,11 +48,11 @@ def guard_virtual_clusters(
     left = _left(frozenset(deleted), changes, desired, current, links)
     strangers = _strangers(frozenset(deleted), changes, current)
     for name, change in sorted(deleted.items()):
-        outcome.findings += _not_empty(name, change, sorted(left[name]))
-        outcome.warnings += _stay_behind(name, change, sorted(strangers[name] - left[name]))
+        draft.findings += _not_empty(name, change, sorted(left[name]))
+        draft.warnings += _stay_behind(name, change, sorted(strangers[name] - left[name]))
 
 
-def _linked(change: Change, topic: str, links: LinksAfter) -> Iterator[Finding]:
+def _linked(change: Change, topic: str, links: PlannedLinks) -> Iterator[Finding]:
     """VC-033: no link may lead to nothing."""
     others = links.to(topic)
     if others:
@@ -69,7 +69,7 @@ def _left(
     changes: Iterable[Change],
     desired: DesiredState,
     current: ClusterState,
-    links: LinksAfter,
+    links: PlannedLinks,
 ) -> dict[str, set[str]]:
     """The addresses of all that is still declared, or still there, in each of them."""
     left: dict[str, set[str]] = {name: set() for name in names}

@@ -13,7 +13,7 @@ from kgitops.plan.normal_form import known_after_apply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leads:
+class LinkDestination:
     """A physical topic, or None where it is yet to be made and the link ``follows`` another one."""
 
     topic: str | None = None
@@ -32,7 +32,7 @@ class LinkTargets:
         self._desired = desired
         self._current = current
 
-    def of(self, link: DesiredLink) -> Leads | Finding:
+    def of(self, link: DesiredLink) -> LinkDestination | Finding:
         """Where the link leads, or why that can't be told (VC-026)."""
         if link.topic is not None:
             return self._physical(link, link.topic)
@@ -42,10 +42,10 @@ class LinkTargets:
             topic = self._topics.get(at)
             found = self._link(at)
             if topic is not None:
-                return Leads(topic=found) if found else Leads(follows=at)
+                return LinkDestination(topic=found) if found else LinkDestination(follows=at)
             declared = self._links.get(at)
             if declared is None:
-                return Leads(topic=found) if found else self._nowhere(link, at)
+                return LinkDestination(topic=found) if found else self._nowhere(link, at)
             if declared.topic is not None:
                 return self._physical(link, declared.topic)
             at = declared.target
@@ -55,9 +55,9 @@ class LinkTargets:
             advice="let one of them lead to a topic",
         )
 
-    def _physical(self, link: DesiredLink, name: str) -> Leads | Finding:
+    def _physical(self, link: DesiredLink, name: str) -> LinkDestination | Finding:
         if name in self._current.topics or name in self._global:
-            return Leads(topic=name)
+            return LinkDestination(topic=name)
         return Finding(
             source=link.located.at("spec", "target"),
             problem=f"{link.local} leads to the topic {name!r}, which is neither on the cluster "

@@ -8,29 +8,29 @@ from kgitops.model.resources.addresses import local_topic_address, member_addres
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.model.source import Finding
 from kgitops.plan.context import (
-    Outcome,
-    Planning,
+    PlanContext,
+    PlanDraft,
     because_adopted,
     because_remembered,
     protection_fields,
     registry_fields,
-    taking_risks,
+    takeover_risks,
 )
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
 from kgitops.plan.document.risks import worst_first
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import link_view
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.planned_requests import chain
 from kgitops.plan.removal import Removal, find_removals, removed
-from kgitops.plan.topics.local_topics import is_of_topic, lost_topic
-from kgitops.plan.virtual_clusters.link_targets import Leads, LinkTargets
+from kgitops.plan.topics.local_topics import belongs_to_topic, describe_lost_topic
+from kgitops.plan.virtual_clusters.link_targets import LinkDestination, LinkTargets
 
 
-def plan_links(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
+def plan_links(desired: DesiredState, current: ClusterState, ownership: Ownership) -> PlanDraft:
     """Every difference between the declared links and the cluster's."""
-    planning = Planning(
+    context = PlanContext(
         desired=desired,
         current=current,
         ownership=ownership,
@@ -39,48 +39,50 @@ def plan_links(desired: DesiredState, current: ClusterState, ownership: Ownershi
     targets = LinkTargets(desired, current)
     for link in desired.links:
         at = link.located.at("metadata", "virtualCluster")
-        if planning.may_plan(link) and planning.has_virtual_cluster(
+        if context.may_plan(link) and context.has_virtual_cluster(
             link.local.virtual_cluster, at, link.address
         ):
             leads = targets.of(link)
             if isinstance(leads, Finding):
-                planning.outcome.findings.append(leads)
+                context.draft.findings.append(leads)
             else:
-                _plan(planning, link, leads)
+                _plan(context, link, leads)
     declared = frozenset(link.address for link in desired.links)
-    for removal in find_removals(("link",), declared, planning):
-        remove_link(planning, removal)
+    for removal in find_removals(("link",), declared, context):
+        remove_link(context, removal)
     topics = frozenset(topic.address for topic in desired.topics)
     found = (
         LocalName(each.name, name)
         for each in current.virtual_clusters.values()
         for name in each.links
     )
-    listed = (_address(local) for local in found if not is_of_topic(planning, local, topics))
-    planning.keep_others(dict.fromkeys(listed), declared)
-    return planning.outcome
+    listed = (_address(local) for local in found if not belongs_to_topic(context, local, topics))
+    context.keep_others(dict.fromkeys(listed), declared)
+    return context.draft
 
 
 def _address(local: LocalName) -> str:
     return member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
 
 
-def _plan(planning: Planning, link: DesiredLink, leads: Leads) -> None:
-    found = planning.current.link(link.local)
+def _plan(context: PlanContext, link: DesiredLink, leads: LinkDestination) -> None:
+    found = context.current.link(link.local)
     if found is None:
-        _add(planning, link, leads)
+        _add(context, link, leads)
         return
     topic = local_topic_address(link.local)
-    if planning.ownership.standing(topic) in (Standing.FOREIGN, Standing.TAKEABLE):
-        planning.outcome.refuse(
+    if context.ownership.status(topic) in (OwnershipStatus.FOREIGN, OwnershipStatus.TAKEABLE):
+        context.draft.refuse(
             f"{link.located.source}: {link.local} is the topic {topic} of the project "
-            f"{planning.ownership.label(topic)!r}; give the link another name"
+            f"{context.ownership.label(topic)!r}; give the link another name"
         )
         return
     if leads.topic == found.topic:
-        lost = lost_topic(planning, link.address, found, planning.current.topics.get(found.topic))
+        lost = describe_lost_topic(
+            context, link.address, found, context.current.topics.get(found.topic)
+        )
         if lost:
-            planning.outcome.findings.append(
+            context.draft.findings.append(
                 Finding(
                     source=link.located.source,
                     problem=f"{link.local} {lost}",
@@ -89,22 +91,22 @@ def _plan(planning: Planning, link: DesiredLink, leads: Leads) -> None:
                 )
             )
             return
-        _keep_or_adopt(planning, link, found)
+        _keep_or_adopt(context, link, found)
         return
-    _retarget(planning, link, found, leads)
+    _retarget(context, link, found, leads)
 
 
-def _add(planning: Planning, link: DesiredLink, leads: Leads) -> None:
+def _add(context: PlanContext, link: DesiredLink, leads: LinkDestination) -> None:
     address = link.address
-    missing = bool(planning.ownership.last_applied(address))
+    missing = bool(context.ownership.last_applied(address))
     if missing:
-        planning.report_missing(address)
-    expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
-    before, after = planning.ownership.owner(address), planning.owner_after(link, adopted=False)
+        context.report_missing(address)
+    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
+    before, after = context.ownership.owner(address), context.owner_after(link, adopted=False)
     fields = protection_fields(before, after)
-    found = {risks.LINK_ADD, *taking_risks(planning.ownership, address)}
+    found = {risks.LINK_ADD, *takeover_risks(context.ownership, address)}
     found |= {field.risk for field in fields if field.risk}
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.LINK,
@@ -123,26 +125,26 @@ def _add(planning: Planning, link: DesiredLink, leads: Leads) -> None:
     )
 
 
-def _keep_or_adopt(planning: Planning, link: DesiredLink, found: TopicLink) -> None:
+def _keep_or_adopt(context: PlanContext, link: DesiredLink, found: TopicLink) -> None:
     address = link.address
-    owner = planning.ownership.owner(address)
-    adopts = planning.ownership.standing(address) is not Standing.MINE
-    after = planning.owner_after(link, adopted=adopts or bool(owner and owner.adopted))
+    owner = context.ownership.owner(address)
+    adopts = context.ownership.status(address) is not OwnershipStatus.MINE
+    after = context.owner_after(link, adopted=adopts or bool(owner and owner.adopted))
     if not adopts and owner == after:
         return
     fields = (protection_fields if adopts else registry_fields)(owner, after)
     risky = {field.risk for field in fields if field.risk}
     if adopts:
-        risky |= {risks.LINK_ADOPT, *taking_risks(planning.ownership, address)}
-    expects = _expects(planning, address, found)
+        risky |= {risks.LINK_ADOPT, *takeover_risks(context.ownership, address)}
+    expects = _expects(context, address, found)
     view = link_view(link.local, found.topic, None)
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.LINK,
             actions=(Action.ADOPT if adopts else Action.UPDATE,),
             risks=worst_first(risky or {risks.REGISTRY_ONLY}),
-            because=because_adopted(planning.ownership, address)
+            because=because_adopted(context.ownership, address)
             if adopts
             else because_remembered(owner, after),
             source=link.located.source,
@@ -156,18 +158,20 @@ def _keep_or_adopt(planning: Planning, link: DesiredLink, found: TopicLink) -> N
     )
 
 
-def _retarget(planning: Planning, link: DesiredLink, found: TopicLink, leads: Leads) -> None:
+def _retarget(
+    context: PlanContext, link: DesiredLink, found: TopicLink, leads: LinkDestination
+) -> None:
     """The name leads elsewhere in one step: nobody ever finds it missing (VC-028)."""
     address = link.address
-    owner = planning.ownership.owner(address)
-    mine = planning.ownership.standing(address) is Standing.MINE
+    owner = context.ownership.owner(address)
+    mine = context.ownership.status(address) is OwnershipStatus.MINE
     # A Topic of that name that this project gives up has its link taken over (VC-403a).
-    of_topic = planning.ownership.standing(local_topic_address(link.local)) is Standing.MINE
+    of_topic = context.ownership.status(local_topic_address(link.local)) is OwnershipStatus.MINE
     adopts = not mine and not of_topic
-    after = planning.owner_after(link, adopted=adopts or bool(mine and owner and owner.adopted))
-    last = planning.ownership.last_applied(address).get("topic")
+    after = context.owner_after(link, adopted=adopts or bool(mine and owner and owner.adopted))
+    last = context.ownership.last_applied(address).get("topic")
     if last and last != found.topic:
-        planning.outcome.drift.append(
+        context.draft.drift.append(
             Drift(
                 address=address,
                 path="topic",
@@ -182,15 +186,15 @@ def _retarget(planning: Planning, link: DesiredLink, found: TopicLink, leads: Le
     )
     risky = {field.risk for field in fields if field.risk}
     if adopts:
-        risky |= {risks.LINK_ADOPT, *taking_risks(planning.ownership, address)}
-    expects = _expects(planning, address, found)
-    planning.outcome.changes.append(
+        risky |= {risks.LINK_ADOPT, *takeover_risks(context.ownership, address)}
+    expects = _expects(context, address, found)
+    context.draft.changes.append(
         Change(
             address=address,
             kind=Kind.LINK,
             actions=(Action.ADOPT, Action.UPDATE) if adopts else (Action.UPDATE,),
             risks=worst_first(risky),
-            because=because_adopted(planning.ownership, address)
+            because=because_adopted(context.ownership, address)
             if adopts
             else "it differs from its document"
             if mine
@@ -207,21 +211,21 @@ def _retarget(planning: Planning, link: DesiredLink, found: TopicLink, leads: Le
     )
 
 
-def _expects(planning: Planning, address: str, found: TopicLink) -> Precondition:
+def _expects(context: PlanContext, address: str, found: TopicLink) -> Precondition:
     return Precondition(
         object=address,
         exists=True,
-        owner=planning.owner_label(address),
+        owner=context.owner_label(address),
         fields={"topic": found.topic},
     )
 
 
-def _after(link: DesiredLink, leads: Leads) -> dict[str, Json]:
+def _after(link: DesiredLink, leads: LinkDestination) -> dict[str, Json]:
     return link_view(link.local, leads.shown, link.target)
 
 
 def _request(
-    link: DesiredLink, leads: Leads, replaces: str | None = None
+    link: DesiredLink, leads: LinkDestination, replaces: str | None = None
 ) -> AlterVirtualClusterRequest:
     return AlterVirtualClusterRequest(
         virtual_cluster=link.local.virtual_cluster,
@@ -233,18 +237,18 @@ def _request(
     )
 
 
-def remove_link(planning: Planning, removal: Removal) -> None:
+def remove_link(context: PlanContext, removal: Removal) -> None:
     """Plan that it goes; one that is not there any more is only forgotten."""
     last = removal.owner.last_applied
     local = LocalName(last["virtualCluster"], last["name"])
-    found = planning.current.link(local)
+    found = context.current.link(local)
     request = AlterVirtualClusterRequest(
         virtual_cluster=local.virtual_cluster,
         change=ChangeType.REMOVE,
         entity_type=EntityType.TOPIC,
         entity_name=local.name,
     )
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         removed(
             removal,
             Kind.LINK,

@@ -6,32 +6,32 @@ from kgitops.model.requests import AlterVirtualClusterRequest, DeleteGroupReques
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.context import Planning
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.normal_form import member_view
 from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Fate, Removal
+from kgitops.plan.removal import Removal, RemovalKind
 from kgitops.plan.virtual_clusters.membership import Membership
 
 _SHOWN = 5
 
 
 def remove_member(
-    planning: Planning, removal: Removal, membership: Membership, *, moved: bool
+    context: PlanContext, removal: Removal, membership: Membership, *, moved: bool
 ) -> None:
     """Plan that it goes; one that ``moved`` is only forgotten under its old address."""
     last = removal.owner.last_applied
     at, entity_type, name = last["virtualCluster"], EntityType(last["type"]), last["name"]
     there = membership.belongs(at, entity_type, name)
     # Orphan is said of a group's offsets; one that was found there is only forgotten (VC-119).
-    leaves = removal.fate is Fate.DELETE or (
+    leaves = removal.kind is RemovalKind.DELETE or (
         entity_type is EntityType.GROUP and not removal.owner.adopted
     )
     delete = there and not moved and leaves
     because = removal.because
-    if delete and removal.fate is Fate.FORGET:
+    if delete and removal.kind is RemovalKind.FORGET:
         because = "its document was removed; what it has committed stays"
     if moved:
         because = "it moves to another virtual cluster"
@@ -44,7 +44,7 @@ def remove_member(
     view = member_view(at, entity_type, name)
     requests = _requests(removal, at, entity_type, name) if delete else []
     drops = any(isinstance(request, DeleteGroupRequest) for request in requests)
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=removal.address,
             kind=Kind.GROUP if entity_type is EntityType.GROUP else Kind.BINDING,
@@ -64,7 +64,7 @@ def remove_member(
         )
     )
     if exposed:
-        planning.outcome.warnings.append(_warning(removal, name, exposed))
+        context.draft.warnings.append(_warning(removal, name, exposed))
 
 
 def _requests(removal: Removal, at: str, entity_type: EntityType, name: str) -> Sequence[Request]:
@@ -75,7 +75,7 @@ def _requests(removal: Removal, at: str, entity_type: EntityType, name: str) -> 
         entity_name=name,
     )
     written = removal.owner.last_applied["deletionPolicyWritten"] or removal.tombstone
-    if entity_type is EntityType.GROUP and removal.fate is Fate.DELETE and written:
+    if entity_type is EntityType.GROUP and removal.kind is RemovalKind.DELETE and written:
         # While a consumer is in the group this fails, and the group keeps its name (VC-119).
         return [DeleteGroupRequest(virtual_cluster=at, group=name), remove]
     return [remove]

@@ -11,20 +11,20 @@ from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
 from kgitops.plan.context import (
-    Outcome,
-    Planning,
+    PlanContext,
+    PlanDraft,
     because_adopted,
     because_remembered,
     protection_fields,
     registry_fields,
-    taking_risks,
+    takeover_risks,
 )
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.planned_requests import chain
 from kgitops.plan.removal import find_removals
 from kgitops.plan.virtual_clusters.member_removal import remove_member
@@ -35,9 +35,9 @@ _INSTRUCTIONS = ("removeOldAclsFrom", "move", "copyOffsets")
 """What a document asks to be done once; it is no state, so that by itself it changes nothing."""
 
 
-def plan_members(desired: DesiredState, current: ClusterState, ownership: Ownership) -> Outcome:
+def plan_members(desired: DesiredState, current: ClusterState, ownership: Ownership) -> PlanDraft:
     """Every difference between the declared members and the cluster's."""
-    planning = Planning(
+    context = PlanContext(
         desired=desired,
         current=current,
         ownership=ownership,
@@ -47,19 +47,19 @@ def plan_members(desired: DesiredState, current: ClusterState, ownership: Owners
     moved: set[str] = set()
     for member in desired.members:
         at = member.located.source
-        if planning.may_plan(member) and planning.has_virtual_cluster(
+        if context.may_plan(member) and context.has_virtual_cluster(
             member.virtual_cluster, at, member.address
         ):
-            _check_sources(planning, member)
-            left = _plan(planning, member, membership)
+            _check_sources(context, member)
+            left = _plan(context, member, membership)
             moved |= {left} if left else set()
     declared = frozenset(member.address for member in desired.members)
-    for removal in find_removals(_KINDS, declared, planning):
-        remove_member(planning, removal, membership, moved=removal.address in moved)
+    for removal in find_removals(_KINDS, declared, context):
+        remove_member(context, removal, membership, moved=removal.address in moved)
     found = list(membership.addresses())
-    planning.keep_others(dict.fromkeys(found), declared | moved)
-    _report_extra(planning, membership, declared)
-    return planning.outcome
+    context.keep_others(dict.fromkeys(found), declared | moved)
+    _report_extra(context, membership, declared)
+    return context.draft
 
 
 def kind_of_member(entity_type: EntityType) -> Kind:
@@ -67,45 +67,45 @@ def kind_of_member(entity_type: EntityType) -> Kind:
     return Kind.GROUP if entity_type is EntityType.GROUP else Kind.BINDING
 
 
-def _plan(planning: Planning, member: DesiredMember, membership: Membership) -> str | None:
+def _plan(context: PlanContext, member: DesiredMember, membership: Membership) -> str | None:
     """The address that the member leaves behind, if it moves."""
     if membership.has(member):
-        _keep_or_change(planning, member, membership)
+        _keep_or_change(context, member, membership)
         return None
     elsewhere = membership.elsewhere(member)
     if elsewhere is None:
-        _add(planning, member, None)
+        _add(context, member, None)
         return None
     problem = membership.refusal(member, elsewhere)
     if problem:
-        planning.outcome.findings.append(problem)
+        context.draft.findings.append(problem)
         return None
     old = member_address(elsewhere, member.entity_type, member.name)
-    if planning.ownership.standing(old) is Standing.FOREIGN:
-        planning.outcome.refuse(
+    if context.ownership.status(old) is OwnershipStatus.FOREIGN:
+        context.draft.refuse(
             f"{member.located.source}: {old} belongs to the project "
-            f"{planning.ownership.label(old)!r}; declare metadata.takeFrom: "
-            f"[{planning.ownership.label(old)}] to take its objects over"
+            f"{context.ownership.label(old)!r}; declare metadata.takeFrom: "
+            f"[{context.ownership.label(old)}] to take its objects over"
         )
         return None
-    _add(planning, member, elsewhere)
+    _add(context, member, elsewhere)
     return old
 
 
-def _check_sources(planning: Planning, member: DesiredMember) -> None:
+def _check_sources(context: PlanContext, member: DesiredMember) -> None:
     """Where a user's ACLs come from must be there, or it is let in without them.
 
     What was applied already stays as it is: a virtual cluster may go once it was left.
     """
-    applied = planning.ownership.last_applied(member.address) or {}
+    applied = context.ownership.last_applied(member.address) or {}
     for name, source in (
         ("copyAclsFrom", member.copy_acls_from),
         ("removeOldAclsFrom", member.remove_old_acls_from),
     ):
         if source is None or source in (CLUSTER_NAME, applied.get(name)):
             continue
-        if not planning.knows_virtual_cluster(source):
-            planning.outcome.findings.append(
+        if not context.knows_virtual_cluster(source):
+            context.draft.findings.append(
                 Finding(
                     source=member.located.source,
                     problem=f"{name} of {member.address} names the virtual cluster {source}, which "
@@ -116,22 +116,22 @@ def _check_sources(planning: Planning, member: DesiredMember) -> None:
             )
 
 
-def _add(planning: Planning, member: DesiredMember, moved_from: str | None) -> None:
+def _add(context: PlanContext, member: DesiredMember, moved_from: str | None) -> None:
     address = member.address
-    missing = bool(planning.ownership.last_applied(address))
+    missing = bool(context.ownership.last_applied(address))
     if missing and moved_from is None:
-        planning.report_missing(address)
-    expects = Precondition(object=address, exists=False, owner=planning.owner_label(address))
-    before, after = planning.ownership.owner(address), planning.owner_after(member, adopted=False)
+        context.report_missing(address)
+    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
+    before, after = context.ownership.owner(address), context.owner_after(member, adopted=False)
     fields = protection_fields(before, after)
-    risky = {_add_risk(member, moved_from), *taking_risks(planning.ownership, address)}
+    risky = {_add_risk(member, moved_from), *takeover_risks(context.ownership, address)}
     risky |= {field.risk for field in fields if field.risk}
     preconditions = [expects]
     if moved_from is not None:
         old = member_address(moved_from, member.entity_type, member.name)
-        preconditions.append(Precondition(object=old, exists=True, owner=planning.owner_label(old)))
+        preconditions.append(Precondition(object=old, exists=True, owner=context.owner_label(old)))
     view = member_view(member.virtual_cluster, member.entity_type, member.name)
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=address,
             kind=kind_of_member(member.entity_type),
@@ -177,11 +177,11 @@ def _copy(member: DesiredMember) -> Sequence[Request]:
     ]
 
 
-def _keep_or_change(planning: Planning, member: DesiredMember, membership: Membership) -> None:
+def _keep_or_change(context: PlanContext, member: DesiredMember, membership: Membership) -> None:
     address = member.address
-    owner = planning.ownership.owner(address)
-    adopts = planning.ownership.standing(address) is not Standing.MINE
-    after = planning.owner_after(member, adopted=adopts or bool(owner and owner.adopted))
+    owner = context.ownership.owner(address)
+    adopts = context.ownership.status(address) is not OwnershipStatus.MINE
+    after = context.owner_after(member, adopted=adopts or bool(owner and owner.adopted))
     is_group = member.entity_type is EntityType.GROUP
     taken = membership.adopts(member) if is_group else None
     changes = is_group and taken != member.adopt
@@ -189,12 +189,12 @@ def _keep_or_change(planning: Planning, member: DesiredMember, membership: Membe
         return
     problem = membership.adoption_problem(member) if changes else None
     if problem:
-        planning.outcome.findings.append(problem)
+        context.draft.findings.append(problem)
         return
     expects = Precondition(
         object=address,
         exists=True,
-        owner=planning.owner_label(address),
+        owner=context.owner_label(address),
         fields={"adopts": taken} if changes else {},
     )
     fields: tuple[FieldChange, ...] = protection_fields(owner, after)
@@ -206,16 +206,16 @@ def _keep_or_change(planning: Planning, member: DesiredMember, membership: Membe
         fields = registry_fields(owner, after)
     risky = {field.risk for field in fields if field.risk}
     if adopts:
-        risky |= {risks.MEMBER_ADOPT, *taking_risks(planning.ownership, address)}
+        risky |= {risks.MEMBER_ADOPT, *takeover_risks(context.ownership, address)}
     actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if changes else ())
     view = member_view(member.virtual_cluster, member.entity_type, member.name)
-    planning.outcome.changes.append(
+    context.draft.changes.append(
         Change(
             address=address,
             kind=kind_of_member(member.entity_type),
             actions=actions or (Action.UPDATE,),
             risks=worst_first(risky or {risks.REGISTRY_ONLY}),
-            because=because_adopted(planning.ownership, address)
+            because=because_adopted(context.ownership, address)
             if adopts
             else "it differs from its document"
             if changes
@@ -274,17 +274,17 @@ def _add_risk(member: DesiredMember, moved_from: str | None) -> Risk:
             return risks.MEMBER_BIND
 
 
-def _report_extra(planning: Planning, membership: Membership, declared: frozenset[str]) -> None:
+def _report_extra(context: PlanContext, membership: Membership, declared: frozenset[str]) -> None:
     """Members of authoritative virtual clusters that nobody declares or manages (VC-095)."""
     authoritative = frozenset(
         item.name
-        for item in planning.desired.virtual_clusters
+        for item in context.desired.virtual_clusters
         if item.mode is MembersMode.AUTHORITATIVE
     )
     for address in membership.addresses(authoritative):
-        standing = planning.ownership.standing(address)
-        if address in declared or standing not in (Standing.UNMANAGED, Standing.SPENT):
+        status = context.ownership.status(address)
+        if address in declared or status not in (OwnershipStatus.UNMANAGED, OwnershipStatus.SPENT):
             continue
-        planning.outcome.drift.append(
+        context.draft.drift.append(
             Drift(address=address, path="", last_applied=None, found="present", rule="undeclared")
         )

@@ -11,26 +11,26 @@ from kgitops.model.requests import DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.context import Planning, selected
+from kgitops.plan.context import PlanContext, selected
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition
 from kgitops.plan.normal_form import acl_view
-from kgitops.plan.ownership import Standing
+from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.planned_requests import chain
-from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, executes, of_source
+from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, copies_in_this_plan, of_source
 
 _SHOWN = 5
 
 
 def plan_migrated(
-    planning: Planning, translation: AclTranslation, after: Container[AclBinding]
+    context: PlanContext, translation: AclTranslation, after: Container[AclBinding]
 ) -> None:
     """Delete what ``removeOldAclsFrom`` names; ``after`` are the bindings once all else is done."""
-    changed = {change.address for change in planning.outcome.changes}
-    declared = {acl.address for acl in planning.desired.acls}
-    for member in planning.desired.members:
+    changed = {change.address for change in context.draft.changes}
+    declared = {acl.address for acl in context.desired.acls}
+    for member in context.desired.members:
         source = member.remove_old_acls_from
-        if source is None or not selected(planning.desired, member.address):
+        if source is None or not selected(context.desired, member.address):
             continue
         removed, left = [], []
         for binding in translation.of(source, member.name):
@@ -39,50 +39,50 @@ def plan_migrated(
             if address in changed:
                 continue
             if address in declared:
-                planning.outcome.findings.append(_declared(member, address))
+                context.draft.findings.append(_declared(member, address))
             elif not translated or not all(acl in after for acl in translated):
                 left.append(address)
-            elif _may_delete(planning, member, address):
-                stands = _stands(planning, translated, changed)
+            elif _may_delete(context, member, address):
+                stands = _stands(context, translated, changed)
                 removed.append(binding)
                 changed.add(address)
-                change = _deletion(planning, member, address, binding, stands)
-                planning.outcome.changes.append(change)
-        planning.outcome.warnings += _warnings(planning, member, translation, removed, left)
+                change = _deletion(context, member, address, binding, stands)
+                context.draft.changes.append(change)
+        context.draft.warnings += _warnings(context, member, translation, removed, left)
 
 
-def _may_delete(planning: Planning, member: DesiredMember, address: str) -> bool:
-    if planning.ownership.standing(address) not in (Standing.FOREIGN, Standing.TAKEABLE):
+def _may_delete(context: PlanContext, member: DesiredMember, address: str) -> bool:
+    if context.ownership.status(address) not in (OwnershipStatus.FOREIGN, OwnershipStatus.TAKEABLE):
         return True
-    planning.outcome.refuse(
+    context.draft.refuse(
         f"{member.located.source}: {address} belongs to the project "
-        f"{planning.ownership.label(address)!r}, so removeOldAclsFrom of {member.name} can't "
+        f"{context.ownership.label(address)!r}, so removeOldAclsFrom of {member.name} can't "
         "delete it; remove it from there"
     )
     return False
 
 
 def _stands(
-    planning: Planning, translated: Sequence[AclBinding], changed: Container[str]
+    context: PlanContext, translated: Sequence[AclBinding], changed: Container[str]
 ) -> tuple[Precondition, ...]:
     """That each counterpart is still there; what this plan makes of one is in its own change."""
     return tuple(
-        Precondition(object=address, exists=True, owner=planning.owner_label(address))
+        Precondition(object=address, exists=True, owner=context.owner_label(address))
         for address in map(acl_address, translated)
         if address not in changed
     )
 
 
 def _deletion(
-    planning: Planning,
+    context: PlanContext,
     member: DesiredMember,
     address: str,
     binding: AclBinding,
     stands: tuple[Precondition, ...],
 ) -> Change:
-    expects = Precondition(object=address, exists=True, owner=planning.owner_label(address))
+    expects = Precondition(object=address, exists=True, owner=context.owner_label(address))
     request = DeleteAclRequest(binding=binding, migrated_to=member.address)
-    owner = planning.ownership.owner(address)
+    owner = context.ownership.owner(address)
     return Change(
         address=address,
         kind=Kind.ACL,
@@ -93,7 +93,7 @@ def _deletion(
         source=member.located.source,
         before=acl_view(binding),
         after=None,
-        preconditions=(expects, *_who_asks(planning, member), *stands),
+        preconditions=(expects, *_who_asks(context, member), *stands),
         requests=chain([request], expects),
         owner_before=owner,
         owner_after=owner,
@@ -101,14 +101,14 @@ def _deletion(
     )
 
 
-def _who_asks(planning: Planning, member: DesiredMember) -> tuple[Precondition, ...]:
+def _who_asks(context: PlanContext, member: DesiredMember) -> tuple[Precondition, ...]:
     """That the member is there and ours: an apply deletes for nobody else what nobody manages."""
     address = member.address
-    found = planning.current.virtual_clusters.get(member.virtual_cluster)
+    found = context.current.virtual_clusters.get(member.virtual_cluster)
     there = found is not None and member.name in found.members(member.entity_type)
-    if not there or planning.ownership.standing(address) is not Standing.MINE:
+    if not there or context.ownership.status(address) is not OwnershipStatus.MINE:
         return ()
-    return (Precondition(object=address, exists=True, owner=planning.owner_label(address)),)
+    return (Precondition(object=address, exists=True, owner=context.owner_label(address)),)
 
 
 def _declared(member: DesiredMember, address: str) -> Finding:
@@ -120,7 +120,7 @@ def _declared(member: DesiredMember, address: str) -> Finding:
 
 
 def _warnings(
-    planning: Planning,
+    context: PlanContext,
     member: DesiredMember,
     translation: AclTranslation,
     removed: Sequence[AclBinding],
@@ -143,7 +143,7 @@ def _warnings(
                 f"{_list(lost)}",
                 "link those that the user needs first",
             )
-    if removed and executes(planning, member):
+    if removed and copies_in_this_plan(context, member):
         yield _warning(
             member,
             f"{member.name} gets its rights in {at} and loses the old ones in one apply, which "

@@ -14,7 +14,7 @@ from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import Reason
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
-from kgitops.plan.document.risks import LEVELS, Level
+from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.policy.evaluate.rules import Level as PolicyLevel
 from kgitops.report.content.details import stake
 from kgitops.report.content.headline import lost_words
@@ -138,12 +138,12 @@ def _bounded(found: Sequence[_Annotation]) -> Iterator[str]:
 
 
 def _risky(plan: Plan) -> list[Change]:
-    risky = (change for change in plan.changes if change.level is not Level.SAFE)
+    risky = (change for change in plan.changes if change.level is not RiskLevel.SAFE)
     return sorted(risky, key=_gravity)
 
 
 def _gravity(change: Change) -> tuple[int, bool]:
-    return LEVELS.index(change.level), Action.DELETE not in change.actions
+    return RISK_LEVELS.index(change.level), Action.DELETE not in change.actions
 
 
 def _of_change(change: Change) -> _Annotation:

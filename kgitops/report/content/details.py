@@ -10,7 +10,7 @@ from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
 from kgitops.plan.document.plan import Action, Change, FieldChange
-from kgitops.plan.document.risks import Level, Risk
+from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.units import counted, size, with_unit
 from kgitops.report.content.values import shortened, shortened_pair
 from kgitops.report.content.virtual_clusters import derived, facts
@@ -82,7 +82,7 @@ def labels_text(change: Change) -> str:
 
 def warning(change: Change) -> str:
     """The worst risk in words; empty where there is nothing to fear."""
-    return "" if change.level is Level.SAFE else change.risk.text
+    return "" if change.level is RiskLevel.SAFE else change.risk.text
 
 
 def impact_text(change: Change) -> str:
@@ -203,13 +203,13 @@ def _further_risks(change: Change) -> Iterable[Detail]:
     """What neither the change's own line nor a field's says."""
     carried = {field.risk for field in change.fields}
     for risk in change.risks[1:]:
-        if risk.level is not Level.SAFE and risk not in carried:
+        if risk.level is not RiskLevel.SAFE and risk not in carried:
             yield Detail(value=risk.text, risk=risk)
 
 
 def _safer(change: Change) -> Iterable[Detail]:
     for risk in change.risks:
-        if risk.level is not Level.SAFE:
+        if risk.level is not RiskLevel.SAFE:
             yield Detail(value=f"safer than {risk.name}: {risk.safer}")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import Standing, counts
 from kgitops.report.content.safe_text import terminal_text
@@ -44,14 +44,14 @@ def lost_words(plan: Plan, name: Callable[[str], str] = terminal_text) -> str:
 
     ``name`` makes a name safe in the format where the line stands.
     """
-    felt = sum(change.level is Level.DISRUPTIVE for change in plan.changes)
+    felt = sum(change.level is RiskLevel.DISRUPTIVE for change in plan.changes)
     disruptive = f"{counted(felt, 'change')} {_is(felt)} disruptive" if felt else ""
     return "; ".join(filter(None, (losses(plan, name), disruptive)))
 
 
 def losses(plan: Plan, name: Callable[[str], str]) -> str:
     """The topics, records and rights that go, without what clients or brokers merely notice."""
-    lost = [change for change in plan.changes if change.level is Level.DATA_LOSS]
+    lost = [change for change in plan.changes if change.level is RiskLevel.DATA_LOSS]
     return "; ".join(_sentence(clause, name) for clause in (*_data(lost), *_access(plan)))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
-from kgitops.plan.document.risks import LEVELS, Level
+from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.report.content.object_names import object_name
 
 SYMBOLS = {
@@ -15,9 +15,9 @@ SYMBOLS = {
     Action.FORGET: ".",
 }
 _RISKY = {
-    Level.DATA_LOSS: "DATA LOSS",
-    Level.ACCESS_LOSS: "ACCESS LOSS",
-    Level.DISRUPTIVE: "DISRUPTIVE",
+    RiskLevel.DATA_LOSS: "DATA LOSS",
+    RiskLevel.ACCESS_LOSS: "ACCESS LOSS",
+    RiskLevel.DISRUPTIVE: "DISRUPTIVE",
 }
 _SAFE = (Action.DELETE, Action.UPDATE, Action.ADOPT, Action.FORGET, Action.CREATE)
 _KINDS = (
@@ -37,15 +37,15 @@ class Section:
     """Changes under one heading; every change of a plan stands in exactly one."""
 
     title: str
-    level: Level
+    level: RiskLevel
     changes: tuple[Change, ...]
 
 
 def sections(plan: Plan) -> tuple[Section, ...]:
     """Data loss, access loss, disruption, then what is safe by action; empty ones are left out."""
-    by_heading: dict[tuple[Level, str], list[Change]] = {
+    by_heading: dict[tuple[RiskLevel, str], list[Change]] = {
         **{(level, title): [] for level, title in _RISKY.items()},
-        **{(Level.SAFE, str(action).upper()): [] for action in _SAFE},
+        **{(RiskLevel.SAFE, str(action).upper()): [] for action in _SAFE},
     }
     for change in plan.changes:
         title = _RISKY.get(change.level) or str(main_action(change)).upper()
@@ -57,9 +57,11 @@ def sections(plan: Plan) -> tuple[Section, ...]:
     )
 
 
-def worst_level(plan: Plan) -> Level:
+def worst_level(plan: Plan) -> RiskLevel:
     """How bad the worst change of the plan is; SAFE where there is none."""
-    return min((change.level for change in plan.changes), key=LEVELS.index, default=Level.SAFE)
+    return min(
+        (change.level for change in plan.changes), key=RISK_LEVELS.index, default=RiskLevel.SAFE
+    )
 
 
 def main_action(change: Change) -> Action:
@@ -74,7 +76,10 @@ def symbol(change: Change) -> str:
 
 def hurts(change: Change) -> bool:
     """Whether something is lost by this change: it deletes, or data or access goes."""
-    return change.level in (Level.DATA_LOSS, Level.ACCESS_LOSS) or Action.DELETE in change.actions
+    return (
+        change.level in (RiskLevel.DATA_LOSS, RiskLevel.ACCESS_LOSS)
+        or Action.DELETE in change.actions
+    )
 
 
 def never_folded(change: Change) -> bool:

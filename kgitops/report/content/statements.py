@@ -7,7 +7,7 @@ from dataclasses import replace
 from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import api_name
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.acls.access import resource_text, taken_rule
+from kgitops.plan.acls.access import resource_text, restricting_acl
 from kgitops.plan.document.plan import AccessLoss, Action, Drift, Plan
 from kgitops.plan.document.to_json import summary
 from kgitops.report.content.object_names import object_name
@@ -133,7 +133,7 @@ def other_losses(plan: Plan) -> list[AccessLoss]:
     """The rights lost that are not told beside the change which takes them away."""
     told: set[tuple[str, str, str]] = set()
     for change in plan.changes:
-        rule = taken_rule(change)
+        rule = restricting_acl(change)
         if rule is not None:
             where = rule.principal, resource_text(rule)
             told |= {(*where, str(each)) for each in change.impact.get("rights_lost", ())}

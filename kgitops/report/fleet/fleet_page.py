@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kgitops import __version__
 from kgitops.plan.document.plan import Kind
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.content.policy_rows import Standing
 from kgitops.report.content.units import counted
 from kgitops.report.fleet.charts import (
@@ -162,10 +162,10 @@ def _status(run: RunSummary) -> tuple[str, str]:
         return "Denied by policy" if denied else "Can't be applied as it is", "stops"
     if not any(unit.change_count for unit in run.units):
         return "No changes" if run.units else "Nothing to plan", "safe"
-    worst = next(iter(by_level(run)), (Level.SAFE, 0))[0]
-    if worst is Level.SAFE:
+    worst = next(iter(by_level(run)), (RiskLevel.SAFE, 0))[0]
+    if worst is RiskLevel.SAFE:
         return "Can be applied", "safe"
-    risk = "disruption" if worst is Level.DISRUPTIVE else _words(worst)
+    risk = "disruption" if worst is RiskLevel.DISRUPTIVE else _words(worst)
     return f"Can be applied, with {risk}", str(worst)
 
 
@@ -221,5 +221,5 @@ def _row(unit: UnitSummary) -> UnitRow:
     )
 
 
-def _words(level: Level) -> str:
+def _words(level: RiskLevel) -> str:
     return str(level).replace("-", " ")

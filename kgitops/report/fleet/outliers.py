@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 
-from kgitops.plan.document.risks import LEVELS, Level
+from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.report.fleet.history import denied_count, drift_count
 from kgitops.report.fleet.summary import UnitSummary
 
@@ -52,7 +52,7 @@ class Outlier:
     """A unit with all of its measures; ``level`` is the worst of its changes, None without any."""
 
     unit: UnitSummary
-    level: Level | None
+    level: RiskLevel | None
     marks: tuple[Mark, ...]
 
     @property
@@ -71,9 +71,9 @@ def outliers(units: Sequence[UnitSummary]) -> tuple[Outlier, ...]:
     return tuple(sorted((each for each in found if each.loud), key=_order))
 
 
-def worst_level(unit: UnitSummary) -> Level | None:
+def worst_level(unit: UnitSummary) -> RiskLevel | None:
     """The worst level of the unit's changes."""
-    return next((level for level in LEVELS if unit.levels.get(level)), None)
+    return next((level for level in RISK_LEVELS if unit.levels.get(level)), None)
 
 
 def _typical(counts: Sequence[int]) -> int:
@@ -95,5 +95,5 @@ def _outlier(unit: UnitSummary, medians: Sequence[int]) -> Outlier:
 
 
 def _order(found: Outlier) -> tuple[float, int, str]:
-    level = len(LEVELS) if found.level is None else LEVELS.index(found.level)
+    level = len(RISK_LEVELS) if found.level is None else RISK_LEVELS.index(found.level)
     return -max(mark.times for mark in found.marks), level, found.unit.name

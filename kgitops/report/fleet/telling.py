@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Action
-from kgitops.plan.document.risks import LEVELS, Level
+from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level as PolicyLevel
 from kgitops.report.content.policy_rows import Standing
@@ -112,8 +112,8 @@ def graves(run: RunSummary) -> tuple[Grave, ...]:
     found = (
         Grave(
             unit=unit,
-            data_loss=unit.levels.get(Level.DATA_LOSS, 0),
-            access_loss=unit.levels.get(Level.ACCESS_LOSS, 0),
+            data_loss=unit.levels.get(RiskLevel.DATA_LOSS, 0),
+            access_loss=unit.levels.get(RiskLevel.ACCESS_LOSS, 0),
             deletions=unit.actions.get(Action.DELETE, 0),
         )
         for unit in run.units
@@ -155,10 +155,10 @@ def standing_of(level: str, outcome: str) -> Standing:
     return _WEAK.get(level, Standing.DENIED)
 
 
-def by_level(run: RunSummary) -> tuple[tuple[Level, int], ...]:
+def by_level(run: RunSummary) -> tuple[tuple[RiskLevel, int], ...]:
     """Changes by level, the worst first; none that is empty."""
     counts = run.total("levels")
-    return tuple((level, counts[level]) for level in LEVELS if counts.get(level))
+    return tuple((level, counts[level]) for level in RISK_LEVELS if counts.get(level))
 
 
 def action_words(run: RunSummary) -> str:

@@ -11,7 +11,7 @@ from kgitops.model import clock
 from kgitops.model.source import Finding
 from kgitops.plan.document.file import SealedPlan, plan_digest
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
-from kgitops.plan.document.risks import LEVELS, Level
+from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.report.content.headline import lost_words
 from kgitops.report.content.lowering import LoweringRow, lowering_counts, lowering_rows
 from kgitops.report.content.policy_rows import Standing, tally, today_of
@@ -124,10 +124,10 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
         notes=(*trying_note(plan), *notes(plan)),
         shares=tuple(
             Share(level=level, words=_words(level), count=levels[level])
-            for level in LEVELS
+            for level in RISK_LEVELS
             if levels[level]
         ),
-        bar=segments([(str(level), levels[level]) for level in LEVELS if levels[level]]),
+        bar=segments([(str(level), levels[level]) for level in RISK_LEVELS if levels[level]]),
         stops=limited(reason_lines(stops_beside_policies(plan))),
         losses=limited([loss_sentence(loss) for loss in other_losses(plan)]),
         denials=tuple(group for group in found if group.standing is Standing.DENIED),
@@ -173,9 +173,9 @@ def _status(plan: Plan) -> tuple[str, str]:
     if not plan.changes:
         return "No changes", "safe"
     worst = worst_level(plan)
-    if worst is Level.SAFE:
+    if worst is RiskLevel.SAFE:
         return "Can be applied", "safe"
-    risk = "disruption" if worst is Level.DISRUPTIVE else _words(worst)
+    risk = "disruption" if worst is RiskLevel.DISRUPTIVE else _words(worst)
     return f"Can be applied, with {risk}", str(worst)
 
 
@@ -215,7 +215,7 @@ def _facets(plan: Plan) -> Iterator[Facet]:
     levels = Counter(change.level for change in changes)
     yield _facet("action", "Action", [(str(item), str(item), actions[item]) for item in Action])
     yield _facet("kind", "Kind", [(str(item), str(item), kinds[item]) for item in Kind])
-    yield _facet("level", "Risk", [(str(item), _words(item), levels[item]) for item in LEVELS])
+    yield _facet("level", "Risk", [(str(item), _words(item), levels[item]) for item in RISK_LEVELS])
     if plan.policies_loaded or any(change.policies for change in changes):
         found = Counter(each for change in changes for each in standings_of(change))
         names = (*map(str, Standing), NOT_JUDGED)
@@ -251,5 +251,5 @@ def _groups(plan: Plan, sealed: SealedPlan | None, anchors: Mapping[int, str]) -
         )
 
 
-def _words(level: Level) -> str:
+def _words(level: RiskLevel) -> str:
     return str(level).replace("-", " ")

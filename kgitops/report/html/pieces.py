@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.html.rows import Row
 from kgitops.report.html.rulings import Tally
 
@@ -31,7 +31,7 @@ class Segment:
 class Share:
     """How many changes are of a level."""
 
-    level: Level
+    level: RiskLevel
     words: str
     count: int
 
@@ -59,7 +59,7 @@ class Group:
     """A section's rows below its heading."""
 
     title: str
-    level: Level
+    level: RiskLevel
     open: bool
     rows: tuple[Row, ...]
 

@@ -10,7 +10,7 @@ from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
 from kgitops.plan.document.plan import Action, Change, FieldChange, PlannedRequest
 from kgitops.plan.document.policies import PolicyResult
-from kgitops.plan.document.risks import Level, Risk
+from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.report.content.details import (
     CHECKED,
@@ -110,14 +110,14 @@ def row_of(change: Change, anchor: str, *, today: date | None, brief: bool, open
         name=name.name,
         warning=warning(change),
         stake=stake(change)
-        if change.level is not Level.SAFE or never_folded(change)
+        if change.level is not RiskLevel.SAFE or never_folded(change)
         else ", ".join(facts(change)),
         place=f"{change.source.file}:{change.source.line}" if change.source else "",
         labels=labels_text(change),
         standings=standings_of(change),
         open=opened,
         brief=brief,
-        risks=tuple(risk for risk in change.risks if risk.level is not Level.SAFE),
+        risks=tuple(risk for risk in change.risks if risk.level is not RiskLevel.SAFE),
         fields=tuple(_fields(change)),
         rulings=tuple(
             Ruling(
@@ -138,7 +138,7 @@ def row_of(change: Change, anchor: str, *, today: date | None, brief: bool, open
 def may_be_brief(change: Change) -> bool:
     """Whether nothing about the change needs a second look."""
     plain = all(result.outcome is Outcome.PASSED for result in change.policies)
-    return change.level is Level.SAFE and plain and not never_folded(change)
+    return change.level is RiskLevel.SAFE and plain and not never_folded(change)
 
 
 def _fields(change: Change) -> Iterator[Field]:

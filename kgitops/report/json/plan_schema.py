@@ -19,7 +19,7 @@ from kgitops.model.resources.virtual_clusters import CapLowering, ChangeType, En
 from kgitops.model.source import Severity
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action, Kind
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.document.to_json import PLAN_KIND
 from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level as PolicyLevel
@@ -150,7 +150,7 @@ def schema_text() -> str:
 
 def _change() -> Json:
     state = {"type": ["object", "null"]}
-    reason = _object({"code": _CODE, "level": _enum(Level), "because": _TEXT})
+    reason = _object({"code": _CODE, "level": _enum(RiskLevel), "because": _TEXT})
     owner = _maybe({"$ref": "#/$defs/owner"})
     field = _object(
         {

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
-from kgitops.plan.document.risks import Level, Risk
+from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.details import Detail, details, labels_text, stake, warning
 from kgitops.report.content.folding import FOLD_ABOVE, Grouping, blocks, name_patterns
 from kgitops.report.content.lowering import lowering_counts, lowering_rows
@@ -121,7 +121,7 @@ def _lowering(plan: Plan) -> Piece:
 def _rank(section: Section) -> Rank:
     if any(map(hurts, section.changes)):
         return Rank.OPEN
-    return Rank.SAFE if section.level is Level.SAFE else Rank.DISRUPTIVE
+    return Rank.SAFE if section.level is RiskLevel.SAFE else Rank.DISRUPTIVE
 
 
 def _policy(
@@ -208,7 +208,7 @@ def _detail(detail: Detail) -> str:
     risk = detail.risk
     if not detail.label:
         return f"{_code(risk, detail.value)}" if risk else detail.value
-    note = f"  {_code(risk, risk.text)}" if risk and risk.level is not Level.SAFE else ""
+    note = f"  {_code(risk, risk.text)}" if risk and risk.level is not RiskLevel.SAFE else ""
     return f"{detail.symbol} {detail.label}: {detail.value}{note}"
 
 

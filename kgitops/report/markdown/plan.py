@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from kgitops.model import clock
 from kgitops.plan.document.file import SealedPlan, plan_digest
 from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.content.headline import first_words
 from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import Standing, counts, groups, tally
@@ -190,9 +190,9 @@ def _ladder(shown: Sequence[_Shown]) -> Iterator[tuple[int, Depth]]:
 def _colour(plan: Plan) -> str:
     """A dot for the eye; what it says is said in words beside it."""
     levels = {change.level for change in plan.changes}
-    if plan.verdict.stops or Level.DATA_LOSS in levels:
+    if plan.verdict.stops or RiskLevel.DATA_LOSS in levels:
         return "🔴"
-    look = levels & {Level.ACCESS_LOSS, Level.DISRUPTIVE} or counts(plan)[Standing.WAIVED]
+    look = levels & {RiskLevel.ACCESS_LOSS, RiskLevel.DISRUPTIVE} or counts(plan)[Standing.WAIVED]
     return "🟠" if look else "🟢"
 
 

@@ -7,7 +7,7 @@ from textwrap import wrap
 from kgitops.model import clock
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
-from kgitops.plan.document.risks import Level, Risk
+from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.details import Detail, details, labels_text, stake, warning
 from kgitops.report.content.folding import FOLD_ABOVE, Block, Grouping, blocks
 from kgitops.report.content.headline import first_words
@@ -49,10 +49,10 @@ _STYLES = {
     Action.FORGET: Style.DIM,
 }
 _LEVEL_STYLES = {
-    Level.DATA_LOSS: Style.RED_BOLD,
-    Level.ACCESS_LOSS: Style.RED_BOLD,
-    Level.DISRUPTIVE: Style.YELLOW_BOLD,
-    Level.SAFE: Style.BOLD,
+    RiskLevel.DATA_LOSS: Style.RED_BOLD,
+    RiskLevel.ACCESS_LOSS: Style.RED_BOLD,
+    RiskLevel.DISRUPTIVE: Style.YELLOW_BOLD,
+    RiskLevel.SAFE: Style.BOLD,
 }
 
 
@@ -119,7 +119,10 @@ class _Page:
     def changes(self, plan: Plan) -> Iterator[Line]:
         losses_shown = False
         for section in sections(plan):
-            if section.level not in (Level.DATA_LOSS, Level.ACCESS_LOSS) and not losses_shown:
+            if (
+                section.level not in (RiskLevel.DATA_LOSS, RiskLevel.ACCESS_LOSS)
+                and not losses_shown
+            ):
                 yield from self.losses(plan)
                 losses_shown = True
             yield []
@@ -188,7 +191,7 @@ class _Page:
                 return [f"      {row.value}"]
             return ["      ", *_coded(row.risk, row.value)]
         line: list[Part] = [f"      {row.symbol} {row.label:<{label}}  {row.value:<{value}}"]
-        if row.risk is not None and row.risk.level is not Level.SAFE:
+        if row.risk is not None and row.risk.level is not RiskLevel.SAFE:
             line += ["  ", *_coded(row.risk, row.risk.text)]
         return line
 
@@ -267,7 +270,7 @@ def _denied(change: Change) -> list[Part]:
 def _coded(risk: Risk, text: str) -> list[Part]:
     style = _LEVEL_STYLES[risk.level]
     code = f"{risk.code} {risk.name}"
-    if risk.level is Level.SAFE:
+    if risk.level is RiskLevel.SAFE:
         return [code]
     return [(style, code), "  ", (style, f"! {text}")] if text else [(style, code)]
 
@@ -293,5 +296,7 @@ def _totals(block: Block) -> str:
 def _legend(plan: Plan) -> str:
     used = {action for change in plan.changes for action in change.actions}
     words = [f"{SYMBOLS[action]} {action}" for action in SYMBOLS if action in used]
-    risky = any(risk.level is not Level.SAFE for change in plan.changes for risk in change.risks)
+    risky = any(
+        risk.level is not RiskLevel.SAFE for change in plan.changes for risk in change.risks
+    )
     return "  ".join([*words, *(["! risk"] if risky else [])])

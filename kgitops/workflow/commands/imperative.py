@@ -7,7 +7,7 @@ what becomes of it.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from kgitops.approval.judging import denying, judge_plan
+from kgitops.approval.judging import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import (
     DesiredAcl,
@@ -18,9 +18,9 @@ from kgitops.desired.state import (
     DesiredState,
     DesiredTopic,
     DesiredVirtualCluster,
+    ManagedScope,
     Project,
     Safety,
-    Scope,
     Tombstone,
 )
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
@@ -116,7 +116,7 @@ def plan_command(
     _refuse_what_none_could_do(plan, current)
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
     plan = judge_plan(plan, policies.judging, current, desired, policies.bundle)
-    is_said = denying(policies.judging, current, principal=plan.principal)
+    is_said = denial_check(policies.judging, current, principal=plan.principal)
     return seal_now(validate_on_brokers(plan, cluster, is_said=is_said), current)
 
 
@@ -177,7 +177,7 @@ def _desired(wanted: Wanted, principal: str) -> DesiredState:
     found = wanted.objects
     return DesiredState(
         project=Project(name=COMMAND_PROJECT),
-        scope=Scope(whole=False),
+        scope=ManagedScope(whole=False),
         # Limits are against going astray: here every object that goes is named.
         safety=Safety(max_deletes=len(wanted.removed), max_delete_percent=100),
         principal=principal,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kgitops.model.registry import Json
-from kgitops.plan.ownership import Ownership, Standing
+from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.workflow.export.layout import Document
 from kgitops.workflow.export.manifest_files import Inline
 
@@ -19,7 +19,7 @@ class ExportScope:
 
     def may_declare(self, address: str) -> bool:
         """Whether a document for this object would be planned, and not refused as foreign."""
-        if self.ownership.standing(address) is not Standing.FOREIGN:
+        if self.ownership.status(address) is not OwnershipStatus.FOREIGN:
             return True
         self._foreign[self.ownership.label(address)] += 1
         return False

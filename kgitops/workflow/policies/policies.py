@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from kgitops.approval.waivers import ends_soon, why_not
+from kgitops.approval.waivers import expiry_notice, waiver_problem
 from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.load import ManifestSet
 from kgitops.manifests.problems import suggestion
@@ -189,8 +189,8 @@ def _that_hold(
             )
         if item.policy in read.elsewhere and item.policy not in levels:
             continue  # it is for the clusters that the policy is for
-        why = why_not(item, levels, today)
-        soon = None if why else ends_soon(item, today)
+        why = waiver_problem(item, levels, today)
+        soon = None if why else expiry_notice(item, today)
         if why is None:
             holding.append(item)
         if said := why or soon:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Action, Kind
-from kgitops.plan.document.risks import LEVELS
+from kgitops.plan.document.risks import RISK_LEVELS
 from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level
 from kgitops.report.fleet.history import History
@@ -202,7 +202,7 @@ _milliseconds = st.integers(0, 10**7).map(lambda count: count / 1_000)
 _mostly = {
     "changes": st.dictionaries(st.sampled_from([str(kind) for kind in Kind]), _count),
     "actions": st.dictionaries(st.sampled_from([str(action) for action in Action]), _count),
-    "levels": st.dictionaries(st.sampled_from([str(level) for level in LEVELS]), _count),
+    "levels": st.dictionaries(st.sampled_from([str(level) for level in RISK_LEVELS]), _count),
 }
 any_unit = st.builds(
     UnitSummary,

@@ -17,7 +17,7 @@ from report.plans import MIGRATION, POLICIES, judged, violation
 from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import TopicUsage
 from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 
 BROKERS = 9
 
@@ -94,6 +94,6 @@ def _judged(change: Change, number: int) -> Change:
     return judged(change)
 
 
-def count_of(plan: Plan, level: Level) -> int:
+def count_of(plan: Plan, level: RiskLevel) -> int:
     """How many changes are of a level."""
     return sum(change.level is level for change in plan.changes)

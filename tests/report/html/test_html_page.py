@@ -21,7 +21,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from kgitops.plan.document.plan import Action, Change, Plan
-from kgitops.plan.document.risks import Level
+from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.document.to_json import summary
 from kgitops.report.content.object_names import object_name
 from kgitops.report.content.statements import summary_sentence
@@ -94,12 +94,12 @@ def _expected(plan: Plan, fits: Callable[[Change], bool]) -> tuple[str, str]:
         (sum(Action.DELETE in c.actions for c in hidden), "deletion", "deletions"),
         (sum(c.denied for c in hidden), "denied change", "denied changes"),
         (
-            sum(c.level is Level.DATA_LOSS for c in hidden),
+            sum(c.level is RiskLevel.DATA_LOSS for c in hidden),
             "change with data loss",
             "changes with data loss",
         ),
         (
-            sum(c.level is Level.ACCESS_LOSS for c in hidden),
+            sum(c.level is RiskLevel.ACCESS_LOSS for c in hidden),
             "change with access loss",
             "changes with access loss",
         ),
@@ -193,7 +193,7 @@ def test_choices_of_one_kind_add_up_and_of_two_kinds_narrow(
     status, unseen = _expected(
         large,
         lambda c: (
-            c.level is Level.DATA_LOSS and bool({*c.actions} & {Action.DELETE, Action.UPDATE})
+            c.level is RiskLevel.DATA_LOSS and bool({*c.actions} & {Action.DELETE, Action.UPDATE})
         ),
     )
     assert (browser.text("#status"), browser.text("#unseen")) == (status, unseen)
