@@ -5,14 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgitops.cli.running.imperative import (
-    DEFAULT_TIMEOUT_MS,
-    BootstrapServer,
-    CommandConfig,
-    DryRun,
-    Timeout,
-)
-from kgitops.cli.running.options import ClusterName, NoColor, Principal
+from kgitops.cli.running.options import ChangeOptions
+from kgitops.cli.running.parameters import with_groups
 from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Pattern(StrEnum):
-    """How a resource's name is read; the last two only find ACLs."""
+    """The pattern types of a resource's name; the last two only find ACLs."""
 
     LITERAL = "literal"
     PREFIXED = "prefixed"
@@ -29,55 +23,59 @@ class Pattern(StrEnum):
 
 
 class ScopePattern(StrEnum):
-    """How a virtual cluster's name is read."""
+    """The pattern types of a virtual cluster's name."""
 
     LITERAL = "literal"
     PREFIXED = "prefixed"
 
 
 class AclFormat(StrEnum):
-    """How ACLs are shown."""
+    """The forms of a list of ACLs."""
 
     TEXT = "text"
     JSON = "json"
 
 
-def _many(name: str, metavar: str, help_: str) -> Any:  # noqa: ANN401 (as typer.Option itself)
+def _list_option(name: str, metavar: str, help_: str) -> Any:  # noqa: ANN401 (as typer.Option itself)
     return typer.Option(name, metavar=metavar, help=help_, show_default=False)
 
 
+@with_groups
 def acls(
     add: Annotated[bool, typer.Option("--add", help="Make the ACLs.")] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Delete the ACLs.")] = False,
     list_: Annotated[bool, typer.Option("--list", help="Show ACLs.")] = False,
     allow_principal: Annotated[
-        list[str] | None, _many("--allow-principal", "PRINCIPAL", "Who may. May be repeated.")
+        list[str] | None,
+        _list_option("--allow-principal", "PRINCIPAL", "Who may. May be repeated."),
     ] = None,
     deny_principal: Annotated[
-        list[str] | None, _many("--deny-principal", "PRINCIPAL", "Who may not. May be repeated.")
+        list[str] | None,
+        _list_option("--deny-principal", "PRINCIPAL", "Who may not. May be repeated."),
     ] = None,
-    principal: Annotated[
-        list[str] | None, _many("--principal", "PRINCIPAL", "With --list: whose ACLs.")
+    listed_principal: Annotated[
+        list[str] | None, _list_option("--principal", "PRINCIPAL", "With --list: whose ACLs.")
     ] = None,
     allow_host: Annotated[
-        list[str] | None, _many("--allow-host", "HOST", "From where they may. Default: *.")
+        list[str] | None, _list_option("--allow-host", "HOST", "From where they may. Default: *.")
     ] = None,
     deny_host: Annotated[
-        list[str] | None, _many("--deny-host", "HOST", "From where they may not. Default: *.")
+        list[str] | None,
+        _list_option("--deny-host", "HOST", "From where they may not. Default: *."),
     ] = None,
     operation: Annotated[
-        list[str] | None, _many("--operation", "OPERATION", "What. Default: All.")
+        list[str] | None, _list_option("--operation", "OPERATION", "What. Default: All.")
     ] = None,
-    topic: Annotated[list[str] | None, _many("--topic", "TOPIC", "On this topic.")] = None,
-    group: Annotated[list[str] | None, _many("--group", "GROUP", "On this group.")] = None,
+    topic: Annotated[list[str] | None, _list_option("--topic", "TOPIC", "On this topic.")] = None,
+    group: Annotated[list[str] | None, _list_option("--group", "GROUP", "On this group.")] = None,
     transactional_id: Annotated[
-        list[str] | None, _many("--transactional-id", "ID", "On this transactional id.")
+        list[str] | None, _list_option("--transactional-id", "ID", "On this transactional id.")
     ] = None,
     delegation_token: Annotated[
-        list[str] | None, _many("--delegation-token", "TOKEN", "On this delegation token.")
+        list[str] | None, _list_option("--delegation-token", "TOKEN", "On this delegation token.")
     ] = None,
     user_principal: Annotated[
-        list[str] | None, _many("--user-principal", "PRINCIPAL", "On this user's tokens.")
+        list[str] | None, _list_option("--user-principal", "PRINCIPAL", "On this user's tokens.")
     ] = None,
     on_cluster: Annotated[
         bool, typer.Option("--cluster-resource", help="On the cluster, or the virtual cluster.")
@@ -121,13 +119,8 @@ def acls(
     format_: Annotated[
         AclFormat, typer.Option("--format", help="How --list shows them.")
     ] = AclFormat.TEXT,
-    cluster: ClusterName = None,
-    bootstrap_server: BootstrapServer = None,
-    command_config: CommandConfig = None,
-    timeout: Timeout = DEFAULT_TIMEOUT_MS,
-    as_: Principal = None,
-    dry_run: DryRun = False,
-    no_color: NoColor = False,
+    *,
+    options: ChangeOptions,
 ) -> int:
     """Add, remove or list ACLs, also those of virtual clusters.
 
@@ -135,11 +128,11 @@ def acls(
 
     Example: kgitops acls --add --producer --topic a --allow-principal User:b
     """
-    from kgitops.cli.acl_text import acls_to_json, render_acls
     from kgitops.cli.console.streams import print_result
-    from kgitops.cli.running.imperative import Manner, Reach, read_cluster, run_command
+    from kgitops.cli.running.imperative import read_cluster, run_change
     from kgitops.model.resources.acls import PatternType
     from kgitops.model.resources.names import is_principal
+    from kgitops.report.text.listings import acls_to_json, render_acls
     from kgitops.workflow.commands.acl_matching import listed_bindings, matching_bindings
     from kgitops.workflow.commands.acl_options import AclWords
     from kgitops.workflow.commands.acls import as_desired, asked_bindings, check_scope
@@ -150,7 +143,7 @@ def acls(
     scope_pattern = virtual_cluster_pattern or also_virtual_cluster_pattern
     if scope_pattern is not None and virtual_cluster is None:
         raise UsageError("--virtual-cluster-pattern-type needs --virtual-cluster; give both")
-    if principal and not list_:
+    if listed_principal and not list_:
         raise UsageError("--principal belongs to --list; write --allow-principal here")
     if format_ is not AclFormat.TEXT and not list_:
         raise UsageError("--format belongs to --list; drop it")
@@ -163,14 +156,14 @@ def acls(
         "--producer": producer,
         "--consumer": consumer,
         "--idempotent": idempotent,
-        "--dry-run": dry_run,
+        "--dry-run": options.dry_run,
     }
-    for flag in (name for name, given in ignored.items() if list_ and given):
+    for flag in (name for name, value in ignored.items() if list_ and value):
         advice = "write --principal" if flag.endswith("-principal") else "drop it"
         raise UsageError(f"{flag} belongs to --add and --remove; {advice}")
-    for name in principal or ():
+    for name in listed_principal or ():
         if not is_principal(name):
-            raise UsageError(f"{name!r} is no principal; write Type:name, as in User:alice")
+            raise UsageError(f"{name!r} is not a principal; write Type:name, as in User:alice")
     words = AclWords(
         allow_principals=allow_principal or (),
         deny_principals=deny_principal or (),
@@ -190,28 +183,20 @@ def acls(
         virtual_cluster=virtual_cluster,
         virtual_cluster_pattern=PatternType(scope_pattern or PatternType.LITERAL),
     )
-    reach = Reach(
-        cluster=cluster,
-        bootstrap_server=bootstrap_server,
-        command_config=command_config,
-        principal=as_,
-    )
-    manner = Manner(timeout_ms=timeout, dry_run=dry_run, no_color=no_color)
     if list_:
-        found = listed_bindings(words, principal or (), read_cluster(reach).acls)
-        print_result(acls_to_json(found) if format_ is AclFormat.JSON else render_acls(found))
+        listed = listed_bindings(words, listed_principal or (), read_cluster(options).acls)
+        print_result(acls_to_json(listed) if format_ is AclFormat.JSON else render_acls(listed))
         return 0
     if add:
-        made = Wanted(objects=tuple(map(as_desired, asked_bindings(words))))
+        creation = Wanted(objects=tuple(map(as_desired, asked_bindings(words))))
 
-        def ask(state: "ClusterState") -> Wanted:
+        def make_change(state: "ClusterState") -> Wanted:
             check_scope(words, state)
-            return made
+            return creation
 
-        return run_command(reach, manner, ask, "These ACLs are there already.")
-    return run_command(
-        reach,
-        manner,
+        return run_change(options, make_change, "These ACLs are there already.")
+    return run_change(
+        options,
         lambda state: Wanted(removed=tuple(map(as_desired, matching_bindings(words, state.acls)))),
         "No such ACL is there.",
     )

@@ -1,26 +1,19 @@
 """``kgitops apply``: a saved plan exactly, or plan, ask, execute."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kgitops.cli.running.options import (
-    AllowDeletes,
-    ClusterName,
-    EventFormat,
-    Excludes,
-    FailOnGrade,
-    Full,
-    NoColor,
-    Principal,
-    Selecting,
-    Targets,
-    VariablesOf,
-)
+from kgitops.cli.running.options import EventFormat, PlanOptions, ProjectOptions, VariablesOf
+from kgitops.cli.running.parameters import with_groups
 
 
-def apply(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyTarget(ProjectOptions):
+    """A saved plan in the place of a project, or a project."""
+
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -28,8 +21,12 @@ def apply(
             help="A saved plan, or what to plan and apply. Default: the project here.",
             show_default=False,
         ),
-    ] = None,
-    cluster: ClusterName = None,
+    ] = None
+
+
+@with_groups
+def apply(
+    target: ApplyTarget,
     variables_of: VariablesOf = None,
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Don't ask before executing.")
@@ -51,14 +48,8 @@ def apply(
     format_: Annotated[
         EventFormat, typer.Option("--format", help="json writes one event a line.")
     ] = EventFormat.TEXT,
-    target: Targets = None,
-    exclude: Excludes = None,
-    selector: Selecting = None,
-    as_: Principal = None,
-    allow_deletes: AllowDeletes = None,
-    fail_on: FailOnGrade = None,
-    full: Full = False,
-    no_color: NoColor = False,
+    *,
+    options: PlanOptions,
 ) -> int:
     """Execute a saved plan, or plan, ask and execute.
 
@@ -66,26 +57,19 @@ def apply(
 
     Example: kgitops apply plan.json
     """
-    from kgitops.cli.running.apply import ApplyOptions, run_apply
-    from kgitops.cli.running.execute import How
+    from kgitops.cli.running.apply_flow import ApplyOptions, run_apply
+    from kgitops.cli.running.execute import ExecuteOptions
     from kgitops.cli.running.selection import make_selection
 
-    selection = make_selection(
-        paths,
-        cluster,
-        variables_of=variables_of,
-        targets=target,
-        excludes=exclude,
-        selector=selector,
-        principal=as_,
-        allow_deletes=allow_deletes,
-        fail_on=fail_on,
+    return run_apply(
+        make_selection(target, options, variables_of=variables_of),
+        ApplyOptions(
+            auto_approve=auto_approve,
+            resume=resume,
+            expect_digest=expect_digest,
+            full=options.full,
+            execution=ExecuteOptions(
+                parallelism=parallelism, format=format_, no_color=options.no_color
+            ),
+        ),
     )
-    options = ApplyOptions(
-        auto_approve=auto_approve,
-        resume=resume,
-        expect_digest=expect_digest,
-        full=full,
-        how=How(parallelism=parallelism, format=format_, no_color=no_color),
-    )
-    return run_apply(selection, options)

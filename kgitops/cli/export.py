@@ -1,17 +1,18 @@
-"""``kgitops export``: a cluster as manifests."""
+"""``kgitops export`` and ``kgitops snapshot``: a cluster as manifests, and its state as a file."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kgitops.cli.running.options import ClusterName, NoColor, Paths
+from kgitops.cli.running.options import NoColor, ProjectOptions
+from kgitops.cli.running.parameters import with_groups
 
 
+@with_groups
 def export(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="A new or empty folder.")],
-    paths: Paths = None,
-    cluster: ClusterName = None,
+    project: ProjectOptions,
     no_color: NoColor = False,
 ) -> None:
     """Write a cluster as manifests.
@@ -30,11 +31,11 @@ def export(
     from kgitops.workflow.project.selection import open_workspace
 
     check_folder(out)
-    workspace = open_workspace(make_selection(paths, cluster))
+    workspace = open_workspace(make_selection(project))
     with stages(no_color=no_color) as stage:
         stage("reading the cluster")
-        with workspace.connected() as current:
-            state, capabilities = current.read_state(), current.capabilities
+        with workspace.connected() as cluster:
+            state, capabilities = cluster.read_state(), cluster.capabilities
         stage("writing the manifests")
         exported = export_manifests(state, workspace.project, workspace.allow_configs)
         stage("planning them against the cluster")
@@ -44,3 +45,52 @@ def export(
     files = done.export.files
     documents = counted(sum(map(len, files.values())), "document")
     print_result(f"Wrote {documents} in {counted(len(files), 'file')} to {out}.\n{done.sentence}")
+
+
+@with_groups
+def snapshot(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Where to write it. Default: stdout.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    project: ProjectOptions,
+    no_color: NoColor = False,
+) -> None:
+    """Write the cluster's state to a file.
+
+    It can be planned against offline with plan --snapshot, and by fleet plan, which is fastest with
+    a FILE.parquet.
+
+    Example: kgitops snapshot examples/quickstart -o state.json
+    """
+    from kgitops.cli.console.files import check_place, write_file
+    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.selection import check_parquet, make_selection
+    from kgitops.cluster.snapshot import write_snapshot
+    from kgitops.workflow.project.selection import open_workspace
+
+    check_place(out)
+    parquet = out is not None and out.suffix == ".parquet"
+    if parquet:
+        check_parquet()
+    workspace = open_workspace(make_selection(project))
+    with stages(no_color=no_color) as stage, workspace.connected() as cluster:
+        stage("reading the cluster")
+        state = cluster.read_state()
+        state = state.with_usage(cluster.read_usage(frozenset(state.topics)))
+    if out is None:
+        print_result(write_snapshot(state))
+    elif parquet:
+        from kgitops.fleet.tables.state_rows import write_state
+
+        write_state(state, out)
+    else:
+        write_file(out, write_snapshot(state))

@@ -1,6 +1,6 @@
-"""The ``kgitops`` command: one file per subcommand, one place that turns errors into exit codes.
+"""The ``kgitops`` command: all subcommands, and one place that turns errors into exit codes.
 
-Each subcommand imports its work when it runs, so that ``--help`` stays fast.
+A subcommand imports its work when it runs, so that ``--help`` stays fast.
 """
 
 import gc
@@ -15,28 +15,13 @@ from typing import Annotated
 import typer
 
 import kgitops
-from kgitops.cli import (
-    acls,
-    apply,
-    drift,
-    export,
-    init,
-    plan,
-    policy,
-    registry,
-    sandbox,
-    schema,
-    show,
-    snapshot,
-    validate,
-)
+from kgitops.cli import acls, apply, export, plan, policy, project, registry, sandbox
 from kgitops.cli.console.errors import annotate, refuse, unexpected
-from kgitops.cli.console.logs import LogLevel, show_logs
 from kgitops.cli.console.signals import InterruptedRunError, stop_on_signals
-from kgitops.cli.console.streams import print_notice
+from kgitops.cli.console.streams import LogLevel, print_notice, show_logs
 from kgitops.cli.console.usage_errors import usage_error
 from kgitops.cli.fleet import app as fleet
-from kgitops.cli.running.imperative import OnceEach
+from kgitops.cli.running.parameters import SingleValues
 from kgitops.cli.vc import app as vc
 from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.verdict import ExitCode
@@ -55,19 +40,19 @@ app = typer.Typer(
 )
 
 COMMANDS: dict[str, Callable[..., int | None]] = {
-    "init": init.init,
-    "validate": validate.validate,
+    "init": project.init,
+    "validate": project.validate,
     "plan": plan.plan,
-    "show": show.show,
+    "show": plan.show,
     "apply": apply.apply,
-    "drift": drift.drift,
-    "snapshot": snapshot.snapshot,
+    "drift": plan.drift,
+    "snapshot": export.snapshot,
     "export": export.export,
-    "schema": schema.schema,
+    "schema": project.schema,
     "acls": acls.acls,
 }
 for _name, _command in COMMANDS.items():
-    app.command(_name, cls=OnceEach if _name == "acls" else None)(_command)
+    app.command(_name, cls=SingleValues if _name == "acls" else None)(_command)
 app.add_typer(fleet.fleet, name="fleet")
 app.add_typer(policy.policy, name="policy")
 app.add_typer(registry.registry, name="registry")
@@ -109,7 +94,7 @@ def _root(
 
 
 def run() -> None:
-    """The process."""
+    """Run the process to its exit."""
     # A plan is a large heap of values that all live to the end: looking for garbage among them
     # again and again costs up to half of the time.
     gc.set_threshold(_GARBAGE_AFTER)
@@ -119,13 +104,13 @@ def run() -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Run one command line and say its exit code; no user's mistake gives a traceback."""
+    """Run one command line; the exit code. A user's mistake never gives a traceback."""
     if "" in words:
         # An unset variable of the shell, more often than not; as a path it would mean "here".
         empty = UsageError("an argument is empty; is a variable of the shell not set?")
         return _refuse(empty, words)
     try:
-        result = app(_meant(words), prog_name="kgitops", standalone_mode=False)
+        result = app(_normalized(words), prog_name="kgitops", standalone_mode=False)
     except KgitopsError as error:
         return _refuse(error, words)
     except InterruptedRunError as stopped:
@@ -135,7 +120,7 @@ def main(words: Sequence[str]) -> int:
     except typer.Exit as done:
         return done.exit_code
     except OSError as error:
-        return _refuse(_about_a_path(error), words)
+        return _refuse(_path_error(error), words)
     except ModuleNotFoundError as error:
         from kgitops.model.origin import missing_extra
 
@@ -143,7 +128,7 @@ def main(words: Sequence[str]) -> int:
         if missing:
             return _refuse(missing, words)
         return unexpected(error, words, as_json=_asks_for(words, "json"))
-    except Exception as error:  # noqa: BLE001 (the last resort says one sentence too)
+    except Exception as error:  # noqa: BLE001 (the last resort is a sentence too)
         usage = usage_error(error, words)
         if usage:
             return _refuse(usage, words)
@@ -151,8 +136,8 @@ def main(words: Sequence[str]) -> int:
     return result if isinstance(result, int) else int(ExitCode.SUCCESS)
 
 
-def _meant(words: Sequence[str]) -> list[str]:
-    """``help [COMMAND]`` and ``version``, which other tools have as commands, as our options."""
+def _normalized(words: Sequence[str]) -> list[str]:
+    """The words, with the commands ``help [COMMAND]`` and ``version`` as the options of kgitops."""
     if words[:1] == ["help"]:
         return [*words[1:], "--help"]
     return ["--version"] if words == ["version"] else list(words)
@@ -164,13 +149,13 @@ def _refuse(error: KgitopsError, words: Sequence[str]) -> int:
     return refuse(error, as_json=_asks_for(words, "json"))
 
 
-def _asks_for(words: Sequence[str], form: str) -> bool:
-    """Also where the words can't be parsed, so that a machine is always told in its own form."""
-    return ("--format", form) in pairwise(words) or f"--format={form}" in words
+def _asks_for(words: Sequence[str], format_: str) -> bool:
+    """True if the words ask for this format, also where they can't be parsed otherwise."""
+    return ("--format", format_) in pairwise(words) or f"--format={format_}" in words
 
 
-def _about_a_path(error: OSError) -> KgitopsError:
-    """Some names no file can have, and some files vanish between two looks."""
+def _path_error(error: OSError) -> KgitopsError:
+    """The error for a path that can't be a file's, or a file that vanished after it was found."""
     reason = (error.strerror or str(error)).lower()
     return KgitopsError(f"{error.filename or 'a file'}: {reason}; correct the path")
 
@@ -182,7 +167,7 @@ def _interrupted(number: int) -> int:
 
 
 def _prepare_streams() -> None:
-    """A stream that is closed takes in anything; one that can't show some text escapes it."""
+    """Replace closed streams by ones that discard, and let streams escape what they can't show."""
     # No file that is opened later may get a closed stream's number, and then its text.
     while (spare := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         pass

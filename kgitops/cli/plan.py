@@ -1,4 +1,4 @@
-"""``kgitops plan``: what would happen, and nothing happens."""
+"""``kgitops plan``, ``show`` and ``drift``: the commands that show a plan and change nothing."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,26 +6,22 @@ from typing import Annotated
 import typer
 
 from kgitops.cli.running.options import (
-    AllowDeletes,
-    ClusterName,
     DetailedExitcode,
-    Excludes,
-    FailOnGrade,
     Format,
     Full,
     NoColor,
-    Paths,
     PlanFormat,
+    PlanOptions,
     Principal,
-    Selecting,
-    Targets,
+    ProjectOptions,
     VariablesOf,
 )
+from kgitops.cli.running.parameters import with_groups
 
 
+@with_groups
 def plan(
-    paths: Paths = None,
-    cluster: ClusterName = None,
+    project: ProjectOptions,
     variables_of: VariablesOf = None,
     out: Annotated[
         Path | None,
@@ -39,14 +35,8 @@ def plan(
     ] = None,
     format_: PlanFormat = Format.TEXT,
     detailed_exitcode: DetailedExitcode = False,
-    target: Targets = None,
-    exclude: Excludes = None,
-    selector: Selecting = None,
-    as_: Principal = None,
-    allow_deletes: AllowDeletes = None,
-    fail_on: FailOnGrade = None,
-    full: Full = False,
-    no_color: NoColor = False,
+    *,
+    options: PlanOptions,
 ) -> int:
     """Show exactly what an apply would do.
 
@@ -56,36 +46,82 @@ def plan(
     Example: kgitops plan examples/quickstart -o plan.json
     """
     from kgitops.cli.console.files import check_place, write_file
-    from kgitops.cli.running.parquet import far_side
-    from kgitops.cli.running.plan import exit_code, show_plan
+    from kgitops.cli.running.plan_output import exit_code, show_plan
     from kgitops.cli.running.progress import stages
-    from kgitops.cli.running.selection import make_selection
+    from kgitops.cli.running.selection import make_selection, open_target
     from kgitops.plan.document.file import to_text
     from kgitops.workflow.loading import loaded
     from kgitops.workflow.pipeline import plan_against
     from kgitops.workflow.project.selection import open_workspace
 
     selection = make_selection(
-        paths,
-        cluster,
-        variables_of=variables_of,
-        targets=target,
-        excludes=exclude,
-        selector=selector,
-        principal=as_,
-        allow_deletes=allow_deletes,
-        fail_on=fail_on,
-        offline=snapshot is not None,
+        project, options, variables_of=variables_of, offline=snapshot is not None
     )
     check_place(out)
     workspace = open_workspace(selection)
     with (
-        stages(no_color=no_color) as stage,
+        stages(no_color=options.no_color) as stage,
         loaded(workspace, stage) as declared,
-        far_side(workspace, snapshot) as current,
+        open_target(workspace, snapshot) as cluster,
     ):
-        sealed = plan_against(current, declared, workspace, stage)
+        sealed = plan_against(cluster, declared, workspace, stage)
     if out:
         write_file(out, to_text(sealed))
-    show_plan(sealed, format_, full=full, no_color=no_color, saved_as=out)
+    show_plan(sealed, format_, full=options.full, no_color=options.no_color, saved_as=out)
+    return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)
+
+
+def show(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A saved plan.")],
+    format_: PlanFormat = Format.TEXT,
+    detailed_exitcode: DetailedExitcode = False,
+    full: Full = False,
+    no_color: NoColor = False,
+) -> int:
+    """Show a saved plan again, in any format.
+
+    Example: kgitops show plan.json --format markdown
+    """
+    from kgitops.cli.running.plan_output import exit_code, show_plan
+    from kgitops.workflow.project.saved_plan import load_plan
+
+    sealed = load_plan(plan)
+    show_plan(sealed, format_, full=full, no_color=no_color, saved_as=plan)
+    return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)
+
+
+@with_groups
+def drift(
+    project: ProjectOptions,
+    format_: PlanFormat = Format.TEXT,
+    detailed_exitcode: DetailedExitcode = False,
+    as_: Principal = None,
+    full: Full = False,
+    no_color: NoColor = False,
+) -> int:
+    """Show what others changed since the last apply.
+
+    Compares the cluster with what this project last applied; reads no manifests and asks no
+    policies, for nobody asks for a change here.
+
+    Example: kgitops drift examples/quickstart --detailed-exitcode
+    """
+    import sys
+
+    from kgitops.cli.console.streams import print_result, wants_colour
+    from kgitops.cli.running.plan_output import exit_code, show_plan
+    from kgitops.cli.running.progress import stages
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.report.text.drift import render_drift
+    from kgitops.workflow.drift import plan_drift
+    from kgitops.workflow.project.selection import open_workspace
+
+    workspace = open_workspace(make_selection(project, PlanOptions(principal=as_)))
+    with stages(no_color=no_color) as stage, workspace.connected() as cluster:
+        sealed = plan_drift(cluster, workspace, stage)
+    if format_ is Format.TEXT:
+        colour = wants_colour(sys.stdout, no_color=no_color)
+        print_result(render_drift(sealed, full=full, colour=colour))
+    else:
+        show_plan(sealed, format_, full=full, no_color=no_color)
     return exit_code(sealed.plan.verdict, detailed=detailed_exitcode)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgitops.cli.running.completion import complete_policy
-from kgitops.cli.running.options import ClusterName, NoColor, Paths
+from kgitops.cli.running.options import NoColor, ProjectOptions
+from kgitops.cli.running.parameters import complete_policy, with_groups
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
 
@@ -18,32 +18,32 @@ policy = typer.Typer(
     rich_markup_mode=None,
 )
 
-_LEAST_SCORE = 90.0
+_DEFAULT_SCORE = 90.0
 
 
 class ListFormat(StrEnum):
-    """How policies are shown."""
+    """The forms of a list of policies."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class TestFormat(StrEnum):
-    """How the outcome of tests is shown."""
+    """The forms of a test report."""
 
     TEXT = "text"
     JSON = "json"
     JUNIT = "junit"
 
 
-Shown = Annotated[ListFormat, typer.Option("--format", help="How to show them.")]
+ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="How to show them.")]
 
 
 @policy.command("list")
+@with_groups
 def list_policies(
-    paths: Paths = None,
-    cluster: ClusterName = None,
-    format_: Shown = ListFormat.TEXT,
+    project: ProjectOptions,
+    format_: ListFormatOption = ListFormat.TEXT,
     no_color: NoColor = False,
 ) -> None:
     """List the policies, and their levels on a cluster.
@@ -58,22 +58,24 @@ def list_policies(
     from kgitops.workflow.policy_descriptions import describe_policies
     from kgitops.workflow.project.selection import open_workspace
 
-    described = describe_policies(open_workspace(make_selection(paths, cluster, offline=True)))
+    descriptions = describe_policies(open_workspace(make_selection(project, offline=True)))
     if format_ is ListFormat.JSON:
-        print_result(policies_to_json(described))
+        print_result(policies_to_json(descriptions))
     else:
-        print_result(render_policies(described, colour=wants_colour(sys.stdout, no_color=no_color)))
+        print_result(
+            render_policies(descriptions, colour=wants_colour(sys.stdout, no_color=no_color))
+        )
 
 
 @policy.command()
+@with_groups
 def explain(
     name: Annotated[
         str,
         typer.Argument(metavar="NAME", help="The policy's name.", autocompletion=complete_policy),
     ],
-    paths: Paths = None,
-    cluster: ClusterName = None,
-    format_: Shown = ListFormat.TEXT,
+    project: ProjectOptions,
+    format_: ListFormatOption = ListFormat.TEXT,
     no_color: NoColor = False,
 ) -> None:
     """Explain one policy: what it says, where it holds, how to waive and test it.
@@ -89,18 +91,18 @@ def explain(
     from kgitops.workflow.policy_descriptions import describe_policies, find_policy
     from kgitops.workflow.project.selection import open_workspace
 
-    described = describe_policies(open_workspace(make_selection(paths, cluster, offline=True)))
-    found = find_policy(name, described)
+    descriptions = describe_policies(open_workspace(make_selection(project, offline=True)))
+    description = find_policy(name, descriptions)
     if format_ is ListFormat.JSON:
-        print_result(policy_to_json(found))
+        print_result(policy_to_json(description))
     else:
-        print_result(render_policy(found, colour=wants_colour(sys.stdout, no_color=no_color)))
+        print_result(render_policy(description, colour=wants_colour(sys.stdout, no_color=no_color)))
 
 
 @policy.command("test")
+@with_groups
 def run_tests(
-    paths: Paths = None,
-    cluster: ClusterName = None,
+    project: ProjectOptions,
     coverage: Annotated[
         bool, typer.Option("--coverage", help="Show which rules the tests saw deny and pass.")
     ] = False,
@@ -153,21 +155,21 @@ def run_tests(
         coverage=coverage or least_covered is not None,
         least_covered=least_covered,
         mutate=mutate,
-        least_score=_LEAST_SCORE if least_score is None else least_score,
+        least_score=_DEFAULT_SCORE if least_score is None else least_score,
     )
-    workspace = open_workspace(make_selection(paths, cluster, offline=True))
+    workspace = open_workspace(make_selection(project, offline=True))
     with stages(no_color=no_color) as stage:
         report = run_policy_tests(workspace, wishes, stage)
-    print_result(_shown(report, format_, no_color=no_color))
+    print_result(_render(report, format_, no_color=no_color))
     return int(ExitCode.SUCCESS if report.passed else ExitCode.ERROR)
 
 
-def _shown(report: "PolicyTestReport", form: TestFormat, *, no_color: bool) -> str:
+def _render(report: "PolicyTestReport", format_: TestFormat, *, no_color: bool) -> str:
     import sys
 
     from kgitops.cli.console.streams import wants_colour
 
-    match form:
+    match format_:
         case TestFormat.JSON:
             from kgitops.report.json.policy_tests import policy_tests_to_json
 

@@ -1,10 +1,12 @@
-"""``kgitops registry``: the records of who owns what, checked and mended."""
+"""``kgitops registry``: check and repair the records of who owns what."""
 
 from typing import Annotated
 
 import typer
 
-from kgitops.cli.running.options import ClusterName, Paths
+from kgitops.cli.running.options import ProjectOptions
+from kgitops.cli.running.parameters import with_groups
+from kgitops.model.verdict import ExitCode
 
 registry = typer.Typer(
     help="The records on the cluster of who owns what: checked, and mended.",
@@ -14,7 +16,8 @@ registry = typer.Typer(
 
 
 @registry.command("check")
-def check(paths: Paths = None, cluster: ClusterName = None) -> int:
+@with_groups
+def check(project: ProjectOptions) -> int:
     """See whether every record of the registry can be read.
 
     Each that can't is named by its offset and key, with what is lost; the exit is then 5.
@@ -25,15 +28,15 @@ def check(paths: Paths = None, cluster: ClusterName = None) -> int:
     from kgitops.workflow.commands.registry import look_at_registry
     from kgitops.workflow.project.selection import open_workspace
 
-    workspace = open_workspace(make_selection(paths, cluster))
-    with workspace.connected() as current:
-        return _tell(*look_at_registry(current))
+    workspace = open_workspace(make_selection(project))
+    with workspace.connected() as cluster:
+        return _print_damages(*look_at_registry(cluster))
 
 
 @registry.command("repair")
+@with_groups
 def repair(
-    paths: Paths = None,
-    cluster: ClusterName = None,
+    project: ProjectOptions,
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Mend without asking.")
     ] = False,
@@ -48,44 +51,38 @@ def repair(
 
     Example: kgitops registry repair payments -c prod --dry-run
     """
-    import sys
-
     from kgitops.cli.console.signals import graceful
-    from kgitops.cli.console.streams import print_notice, print_result
+    from kgitops.cli.console.streams import agreed, print_notice, print_result
     from kgitops.cli.running.selection import make_selection
-    from kgitops.model.errors import UsageError
     from kgitops.workflow.commands.registry import look_at_registry, mend
     from kgitops.workflow.project.selection import open_workspace
 
-    workspace = open_workspace(make_selection(paths, cluster))
-    with workspace.connected() as current:
-        count, damages = look_at_registry(current)
-        code = _tell(count, damages)
+    workspace = open_workspace(make_selection(project))
+    with workspace.connected() as cluster:
+        count, damages = look_at_registry(cluster)
+        code = _print_damages(count, damages)
         if not damages or dry_run:
             return code
-        if not auto_approve:
-            if sys.stdin is None or not sys.stdin.isatty():
-                raise UsageError("there is nobody to ask; pass --auto-approve, or --dry-run")
-            print("\nMend them so? Only 'yes' is taken: ", end="", file=sys.stderr, flush=True)
-            if sys.stdin.readline().strip() != "yes":
-                print_notice("Nothing was mended.")
-                return 1
+        if not auto_approve and not agreed(
+            "\nMend them so?", otherwise="pass --auto-approve, or --dry-run"
+        ):
+            print_notice("Nothing was mended.")
+            return int(ExitCode.ERROR)
         with graceful() as interrupts:
-            done = mend(current, damages, interrupts)
-        if not done:
+            mended = mend(cluster, damages, interrupts)
+        if not mended:
             return 128 + (interrupts.signal or 0)
     print_result(f"Mended: {len(damages)}. Plan now, and read all that is planned.\n")
     return 0
 
 
-def _tell(count: int, damages: "tuple[object, ...]") -> int:
+def _print_damages(count: int, damages: "tuple[object, ...]") -> int:
     from kgitops.cli.console.streams import print_result
-    from kgitops.model.verdict import ExitCode
 
     lines = [f"  {damage}\n" for damage in damages]
     if not damages:
-        said = f"{count} records, all of them sound.\n" if count else "There is no registry.\n"
-        print_result(said)
+        text = f"{count} records, all of them sound.\n" if count else "There is no registry.\n"
+        print_result(text)
         return int(ExitCode.SUCCESS)
     print_result(f"{count} records, {len(damages)} of them can't be used:\n{''.join(lines)}")
     return int(ExitCode.REFUSED)

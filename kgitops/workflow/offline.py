@@ -1,29 +1,17 @@
 """A snapshot file in the place of a cluster, for plans without any connection."""
 
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot
 from kgitops.model.errors import UnreachableError
-from kgitops.workflow.project.selection import Workspace
-
-
-def far_side(workspace: Workspace, snapshot: Path | None) -> AbstractContextManager[Cluster]:
-    """The workspace's cluster within a ``with`` block, or the state of one that was saved.
-
-    Raises:
-        UnreachableError: there is no such file, or it is no snapshot.
-        SafetyError: it can't be trusted for planning.
-    """
-    return workspace.connected() if snapshot is None else nullcontext(read_cluster(snapshot))
 
 
 def read_cluster(path: Path) -> Cluster:
     """The state saved at ``path``, as a cluster that can only be read.
 
     Raises:
-        UnreachableError: there is no such file, or it is no snapshot.
+        UnreachableError: there is no such file, or it is not a snapshot.
         SafetyError: it can't be trusted for planning.
     """
     try:

@@ -89,7 +89,7 @@ def spoil_store(repository: Repository) -> None:
         (spoil_store, {}, 8, "the file is empty"),
         (spoil_project, {}, 64, "can't be meant together"),
         (None, {"cluster": "prd"}, 64, "did you mean prod?"),
-        (None, {"as": "nobody"}, 64, "is no principal"),
+        (None, {"as": "nobody"}, 64, "is not a principal"),
         (None, {"allow-deletes": "Topic=1 Acl=x"}, 64, "--allow-deletes"),
         (None, {"snapshot": "nowhere.json"}, 64, "nowhere.json"),
         (None, {"project": "nowhere"}, 1, "is no folder of the checkout"),

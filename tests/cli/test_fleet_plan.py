@@ -16,7 +16,7 @@ from cli.conftest import Kgitops
 from cli.projects import Project, as_yaml, document, topic
 from fleet.spark_sessions import SPARK
 
-from kgitops.cli.running.many_values import spelt_out
+from kgitops.cli.running.parameters import repeat_options
 from kgitops.fleet import pipeline
 from kgitops.fleet.spark.session import Session
 from kgitops.model.errors import UnreachableError
@@ -241,7 +241,7 @@ def test_what_must_be_given_is_asked_for(lost: str, kgitops: Kgitops) -> None:
 )
 def test_paths_may_follow_one_another(typed: str, meant: str) -> None:
     """Contract §3: ``--desired PATH…``."""
-    assert list(spelt_out(typed.split(), ("--state", "--desired"))) == meant.split()
+    assert list(repeat_options(typed.split(), ("--state", "--desired"))) == meant.split()
 
 
 @pytest.mark.usefixtures("shared", "fleet")

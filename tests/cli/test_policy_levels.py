@@ -230,7 +230,7 @@ def test_a_waiver_that_ends_while_someone_is_asked_denies(
         set_clock(datetime(2026, 11, 22, tzinfo=UTC))
         return True
 
-    monkeypatch.setattr("kgitops.cli.running.apply._approved", at_midnight)
+    monkeypatch.setattr("kgitops.cli.running.apply_flow._approved", at_midnight)
     ran = kgitops("apply", project.folder)
     assert ran.code == 3
     assert "(the waiver old no longer lifts it)" in ran.said

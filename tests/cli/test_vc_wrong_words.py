@@ -68,8 +68,8 @@ MISTAKES = {
     "vc alter --virtual-cluster w --add --group h --adopt w:h": (1, "is the group h of w itself"),
     "vc alter --virtual-cluster w --add --transactional-id t --move": (64, "drop --move"),
     # Users and client ids.
-    "vc alter --virtual-cluster w --add --user User:": (64, "--user 'User:' is no principal"),
-    "vc alter --virtual-cluster w --add --user :x": (64, "--user ':x' is no principal"),
+    "vc alter --virtual-cluster w --add --user User:": (64, "--user 'User:' is not a principal"),
+    "vc alter --virtual-cluster w --add --user :x": (64, "--user ':x' is not a principal"),
     "vc alter --virtual-cluster w --add --user ANONYMOUS": (1, "is nobody in particular"),
     "vc alter --virtual-cluster w --add --user jane": (
         1,
@@ -98,7 +98,7 @@ MISTAKES = {
     "vc quota explain --user :x": (64, "is no user; name one"),
     "vc quota explain --user a --virtual-cluster nope": (1, "there is no virtual cluster nope"),
     "vc quota explan": (64, "did you mean explain?"),
-    "vc bindings --user :x": (64, "is no principal; write Type:name"),
+    "vc bindings --user :x": (64, "is not a principal; write Type:name"),
     "vc graph --format png": (64, "is not one of 'mermaid', 'svg', 'html'"),
     "vc graph -o nowhere/x.svg": (64, "there is no folder nowhere"),
     "vc export-acls --virtual-cluster nope": (1, "there is no virtual cluster nope"),
@@ -109,7 +109,7 @@ MISTAKES = {
     "vc plan-migration --prefix emea.sales. --virtual-cluster a:b": (64, "contains ':'; give anot"),
     # ACLs.
     "acls --add --allow-principal User:a": (64, "give --topic, --group, --cluster-resource, "),
-    "acls --add --allow-principal a --topic t": (64, "'a' is no principal; write Type:name"),
+    "acls --add --allow-principal a --topic t": (64, "'a' is not a principal; write Type:name"),
     "acls --add --allow-principal User:a --topic t --virtual-cluster nope": (
         1,
         "there is no virtual cluster nope; kgitops vc list",
@@ -130,7 +130,7 @@ MISTAKES = {
     "acls --add --deny-principal User:a --topic t --allow-host h": (64, "needs --allow-principal"),
     "acls --list --operation Read": (64, "--operation belongs to --add and --remove; drop it"),
     "acls --list --allow-principal User:a": (64, "; write --principal"),
-    "acls --list --principal a": (64, "'a' is no principal"),
+    "acls --list --principal a": (64, "'a' is not a principal"),
     "acls --list --dry-run": (64, "--dry-run belongs to --add and --remove"),
     "acls --remove": (64, "--remove needs a resource; give --topic"),
     "acls --remove --topic t --operation Read": (64, "--remove needs --allow-principal or"),

@@ -107,8 +107,8 @@ MISTAKES = {
     "plan payments --allow-deletes Topics=5": "write KIND=N with one of Topic, Acl, ClientQuota",
     "plan payments --allow-deletes Topic=many": "write KIND=N with one of Topic, Acl, ClientQuota",
     "plan payments --allow-deletes Topic=-1": "write KIND=N with one of Topic, Acl, ClientQuota",
-    "plan payments --as nobody": "--as 'nobody' is no principal; write Type:name",
-    "apply payments --auto-approve --as :x": "is no principal; write Type:name",
+    "plan payments --as nobody": "--as 'nobody' is not a principal; write Type:name",
+    "apply payments --auto-approve --as :x": "is not a principal; write Type:name",
     # Plans.
     "show nowhere.json": "nowhere.json can't be read: no such file",
     "show payments": "payments can't be read: is a directory",

@@ -1,21 +1,25 @@
-"""Where text goes: results to stdout, everything else to stderr, colour only to a terminal."""
+"""Output: results to stdout, all else and logs to stderr, colour only to a terminal."""
 
+import logging
 import os
 import shutil
 import sys
 from contextlib import suppress
+from enum import StrEnum
 from typing import TextIO
 
 from kgitops.model.errors import KgitopsError, UsageError
 
 _WIDEST = 160
 _NARROWEST = 80
+# At level DEBUG kafka-python logs every byte that it sends, passwords included.
+_LOGGERS = {"kgitops": logging.DEBUG, "kafka": logging.INFO}
 
 
 def wants_colour(stream: TextIO, *, no_color: bool) -> bool:
-    """Colour is for terminals; ``NO_COLOR`` and ``--no-color`` turn it off (no-color.org).
+    """True for a terminal, unless ``NO_COLOR`` or ``--no-color`` turns colour off (no-color.org).
 
-    ``FORCE_COLOR`` turns it on where no terminal is, as in the log of a CI job (force-color.org).
+    ``FORCE_COLOR`` turns it on without a terminal, as in the log of a CI job (force-color.org).
     """
     if no_color or os.environ.get("NO_COLOR"):
         return False
@@ -42,9 +46,9 @@ def agreed(question: str, *, otherwise: str) -> bool:
 
 
 def print_result(text: str) -> None:
-    """The result of a command, and nothing else, goes to stdout.
+    """Print the result of a command to stdout, where nothing else goes.
 
-    Where its reader went away (``| head``) it has what it wanted; that is no failure.
+    A reader that has gone away (``| head``) has what it wanted: that is not a failure.
 
     Raises:
         KgitopsError: stdout can't be written.
@@ -60,7 +64,7 @@ def print_result(text: str) -> None:
 
 
 def print_notice(text: str) -> None:
-    """Something a person should know, on stderr."""
+    """Print something that a person should know to stderr."""
     from kgitops.report.content.safe_text import guarded_line, terminal_text
 
     with suppress(OSError):
@@ -69,8 +73,27 @@ def print_notice(text: str) -> None:
 
 
 def _give_up_stdout() -> None:
-    """What is still buffered would fail again when the process ends."""
+    """Discard buffered output, which would fail again when the process ends."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+class LogLevel(StrEnum):
+    """The levels of ``--log-level``."""
+
+    WARNING = "warning"
+    DEBUG = "debug"
+
+
+def show_logs(level: LogLevel) -> None:
+    """Write log lines to stderr at level DEBUG; at any other nothing is logged."""
+    if level is not LogLevel.DEBUG:
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    for name, least in _LOGGERS.items():
+        logger = logging.getLogger(name)
+        logger.setLevel(least)
+        logger.addHandler(handler)

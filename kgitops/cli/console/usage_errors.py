@@ -1,22 +1,58 @@
-"""What the command-line parser found wrong, as one of our sentences."""
+"""Errors of the command-line parser in our own sentences, with hints for words of other tools."""
 
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from kgitops.cli.console.hints import COMMANDS, GLOBAL_OPTIONS, OPTIONS
 from kgitops.model.errors import UsageError
 
 _GUESS = re.compile(r"\.? (?:Did you mean (?P<word>.*)\?|\(Possible options: (?P<options>.*)\))$")
 _NO_COMMAND = re.compile(r"no such command ['\"](?P<word>.*)['\"]$")
 _TOO_MANY = re.compile(r"got unexpected extra arguments?(?:\(s\))? \((?P<words>.*)\)$")
-_SAID_BY = re.compile(r"(?<=: )(?:Value error, |Input should be (?=an? |greater|less))")
+_PYDANTIC_PREFIX = re.compile(r"(?<=: )(?:Value error, |Input should be (?=an? |greater|less))")
 _PLAIN = {
     "a valid integer, unable to parse string as an integer": "it must be a whole number",
     "a valid number, unable to parse string as a number": "it must be a number",
     "greater than or equal to": "it must be at least",
     "less than or equal to": "it must be at most",
 }
+_GLOBAL_OPTIONS = {"--debug": "--debug", "--log-level": "--log-level debug"}
+"""Options of kgitops itself, as they are written before the command."""
+
+_COMMAND_HINTS = {
+    "diff": "kgitops plan shows what an apply would change, and kgitops drift what others changed",
+    "destroy": "remove the documents, and name what is protected in a Tombstone",
+    "delete": "remove the document, or write a Tombstone for what is protected",
+    "import": "declare what exists and kgitops plan adopts it; kgitops export writes manifests",
+    "refresh": "kgitops plan always reads the cluster again",
+    "state": "there is no state file; kgitops snapshot writes the cluster's state",
+    "status": "kgitops drift shows what others changed, kgitops sandbox status shows the sandbox",
+    "rollback": "revert the commit, and apply that",
+    "lint": "kgitops validate checks manifests",
+    "check": "kgitops validate checks manifests",
+    "test": "kgitops policy test runs the tests of policies",
+    "completion": "kgitops --install-completion sets up your shell",
+    "get": "kgitops export writes manifests of a cluster",
+    "topics": "topics are declared in YAML; kgitops export writes those of a cluster",
+    "quota": "quotas are declared in YAML; kgitops vc quota explain shows which one applies",
+    "quotas": "quotas are declared in YAML; kgitops vc quota explain shows which one applies",
+    "acl": "kgitops acls lists, adds and removes bindings",
+}
+"""Commands of other tools, and what to use instead."""
+
+_OPTION_HINTS = {
+    "-y": "--auto-approve applies without a question",
+    "--yes": "--auto-approve applies without a question",
+    "-f": "a PATH is given as it is",
+    "--file": "a PATH is given as it is",
+    "-v": "write kgitops --log-level debug before the command",
+    "--verbose": "write kgitops --log-level debug before the command",
+    "--dry-run": "kgitops plan changes nothing",
+    "--force": "deletions past the limits take --allow-deletes, protected objects a Tombstone",
+    "--json": "write --format json",
+    "--version": "write kgitops --version",
+}
+"""Options of other tools, and what to use instead."""
 
 
 def usage_error(error: Exception, words: Sequence[str]) -> UsageError | None:
@@ -25,8 +61,8 @@ def usage_error(error: Exception, words: Sequence[str]) -> UsageError | None:
     if describe is None:
         return None
     context: Any = getattr(error, "ctx", None)
-    command = context.command_path if context else _command(words)
-    text = _SAID_BY.sub("", str(describe()).strip())
+    command = context.command_path if context else _command_path(words)
+    text = _PYDANTIC_PREFIX.sub("", str(describe()).strip())
     for theirs, ours in _PLAIN.items():
         text = text.replace(theirs, ours)
     advice = f"see {command} --help"
@@ -36,26 +72,26 @@ def usage_error(error: Exception, words: Sequence[str]) -> UsageError | None:
         advice = f"did you mean {near.replace(chr(39), '').replace(', ', ' or ')}? {advice}"
     text = text.rstrip(".").replace(". ", ", ")
     text = f"{text[:1].lower()}{text[1:]}"
-    return UsageError("; ".join(_told(text, advice, error, context, command)))
+    return UsageError("; ".join(_problem_and_advice(text, advice, error, context, command)))
 
 
-def _told(
+def _problem_and_advice(
     text: str,
     advice: str,
     error: Exception,
     context: Any,  # noqa: ANN401 (click's own)
     command: str,
 ) -> tuple[str, str]:
-    """The problem and the advice, in the words of what was meant where that is known."""
+    """The problem and the advice, with a hint where the intention is known."""
     option = getattr(error, "option_name", None)
-    if option in GLOBAL_OPTIONS:
-        written = f"kgitops {GLOBAL_OPTIONS[option]}{command.removeprefix('kgitops')}"
+    if option in _GLOBAL_OPTIONS:
+        written = f"kgitops {_GLOBAL_OPTIONS[option]}{command.removeprefix('kgitops')}"
         return f"{option} stands before the command", f"write {written}"
-    if option in OPTIONS:
-        return text, OPTIONS[option]
-    if (unknown := _NO_COMMAND.match(text)) and unknown["word"] in COMMANDS:
+    if option in _OPTION_HINTS:
+        return text, _OPTION_HINTS[option]
+    if (unknown := _NO_COMMAND.match(text)) and unknown["word"] in _COMMAND_HINTS:
         in_a_group = " " in command
-        return text, advice if in_a_group else COMMANDS[unknown["word"]]
+        return text, advice if in_a_group else _COMMAND_HINTS[unknown["word"]]
     if too_many := _TOO_MANY.match(text):
         return f"this is too much: {too_many['words']}", f"drop it, {advice}"
     if text == "missing command":
@@ -63,8 +99,8 @@ def _told(
     return text, advice
 
 
-def _command(words: Sequence[str]) -> str:
-    """The command that ``words`` begin with, as far as it can be told without parsing them."""
+def _command_path(words: Sequence[str]) -> str:
+    """The command that ``words`` begin with, as far as this is known without parsing them."""
     names = [word for word in words[:2] if not word.startswith("-")]
     groups = ("fleet", "policy", "sandbox", "vc")
     return " ".join(("kgitops", *(names if names[:1] and names[0] in groups else names[:1])))

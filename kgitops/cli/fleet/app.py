@@ -2,11 +2,10 @@
 
 import typer
 
-from kgitops.cli.fleet.compile import compile_
+from kgitops.cli.fleet.inputs import compile_, snapshot
 from kgitops.cli.fleet.plan import plan
-from kgitops.cli.fleet.snapshot import snapshot
 from kgitops.cli.fleet.summary import summary
-from kgitops.cli.running.many_values import command_with
+from kgitops.cli.running.parameters import many_values
 
 fleet = typer.Typer(
     help="Plan many clusters at once, and show what came of it.",
@@ -18,6 +17,6 @@ fleet.command("compile", short_help="Make rows of what projects declare.")(compi
 fleet.command(
     "plan",
     short_help="Plan every project on every cluster.",
-    cls=command_with("--desired", "--state", "--policies"),
+    cls=many_values("--desired", "--state", "--policies"),
 )(plan)
 fleet.command("summary", short_help="Show what the runs of a fleet came to.")(summary)

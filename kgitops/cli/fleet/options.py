@@ -1,45 +1,85 @@
-"""Which Spark a command runs on, alike for all that need one."""
+"""The Spark that a fleet command runs on, and the bar that shows its progress."""
 
-from collections.abc import Sequence
-from typing import Annotated
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgitops.model.errors import UsageError
 
-Master = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="Run on this Spark: spark://HOST:7077, yarn, k8s://URL, local[4]. "
-        "Default: this machine, all cores.",
-        show_default=False,
-    ),
-]
-Remote = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Run by Spark Connect: sc://HOST:15002.", show_default=False),
-]
-Conf = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE", help="A setting of Spark; may be given again.", show_default=False
-    ),
-]
+if TYPE_CHECKING:
+    from kgitops.fleet.spark.progress import OnProgress, TaskProgress
 
 
-def read_conf(given: Sequence[str]) -> dict[str, str]:
-    """The settings by key.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkOptions:
+    """The Spark to run on, and its settings."""
 
-    Raises:
-        UsageError: one is not KEY=VALUE, or a key is there twice.
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Run on this Spark: spark://HOST:7077, yarn, k8s://URL, local[4]. "
+            "Default: this machine, all cores.",
+            show_default=False,
+        ),
+    ] = None
+    remote: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Run by Spark Connect: sc://HOST:15002.", show_default=False
+        ),
+    ] = None
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help="A setting of Spark; may be given again.", show_default=False
+        ),
+    ] = None
+
+    def settings(self) -> dict[str, str]:
+        """The settings of ``--conf`` by key.
+
+        Raises:
+            UsageError: one is not KEY=VALUE, or a key is given twice.
+        """
+        settings: dict[str, str] = {}
+        for text in self.conf or ():
+            key, equals, value = text.partition("=")
+            if not key or not equals:
+                raise UsageError(f"--conf {text}: write KEY=VALUE, as in spark.driver.memory=4g")
+            if key in settings:
+                raise UsageError(f"--conf {key} is given twice; keep one of them")
+            settings[key] = value
+        return settings
+
+
+@contextmanager
+def task_bar(verb: str, *, no_color: bool) -> "Iterator[OnProgress]":
+    """A bar on a terminal that counts the tasks done, and says so while Spark is starting.
+
+    ``verb`` is what a task has done to its unit, such as ``planned``.
     """
-    conf: dict[str, str] = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not key or not equals:
-            raise UsageError(f"--conf {text}: write KEY=VALUE, as in spark.driver.memory=4g")
-        if key in conf:
-            raise UsageError(f"--conf {key} is given twice; keep one of them")
-        conf[key] = value
-    return conf
+    from kgitops.cli.running.progress import new_bar
+    from kgitops.fleet.spark.progress import untold
+
+    if not sys.stderr.isatty():
+        yield untold
+        return
+    with new_bar(no_color=no_color) as bar:
+        task = bar.add_task("starting Spark", total=None)
+
+        def show(progress: "TaskProgress") -> None:
+            begun = progress.done or progress.active
+            with suppress(OSError):
+                bar.update(
+                    task,
+                    description=f"{verb} ({progress.active} at work)" if begun else "waiting",
+                    total=progress.total,
+                    completed=progress.done,
+                )
+
+        yield show

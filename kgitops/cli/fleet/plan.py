@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.fleet.options import Conf, Master, Remote
+from kgitops.cli.fleet.options import SparkOptions
 from kgitops.cli.running.options import DetailedExitcode, Format, Full, NoColor
+from kgitops.cli.running.parameters import with_groups
 
 
+@with_groups
 def plan(
     desired: Annotated[
         list[Path],
@@ -39,9 +41,8 @@ def plan(
             show_default=False,
         ),
     ] = None,
-    master: Master = None,
-    remote: Remote = None,
-    conf: Conf = None,
+    *,
+    spark: SparkOptions,
     format_: Annotated[
         Format, typer.Option("--format", help="text, json, markdown or html.")
     ] = Format.TEXT,
@@ -57,26 +58,25 @@ def plan(
     Example: kgitops fleet plan --desired payments --state states --out fleet-plan
     """
     from kgitops.cli.console.streams import print_result
-    from kgitops.cli.fleet.options import read_conf
+    from kgitops.cli.fleet.options import task_bar
     from kgitops.cli.fleet.summary import check_format, render_fleet
-    from kgitops.cli.fleet.task_bar import task_bar
-    from kgitops.cli.running.plan import exit_code
+    from kgitops.cli.running.plan_output import exit_code
     from kgitops.fleet.pipeline import FleetPlan, plan_fleet
     from kgitops.report.fleet.history import History
     from kgitops.report.fleet.summary import verdict
 
     check_format(format_)
-    asked = FleetPlan(
+    request = FleetPlan(
         desired=tuple(desired),
         state=tuple(state),
         out=out,
         policies=tuple(policies or ()),
-        master=master,
-        remote=remote,
-        conf=read_conf(conf or []),
+        master=spark.master,
+        remote=spark.remote,
+        conf=spark.settings(),
         environ=os.environ,
     )
     with task_bar("planned", no_color=no_color) as on_progress:
-        run = plan_fleet(asked, on_progress)
+        run = plan_fleet(request, on_progress)
     print_result(render_fleet(History(runs=(run,)), format_, full=full, no_color=no_color))
     return exit_code(verdict(run), detailed=detailed_exitcode)

@@ -1,4 +1,4 @@
-"""``kgitops fleet summary``: what the runs of a fleet came to, and one unit's plan out of them."""
+"""``kgitops fleet summary``: the results of a fleet's runs, or one unit's plan out of them."""
 
 import sys
 from contextlib import suppress
@@ -14,7 +14,7 @@ from kgitops.model.errors import UsageError
 if TYPE_CHECKING:
     from kgitops.report.fleet.history import History
 
-_OF_A_FLEET = (Format.TEXT, Format.JSON, Format.MARKDOWN, Format.HTML)
+_FLEET_FORMATS = (Format.TEXT, Format.JSON, Format.MARKDOWN, Format.HTML)
 
 
 def summary(
@@ -63,13 +63,13 @@ def summary(
     """
     if cluster is not None:
         from kgitops.cli.console.files import check_place, write_file
-        from kgitops.cli.running.plan import exit_code, show_plan
+        from kgitops.cli.running.plan_output import exit_code, show_plan
         from kgitops.fleet.output.runs import newest_run
         from kgitops.fleet.output.slices import read_slice
         from kgitops.plan.document.file import to_text
 
         check_place(out)
-        _put_right(directory)
+        _recover(directory)
         sealed = read_slice(newest_run(directory), cluster, project)
         if out:
             write_file(out, to_text(sealed))
@@ -85,34 +85,34 @@ def _show_fleet(
     directory: Path, format_: Format, *, detailed: bool, full: bool, no_color: bool
 ) -> int:
     from kgitops.cli.console.streams import print_result
-    from kgitops.cli.running.plan import exit_code
+    from kgitops.cli.running.plan_output import exit_code
     from kgitops.fleet.output.runs import read_history
     from kgitops.report.fleet.summary import verdict
 
     check_format(format_)
-    _put_right(directory)
+    _recover(directory)
     history = read_history(directory)
     print_result(render_fleet(history, format_, full=full, no_color=no_color))
     return exit_code(verdict(history.latest), detailed=detailed)
 
 
 def check_format(format_: Format) -> None:
-    """Refuse the forms that only a single plan has.
+    """Refuse the formats that only a single plan has.
 
     Raises:
         UsageError: it is one of them.
     """
-    if format_ not in _OF_A_FLEET:
+    if format_ not in _FLEET_FORMATS:
         raise UsageError(
             f"--format {format_} shows the plan of one cluster; name it with fleet summary "
-            f"--cluster, or show the fleet as {', '.join(_OF_A_FLEET)}"
+            f"--cluster, or show the fleet as {', '.join(_FLEET_FORMATS)}"
         )
 
 
-def _put_right(directory: Path) -> None:
-    """A run that was killed while it took another's place leaves none until it is put back.
+def _recover(directory: Path) -> None:
+    """Put back the previous run if a run was killed while it replaced it.
 
-    What puts it back needs pyarrow; without that no run was ever made here.
+    This needs pyarrow; without it no run was ever made on this machine.
     """
     if not directory.exists():
         with suppress(ModuleNotFoundError):
@@ -122,7 +122,7 @@ def _put_right(directory: Path) -> None:
 
 
 def render_fleet(history: "History", format_: Format, *, full: bool, no_color: bool) -> str:
-    """A fleet in one of the forms that it has; in text where it has not the one asked for."""
+    """A fleet in one of its formats; as text where it has no such format."""
     match format_:
         case Format.JSON:
             from kgitops.report.fleet.fleet_json import render_fleet_json

@@ -1,4 +1,4 @@
-"""Executing a plan in front of the user: events while it runs, in the end what became of it."""
+"""Executes a plan in front of the user: events while it runs, and a summary at the end."""
 
 import signal
 import sys
@@ -12,7 +12,7 @@ from kgitops.cli.console.errors import print_verdict, tell_refusal
 from kgitops.cli.console.signals import Interrupts, graceful
 from kgitops.cli.console.streams import print_notice, print_result
 from kgitops.cli.running.options import EventFormat
-from kgitops.cli.running.plan import exit_code
+from kgitops.cli.running.plan_output import exit_code
 from kgitops.cli.running.progress import EventPrinter
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError, LockedError
@@ -27,8 +27,8 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class How:
-    """How a plan is executed, and told."""
+class ExecuteOptions:
+    """The pace of an execution, and the form in which it is reported."""
 
     parallelism: int
     format: EventFormat
@@ -37,71 +37,81 @@ class How:
 
     @property
     def as_json(self) -> bool:
-        """Whether a program reads what is printed."""
+        """True if a program reads the output."""
         return self.format is EventFormat.JSON
 
 
 def run_plan(
-    sealed: SealedPlan, cluster: Cluster, workspace: Workspace, policies: Policies, how: How
+    sealed: SealedPlan,
+    cluster: Cluster,
+    workspace: Workspace,
+    policies: Policies,
+    options: ExecuteOptions,
 ) -> int:
-    """Execute a plan that was agreed to; the exit code."""
-    return _run(lambda around: execute_plan(sealed, workspace, policies, around), cluster, how)
+    """Execute a plan that was approved; the exit code."""
+    return _run(lambda ctx: execute_plan(sealed, workspace, policies, ctx), cluster, options)
 
 
-def run_resume(cluster: Cluster, workspace: Workspace, policies: Policies, how: How) -> int:
-    """Go on with what is unfinished; the exit code."""
-    return _run(lambda around: execute_resume(workspace, policies, around), cluster, how)
+def run_resume(
+    cluster: Cluster, workspace: Workspace, policies: Policies, options: ExecuteOptions
+) -> int:
+    """Resume the project's unfinished run; the exit code."""
+    return _run(lambda ctx: execute_resume(workspace, policies, ctx), cluster, options)
 
 
-def _run(execute: Callable[[Surroundings], ApplyResult | None], cluster: Cluster, how: How) -> int:
-    # Signals are noted to the very end, so that none hides what was done.
+def _run(
+    execute: Callable[[Surroundings], ApplyResult | None],
+    cluster: Cluster,
+    options: ExecuteOptions,
+) -> int:
+    # Signals are only noted until the summary is printed, so that none hides what was done.
     with graceful() as interrupts:
-        with EventPrinter(how.format, no_color=how.no_color) as printer:
-            around = Surroundings(
+        with EventPrinter(options.format, no_color=options.no_color) as printer:
+            ctx = Surroundings(
                 cluster=cluster,
                 settings=ApplySettings(
-                    parallelism=how.parallelism,
-                    timeout_ms=how.timeout_ms,
-                    lease_ms=2 * how.timeout_ms,
+                    parallelism=options.parallelism,
+                    timeout_ms=options.timeout_ms,
+                    lease_ms=2 * options.timeout_ms,
                 ),
                 on_event=printer,
                 interrupted=interrupts,
                 cancels=lambda addresses: _cancels(addresses, printer, interrupts),
             )
             try:
-                result = execute(around)
+                result = execute(ctx)
             except LockedError:
-                raise  # the lock was lost after a step was told of, and before one was sent
+                raise  # the lock was lost after a step was reported, and before one was sent
             except Exception as error:
                 if not printer.begun:
                     raise
-                return tell_refusal(_broken_off(error), as_json=how.as_json)
+                return tell_refusal(_failure_verdict(error), as_json=options.as_json)
         verdict = result.verdict if result else decide((), changes=False)
         if result is None:
             print_notice("Nothing to resume: this project has no unfinished run.")
-        elif not how.as_json:
+        elif not options.as_json:
             _print_summary(result)
-        if how.as_json and not printer.finished:
+        if options.as_json and not printer.finished:
             print_verdict(verdict)
         return exit_code(verdict, detailed=False)
 
 
 def _cancels(addresses: Sequence[str], printer: EventPrinter, interrupts: Interrupts) -> bool:
-    """Whether someone at a terminal wants what is being copied cancelled: asked, never assumed."""
-    someone = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-    if interrupts.signal != signal.SIGINT or not someone:
+    """True if a person at a terminal agrees to cancel the copying of these replicas."""
+    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if interrupts.signal != signal.SIGINT or not has_terminal:
         return False
-    named = ", ".join(addresses[:_NAMED])
+    names = ", ".join(addresses[:_NAMED])
     others = f" and {len(addresses) - _NAMED} more" if len(addresses) > _NAMED else ""
     with printer.paused():
-        print_notice(f"The replicas of {named}{others} are still being copied.")
+        print_notice(f"The replicas of {names}{others} are still being copied.")
         question = "Cancel that, so that they stay where they were? Only 'yes' is taken: "
         print(question, end="", file=sys.stderr, flush=True)
         return sys.stdin.readline().strip() == "yes"
 
 
-def _broken_off(error: Exception) -> Verdict:
-    """The failure is our own, in the middle: no other exit code may be given once it has begun."""
+def _failure_verdict(error: Exception) -> Verdict:
+    """PARTIAL, the only exit code that is true after kgitops itself failed in the middle."""
     sentence = (
         f"the plan was partly applied, then kgitops failed where it should not "
         f"({type(error).__name__}: {error}); `kgitops apply --resume` looks before it sends "
@@ -114,5 +124,5 @@ def _print_summary(result: ApplyResult) -> None:
     try:
         print_result(render_summary(result))
     except KgitopsError as error:
-        # What was done is done: the exit code speaks of that.
+        # The exit code is about the apply, whether or not its summary can be printed.
         print_notice(f"kgitops: {error}")

@@ -1,16 +1,21 @@
-"""The arguments and options that several commands share, spelt and explained once."""
+"""The arguments and options that several commands share, each declared once.
 
+Those that belong together are a dataclass, which a command takes as one parameter
+(:func:`kgitops.cli.running.parameters.with_groups`).
+"""
+
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kgitops.cli.running.completion import complete_cluster
+from kgitops.cli.running.parameters import complete_cluster
 
 
 class Format(StrEnum):
-    """How a plan is shown."""
+    """The forms of a plan."""
 
     TEXT = "text"
     JSON = "json"
@@ -22,7 +27,7 @@ class Format(StrEnum):
 
 
 class FindingsFormat(StrEnum):
-    """How findings are shown."""
+    """The forms of findings about manifests."""
 
     TEXT = "text"
     JSON = "json"
@@ -31,20 +36,21 @@ class FindingsFormat(StrEnum):
 
 
 class EventFormat(StrEnum):
-    """How an apply tells what it does."""
+    """The forms of an apply's events."""
 
     TEXT = "text"
     JSON = "json"
 
 
-Paths = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="PATH",
-        help="Project folder, or manifest files and folders. Default: KGITOPS_PROJECT, or here.",
-        show_default=False,
-    ),
-]
+class FailOn(StrEnum):
+    """The grades of lowering that a plan can be denied for, from the mildest on."""
+
+    SNAPSHOT = "SNAPSHOT"
+    APPROX = "APPROX"
+    CLIENT = "CLIENT"
+    NONE = "NONE"
+
+
 ClusterName = Annotated[
     str | None,
     typer.Option(
@@ -52,16 +58,6 @@ ClusterName = Annotated[
         "-c",
         metavar="NAME|URL",
         help="A cluster of the project file, or a URL such as embedded:FILE. Else KGITOPS_CLUSTER.",
-        autocompletion=complete_cluster,
-        show_default=False,
-    ),
-]
-VariablesOf = Annotated[
-    str | None,
-    typer.Option(
-        "--variables-of",
-        metavar="NAME",
-        help="For a cluster given by URL: take the variables of this one of the project.",
         autocompletion=complete_cluster,
         show_default=False,
     ),
@@ -75,67 +71,137 @@ Principal = Annotated[
         show_default=False,
     ),
 ]
-Targets = Annotated[
-    list[str] | None,
+NoColor = Annotated[bool, typer.Option("--no-color", help="No colour, also on a terminal.")]
+Full = Annotated[bool, typer.Option("--full", help="Show every change and request, fold nothing.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """The cluster of a command that needs no project, named as kgitops or as Kafka's tools do."""
+
+    cluster: ClusterName = None
+    bootstrap_server: Annotated[
+        str | None,
+        typer.Option(
+            "--bootstrap-server",
+            metavar="HOST:PORT",
+            help="The cluster, as Kafka's own tools name it; embedded:FILE is taken too.",
+            show_default=False,
+        ),
+    ] = None
+    command_config: Annotated[
+        Path | None,
+        typer.Option(
+            "--command-config",
+            metavar="FILE",
+            help="Java properties with the client's configs, as Kafka's own tools take them.",
+            show_default=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeOptions(ClusterOptions):
+    """The cluster of a command that makes one change, and how the change is made."""
+
+    timeout_ms: Annotated[
+        int,
+        typer.Option("--timeout", metavar="MS", min=1, help="How long a request may take, in ms."),
+    ] = 30_000
+    principal: Principal = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the plan, and change nothing.")
+    ] = False
+    no_color: NoColor = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectOptions:
+    """A project and the one of its clusters that a command is for."""
+
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="PATH",
+            help="Project folder, or manifest files and folders. "
+            "Default: KGITOPS_PROJECT, or here.",
+            show_default=False,
+        ),
+    ] = None
+    cluster: ClusterName = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """The part of a project that is planned, for whom, within which limits, and how it is shown."""
+
+    targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            metavar="ADDRESS",
+            help="Plan only this object, such as topic/orders. May be repeated.",
+            show_default=False,
+        ),
+    ] = None
+    excludes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude",
+            metavar="ADDRESS",
+            help="Leave this object out. May be repeated.",
+            show_default=False,
+        ),
+    ] = None
+    selectors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--selector",
+            "-l",
+            metavar="LABELS",
+            help="Plan only what has these labels, such as team=payments,env!=prod.",
+            show_default=False,
+        ),
+    ] = None
+    principal: Principal = None
+    allow_deletes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-deletes",
+            metavar="KIND=N",
+            help="Let this plan delete up to N objects of a kind, past the safety limits.",
+            show_default=False,
+        ),
+    ] = None
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option(
+            "--fail-on",
+            case_sensitive=False,
+            help="Deny the plan where Kafka keeps virtual clusters this badly, or worse.",
+            show_default=False,
+        ),
+    ] = None
+    full: Full = False
+    no_color: NoColor = False
+
+
+VariablesOf = Annotated[
+    str | None,
     typer.Option(
-        "--target",
-        metavar="ADDRESS",
-        help="Plan only this object, such as topic/orders. May be repeated.",
+        "--variables-of",
+        metavar="NAME",
+        help="For a cluster given by URL: take the variables of this one of the project.",
+        autocompletion=complete_cluster,
         show_default=False,
     ),
 ]
-Excludes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exclude",
-        metavar="ADDRESS",
-        help="Leave this object out. May be repeated.",
-        show_default=False,
-    ),
-]
-Selecting = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--selector",
-        "-l",
-        metavar="LABELS",
-        help="Plan only what has these labels, such as team=payments,env!=prod.",
-        show_default=False,
-    ),
-]
-AllowDeletes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-deletes",
-        metavar="KIND=N",
-        help="Let this plan delete up to N objects of a kind, past the safety limits.",
-        show_default=False,
-    ),
-]
-
-
-class FailOn(StrEnum):
-    """How badly something is kept, from the mildest grade on."""
-
-    SNAPSHOT = "SNAPSHOT"
-    APPROX = "APPROX"
-    CLIENT = "CLIENT"
-    NONE = "NONE"
-
-
-FailOnGrade = Annotated[
-    FailOn | None,
-    typer.Option(
-        "--fail-on",
-        case_sensitive=False,
-        help="Deny the plan where Kafka keeps virtual clusters this badly, or worse.",
-        show_default=False,
-    ),
+VirtualClusterName = Annotated[
+    str,
+    typer.Option("--virtual-cluster", metavar="NAME", help="The virtual cluster."),
 ]
 PlanFormat = Annotated[Format, typer.Option("--format", help="How to show the plan.")]
 DetailedExitcode = Annotated[
     bool,
     typer.Option("--detailed-exitcode", help="Exit 2 instead of 0 when there are changes."),
 ]
-Full = Annotated[bool, typer.Option("--full", help="Show every change and request, fold nothing.")]
-NoColor = Annotated[bool, typer.Option("--no-color", help="No colour, also on a terminal.")]

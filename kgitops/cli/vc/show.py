@@ -1,36 +1,79 @@
-"""``kgitops vc``'s commands that only look: orphans, copied ACLs, and a first step of a move."""
+"""``kgitops vc``'s commands that show something and change nothing."""
 
-from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from kgitops.cli.running.imperative import BootstrapServer, CommandConfig, Reach, VirtualClusterName
-from kgitops.cli.running.options import ClusterName
+from kgitops.cli.running.options import ClusterOptions
+from kgitops.cli.running.parameters import SingleValues, with_groups
 from kgitops.model.errors import UsageError
 
-if TYPE_CHECKING:
-    from kgitops.workflow.export.layout import Document
-
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--out",
-        metavar="DIR",
-        help="A new or empty folder. Default: stdout.",
-        show_default=False,
-    ),
-]
+quota = typer.Typer(help="Say which quota a caller has.", rich_markup_mode=None)
 
 
-def orphans(
-    cluster: ClusterName = None,
-    bootstrap_server: BootstrapServer = None,
-    command_config: CommandConfig = None,
+@with_groups
+def list_virtual_clusters(options: ClusterOptions) -> None:
+    """List the virtual clusters, one name a line.
+
+    Example: kgitops vc list
+    """
+    from kgitops.cli.console.streams import print_notice, print_result
+    from kgitops.cli.running.imperative import read_cluster
+
+    names = sorted(read_cluster(options).virtual_clusters)
+    if names:
+        print_result("\n".join(names))
+    else:
+        print_notice("There are no virtual clusters.")
+
+
+class VcFormat(StrEnum):
+    """The forms of a list of virtual clusters."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@with_groups
+def describe(
+    virtual_cluster: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--virtual-cluster",
+            metavar="NAME",
+            help="This one. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    format_: Annotated[
+        VcFormat, typer.Option("--format", help="How to show them.")
+    ] = VcFormat.TEXT,
+    *,
+    options: ClusterOptions,
 ) -> None:
+    """Show the links, users, client ids, groups and transactional ids.
+
+    Example: kgitops vc describe --all
+    """
+    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.imperative import read_cluster
+    from kgitops.report.text.listings import render_virtual_clusters, virtual_clusters_to_json
+    from kgitops.workflow.commands.virtual_clusters import selected
+
+    if bool(virtual_cluster) == all_:
+        raise UsageError("give --virtual-cluster, or --all for all of them")
+    virtual_clusters = selected(virtual_cluster or (), read_cluster(options), all_=all_)
+    if format_ is VcFormat.JSON:
+        print_result(virtual_clusters_to_json(virtual_clusters))
+    else:
+        print_result(render_virtual_clusters(virtual_clusters))
+
+
+@with_groups
+def orphans(options: ClusterOptions) -> None:
     """List the topics made in virtual clusters that no link leads to any more.
 
     Example: kgitops vc orphans
@@ -39,111 +82,25 @@ def orphans(
     from kgitops.cli.running.imperative import read_cluster
     from kgitops.lowering.orphans import orphans as find_orphans
 
-    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
-    found = find_orphans(read_cluster(reach))
-    if not found:
+    topics = find_orphans(read_cluster(options))
+    if not topics:
         print_notice("There are no orphans: every topic made in a virtual cluster has a link.")
         return
-    print_result("\n".join(found))
+    print_result("\n".join(topics))
     print_notice(
         "They keep their records until an administrator deletes them; kgitops vc alter --add "
         "--topic TOPIC links one again."
     )
 
 
-def export_acls(
-    virtual_cluster: VirtualClusterName,
-    all_: Annotated[
-        bool, typer.Option("--all", help="All ACLs of it, not only those that were copied.")
-    ] = False,
-    out: Out = None,
-    cluster: ClusterName = None,
-    bootstrap_server: BootstrapServer = None,
-    command_config: CommandConfig = None,
-) -> None:
-    """Write the ACLs that were copied into a virtual cluster as manifests.
-
-    Once they are among your manifests, remove copyAclsFrom: Git is the truth then.
-
-    Example: kgitops vc export-acls --virtual-cluster emea.sales
-    """
-    from kgitops.cli.console.streams import print_notice
-    from kgitops.cli.running.imperative import read_cluster
-    from kgitops.workflow.export.copied_acls import copied_acl_documents
-    from kgitops.workflow.export.manifest_files import check_folder
-
-    if out:
-        check_folder(out)
-    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
-    documents = copied_acl_documents(read_cluster(reach), virtual_cluster, all_=all_)
-    if documents:
-        _give({"acls.yaml": documents}, out)
-    elif all_:
-        print_notice(f"The virtual cluster {virtual_cluster} has no ACLs.")
-    else:
-        print_notice(
-            f"No project copied ACLs into the virtual cluster {virtual_cluster}; --all writes "
-            "every ACL that it has."
-        )
-
-
-def plan_migration(
-    prefix: Annotated[
-        list[str],
-        typer.Option("--prefix", metavar="PREFIX", help="Of the topics. May be repeated."),
-    ],
-    virtual_cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--virtual-cluster",
-            metavar="NAME",
-            help="What it is called. Default: the prefix.",
-            show_default=False,
-        ),
-    ] = None,
-    group: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--group",
-            metavar="GROUP",
-            help="A group that it takes over. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    out: Out = None,
-    cluster: ClusterName = None,
-    bootstrap_server: BootstrapServer = None,
-    command_config: CommandConfig = None,
-) -> None:
-    """Write the manifests that take the topics of a prefix into a virtual cluster.
-
-    Each topic gets two links, its full name and its short one;
-    the documentation on migrating to virtual clusters says what comes after.
-
-    Example: kgitops vc plan-migration --prefix emea.sales.
-    """
-    from kgitops.cli.console.streams import print_notice
-    from kgitops.cli.running.imperative import read_cluster
-    from kgitops.workflow.export.migration import migration_files
-
-    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
-    files = migration_files(
-        read_cluster(reach), prefix, virtual_cluster=virtual_cluster, groups=group or ()
-    )
-    _give(files, out)
-    print_notice(
-        "Apply these first. Then declare the users, with copyAclsFrom: kafka-cluster; once their "
-        "clients use the short names, remove the links with the long ones."
-    )
-
-
 class SheetFormat(StrEnum):
-    """How binding sheets are written."""
+    """The forms of binding sheets."""
 
     YAML = "yaml"
     JSON = "json"
 
 
+@with_groups
 def bindings(
     user: Annotated[
         str | None,
@@ -152,9 +109,8 @@ def bindings(
     format_: Annotated[SheetFormat, typer.Option("--format", help="How to write them.")] = (
         SheetFormat.YAML
     ),
-    cluster: ClusterName = None,
-    bootstrap_server: BootstrapServer = None,
-    command_config: CommandConfig = None,
+    *,
+    options: ClusterOptions,
 ) -> None:
     """Write what each member must call its topics, groups and transactional ids.
 
@@ -170,12 +126,11 @@ def bindings(
     from kgitops.model.resources.names import is_principal
     from kgitops.model.resources.virtual_clusters import as_principal
 
-    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
-    wanted = as_principal(user) if user else None
-    if wanted and not is_principal(wanted):
-        raise UsageError(f"--user {user!r} is no principal; write Type:name, as in User:jane")
-    state = read_cluster(reach)
-    sheets = [sheet for sheet in binding_sheets(state) if wanted in (None, sheet.principal)]
+    principal = as_principal(user) if user else None
+    if principal and not is_principal(principal):
+        raise UsageError(f"--user {user!r} is not a principal; write Type:name, as in User:jane")
+    state = read_cluster(options)
+    sheets = [sheet for sheet in binding_sheets(state) if principal in (None, sheet.principal)]
     if sheets and state.lowered is None:
         print_notice(
             "The brokers of this cluster know virtual clusters: clients use the names on the left, "
@@ -183,7 +138,9 @@ def bindings(
         )
     if not sheets:
         print_notice(
-            f"{wanted} is in no virtual cluster." if wanted else "No user is in a virtual cluster."
+            f"{principal} is in no virtual cluster."
+            if principal
+            else "No user is in a virtual cluster."
         )
     elif format_ is SheetFormat.JSON:
         print_result(json.dumps(to_json(sheets), indent=2))
@@ -192,13 +149,14 @@ def bindings(
 
 
 class GraphFormat(StrEnum):
-    """How a graph is drawn."""
+    """The forms of a graph."""
 
     MERMAID = "mermaid"
     SVG = "svg"
     HTML = "html"
 
 
+@with_groups
 def graph(
     out: Annotated[
         Path | None,
@@ -213,9 +171,8 @@ def graph(
     format_: Annotated[GraphFormat, typer.Option("--format", help="How to draw it.")] = (
         GraphFormat.MERMAID
     ),
-    cluster: ClusterName = None,
-    bootstrap_server: BootstrapServer = None,
-    command_config: CommandConfig = None,
+    *,
+    options: ClusterOptions,
 ) -> None:
     """Draw the virtual clusters, their members, and the topics that they share.
 
@@ -229,31 +186,74 @@ def graph(
     from kgitops.report.virtual_clusters.svg import render_page, render_svg
 
     check_place(out)
-    reach = Reach(cluster=cluster, bootstrap_server=bootstrap_server, command_config=command_config)
-    found = read_cluster(reach).virtual_clusters
-    if not found:
+    virtual_clusters = read_cluster(options).virtual_clusters
+    if not virtual_clusters:
         print_notice("There are no virtual clusters: the picture is empty.")
-    drawn = graph_of_clusters(found)
+    picture = graph_of_clusters(virtual_clusters)
     match format_:
         case GraphFormat.MERMAID:
-            text = render_mermaid(drawn)
+            text = render_mermaid(picture)
         case GraphFormat.SVG:
-            text = render_svg(drawn)
+            text = render_svg(picture)
         case GraphFormat.HTML:
-            text = render_page(drawn)
+            text = render_page(picture)
     if out:
         write_file(out, text)
     else:
         print_result(text)
 
 
-def _give(files: "Mapping[str, Sequence[Document]]", out: Path | None) -> None:
-    from kgitops.cli.console.streams import print_result
-    from kgitops.workflow.export.manifest_files import check_folder, to_yaml, write_manifests
+@quota.callback()
+def _group() -> None:
+    """Say which quota a caller has."""
 
-    if out is None:
-        print_result("".join(to_yaml(documents) for documents in files.values()))
-        return
-    check_folder(out)
-    write_manifests(files, out)
-    print_result(f"Wrote {', '.join(str(out / name) for name in files)}.")
+
+@quota.command(cls=SingleValues, short_help="Show which quota counts, and why.")
+@with_groups
+def explain(
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="USER", help="Of this user.", show_default=False),
+    ] = None,
+    client_id: Annotated[
+        str | None,
+        typer.Option("--client-id", metavar="ID", help="With this client id.", show_default=False),
+    ] = None,
+    virtual_cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--virtual-cluster",
+            metavar="NAME",
+            help="As if bound there. Default: where the user is, else the client id.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    options: ClusterOptions,
+) -> None:
+    """Show the 16 places where a quota is looked up, in their order, and the caps.
+
+    Example: kgitops vc quota explain --user sales-app --client-id etl
+    """
+    from kgitops.cli.console.streams import print_result
+    from kgitops.cli.running.imperative import read_cluster
+    from kgitops.model.resources.names import is_principal
+    from kgitops.model.resources.virtual_clusters import as_principal
+    from kgitops.report.text.listings import render_quotas
+    from kgitops.virtual_clusters.image import build_image
+    from kgitops.virtual_clusters.resolving import bind
+    from kgitops.workflow.commands.member_options import known
+
+    if user is None and client_id is None:
+        raise UsageError("say whose quota: give --user, --client-id, or both")
+    principal = as_principal(user) if user else "User:ANONYMOUS"
+    if not is_principal(principal) or principal == "User:*":
+        raise UsageError(f"--user {user!r} is no user; name one, as in jane or User:jane")
+    state = read_cluster(options)
+    if virtual_cluster is not None:
+        where: str | None = known(virtual_cluster, state).name
+    else:
+        image = build_image(state.virtual_clusters.values())
+        bound = bind(image, principal, client_id)
+        where = bound.virtual_cluster.name if bound else None
+    print_result(render_quotas(state.quotas, virtual_cluster=where, user=user, client_id=client_id))

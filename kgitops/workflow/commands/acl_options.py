@@ -93,7 +93,7 @@ def principals_of(words: AclWords) -> Iterator[tuple[str, str, PermissionType]]:
     """Each principal with its host and whether it is allowed or denied.
 
     Raises:
-        UsageError: it is no principal, or a host stands without one.
+        UsageError: it is not a principal, or a host stands without one.
     """
     for principals, hosts, permission in (
         (words.allow_principals, words.allow_hosts, PermissionType.ALLOW),
@@ -105,7 +105,7 @@ def principals_of(words: AclWords) -> Iterator[tuple[str, str, PermissionType]]:
         for principal, host in product(principals, hosts or (ANY,)):
             if not is_principal(principal):
                 raise UsageError(
-                    f"{principal!r} is no principal; write Type:name, as in User:alice"
+                    f"{principal!r} is not a principal; write Type:name, as in User:alice"
                 )
             yield principal, host, permission
 

@@ -158,7 +158,9 @@ def _check_user(words: MemberWords, found: VirtualCluster, state: ClusterState) 
             "who log in"
         )
     if not is_principal(principal):
-        raise UsageError(f"--user {words.name!r} is no principal; write Type:name, as in User:jane")
+        raise UsageError(
+            f"--user {words.name!r} is not a principal; write Type:name, as in User:jane"
+        )
     for flag, source in (
         ("--copy-acls-from", words.copy_acls_from),
         ("--remove-old-acls-from", words.remove_old_acls_from),

@@ -58,7 +58,7 @@ def show_plan(
 
 
 def exit_code(verdict: Verdict, *, detailed: bool) -> int:
-    """The process's answer: 2 is told only to those who asked for it."""
+    """The process's exit code: 2 for changes only with ``--detailed-exitcode``, else 0."""
     if verdict.exit is ExitCode.CHANGES and not detailed:
         return int(ExitCode.SUCCESS)
     return int(verdict.exit)

@@ -1,4 +1,4 @@
-"""The conversation of ``kgitops apply``: what is to be applied, shown, and agreed to."""
+"""The course of ``kgitops apply``: check the options, show the plan, ask, and execute."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kgitops.cli.console.errors import print_verdict, tell_refusal
 from kgitops.cli.console.streams import agreed, print_notice
-from kgitops.cli.running.execute import How, run_plan, run_resume
+from kgitops.cli.running.execute import ExecuteOptions, run_plan, run_resume
 from kgitops.cli.running.options import Format
-from kgitops.cli.running.plan import show_plan
+from kgitops.cli.running.plan_output import show_plan
 from kgitops.cli.running.progress import stages
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
@@ -28,17 +28,17 @@ from kgitops.workflow.project.selection import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyOptions:
-    """What is asked of an apply; which plan or paths is the selection's."""
+    """The options of an apply besides its selection, which names the plan or the paths."""
 
     auto_approve: bool
     resume: bool
     expect_digest: str | None
     full: bool
-    how: How
+    execution: ExecuteOptions
 
 
 def run_apply(selection: Selection, options: ApplyOptions) -> int:
-    """One apply from its words to its exit code."""
+    """Run one apply; the exit code."""
     plans = [path for path in selection.paths if is_plan(path)]
     _check(selection, options, plans)
     if plans:
@@ -46,17 +46,17 @@ def run_apply(selection: Selection, options: ApplyOptions) -> int:
     workspace = open_workspace(selection)
     if options.resume:
         with _policies(workspace) as policies, workspace.connected(policies.bundle) as cluster:
-            code = run_resume(cluster, workspace, policies, options.how)
+            code = run_resume(cluster, workspace, policies, options.execution)
         if code or not selection.paths:
             return code
     return _apply_paths(workspace, options)
 
 
 def _check(selection: Selection, options: ApplyOptions, plans: list[Path]) -> None:
-    """Words that can't be meant together.
+    """Refuse options that exclude each other.
 
     Raises:
-        UsageError: there are some.
+        UsageError: two of them do.
     """
     if plans and len(selection.paths) > 1:
         raise UsageError("a saved plan is applied alone; give one PLAN, or only PATHs")
@@ -77,7 +77,7 @@ def _check(selection: Selection, options: ApplyOptions, plans: list[Path]) -> No
             "--resume alone goes on with the plan that was begun, as it is; give a PATH too for a "
             "new plan after it"
         )
-    if plans_here and options.how.as_json and not options.auto_approve:
+    if plans_here and options.execution.as_json and not options.auto_approve:
         raise UsageError(
             "--format json asks nobody; pass --auto-approve, or save a plan, review it and apply it"
         )
@@ -88,15 +88,15 @@ def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int
     check_digest(sealed, options.expect_digest)
     if sealed.plan.verdict.stops:
         verdict = why_stopped(sealed, path, selection)
-        return tell_refusal(verdict, as_json=options.how.as_json)
+        return tell_refusal(verdict, as_json=options.execution.as_json)
     workspace = open_workspace_of(sealed.plan, path, selection)
     with _policies(workspace) as policies, workspace.connected(policies.bundle) as cluster:
-        return run_plan(sealed, cluster, workspace, policies, options.how)
+        return run_plan(sealed, cluster, workspace, policies, options.execution)
 
 
 @contextmanager
 def _policies(workspace: Workspace) -> Iterator[Policies]:
-    """The policies where no manifests are loaded."""
+    """The project's policies, within a ``with`` block, for an apply that loads no manifests."""
     with opened(load_policies(workspace)) as policies:
         policies.wait()
         yield policies
@@ -104,15 +104,15 @@ def _policies(workspace: Workspace) -> Iterator[Policies]:
 
 def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
     with ExitStack() as stack:
-        with stages(no_color=options.how.no_color) as stage:
+        with stages(no_color=options.execution.no_color) as stage:
             declared = stack.enter_context(loaded(workspace, stage))
         cluster = stack.enter_context(workspace.connected(declared.policies.bundle))
-        with stages(no_color=options.how.no_color) as stage:
+        with stages(no_color=options.execution.no_color) as stage:
             sealed = plan_against(cluster, declared, workspace, stage)
         check_digest(sealed, options.expect_digest)
-        verdict, as_json = sealed.plan.verdict, options.how.as_json
+        verdict, as_json = sealed.plan.verdict, options.execution.as_json
         if not as_json:
-            show_plan(sealed, Format.TEXT, full=options.full, no_color=options.how.no_color)
+            show_plan(sealed, Format.TEXT, full=options.full, no_color=options.execution.no_color)
         if verdict.stops:
             # As text the plan itself says why.
             return tell_refusal(verdict, as_json=True) if as_json else int(verdict.exit)
@@ -123,7 +123,7 @@ def _apply_paths(workspace: Workspace, options: ApplyOptions) -> int:
         if not options.auto_approve and not _approved():
             print_notice("Not applied; nothing was changed.")
             return int(ExitCode.ERROR)
-        return run_plan(sealed, cluster, workspace, declared.policies, options.how)
+        return run_plan(sealed, cluster, workspace, declared.policies, options.execution)
 
 
 def _approved() -> bool:

@@ -1,0 +1,153 @@
+"""How commands take their parameters: groups of options, lists of values, and completion."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from typer.core import TyperCommand, TyperOption
+
+from kgitops.model.errors import KgitopsError, UsageError
+
+R = TypeVar("R")
+
+
+def with_groups(command: Callable[..., R]) -> Callable[..., R]:
+    """Expand each parameter that is a dataclass of options into these options, in its place.
+
+    On the command line every field is an option of its own; the command itself gets the dataclass.
+    """
+    declared = signature(command, eval_str=True)
+    groups: dict[str, type] = {}
+    parameters: list[Parameter] = []
+    for parameter in declared.parameters.values():
+        if isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation):
+            groups[parameter.name] = parameter.annotation
+            parameters += _parameters(parameter.annotation)
+        else:
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def expanded(**values: object) -> R:
+        grouped = {
+            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        return command(**values, **grouped)
+
+    # Typer reads both.
+    vars(expanded)["__signature__"] = declared.replace(parameters=parameters)
+    expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return expanded
+
+
+def _parameters(group: type) -> Iterator[Parameter]:
+    """The fields of a dataclass as keyword parameters."""
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        yield Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=_default(field),
+            annotation=hints[field.name],
+        )
+
+
+def _default(field: "Field[Any]") -> object:
+    return Parameter.empty if field.default is MISSING else field.default
+
+
+class SingleValues(TyperCommand):
+    """A command that refuses a repeated option, as Kafka's own tools do, instead of dropping it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 (click's own)
+        """Refuse an option that is given twice, and kafka-acls' flag ``--cluster``.
+
+        Raises:
+            UsageError: there is one.
+        """
+        _, _, options = self.make_parser(ctx).parse_args(list(args))
+        for option in options:
+            takes_one = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
+            if takes_one and options.count(option) > 1:
+                raise UsageError(f"{max(option.opts, key=len)} is given twice; drop one of them")
+        rest = list(super().parse_args(ctx, args))
+        cluster = ctx.params.get("cluster")
+        if cluster and cluster.startswith("--"):
+            raise UsageError(
+                f"--cluster names the cluster to connect to, and {cluster} is none; the resource "
+                "of an ACL is --cluster-resource"
+            )
+        return rest
+
+
+def many_values(*names: str) -> type[TyperCommand]:
+    """A command class whose options of these names take all values up to the next option."""
+
+    class ManyValues(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 (click's own)
+            """Repeat the option before each of its values."""
+            return super().parse_args(ctx, list(repeat_options(args, names)))
+
+    return ManyValues
+
+
+def repeat_options(args: Iterable[str], names: tuple[str, ...]) -> Iterator[str]:
+    """``--state a b`` as ``--state a --state b``.
+
+    Raises:
+        UsageError: an option has no value, and would take the next option for it.
+    """
+    option, count = None, 0
+    for arg in args:
+        if arg.startswith("-"):
+            _check_value(option, count)
+            option, count = (arg, 0) if arg in names else (None, 0)
+            yield arg
+            continue
+        if option is not None and count:
+            yield option
+        count += 1
+        yield arg
+    _check_value(option, count)
+
+
+def _check_value(option: str | None, count: int) -> None:
+    if option is not None and not count:
+        raise UsageError(f"option '{option}' requires an argument")
+
+
+def complete_cluster(incomplete: str) -> list[str]:
+    """The clusters of the project in this folder that begin with ``incomplete``."""
+    from kgitops.manifests.project.values import load_project
+
+    try:
+        names = load_project(Path(), env=os.environ).cluster_names
+    except KgitopsError:
+        names = ()
+    return [name for name in (*names, "embedded:") if name.startswith(incomplete)]
+
+
+def complete_kind(incomplete: str) -> list[str]:
+    """The kinds of document that begin with ``incomplete``."""
+    from kgitops.manifests.kind_models import KINDS
+
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+def complete_policy(incomplete: str) -> list[str]:
+    """The policies of the project in this folder that begin with ``incomplete``."""
+    from kgitops.cli.running.options import ProjectOptions
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.workflow.policies.policies import load_policies
+    from kgitops.workflow.project.selection import open_workspace
+
+    try:
+        workspace = open_workspace(make_selection(ProjectOptions(), offline=True))
+        policies = load_policies(workspace).policies
+    except KgitopsError:
+        policies = ()
+    return [policy.name for policy in policies if policy.name.startswith(incomplete)]
