@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgitops.cli.running.options import NoColor, ProjectOptions
-from kgitops.cli.running.parameters import complete_policy, with_groups
-from kgitops.model.errors import UsageError
+from kgitops.cli.running.parameters import with_groups
+from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.verdict import ExitCode
 
 if TYPE_CHECKING:
@@ -37,6 +37,20 @@ class TestFormat(StrEnum):
 
 
 ListFormatOption = Annotated[ListFormat, typer.Option("--format", help="How to show them.")]
+
+
+def _complete_policy(incomplete: str) -> list[str]:
+    """The policies of the project in this folder that begin with ``incomplete``."""
+    from kgitops.cli.running.selection import make_selection
+    from kgitops.workflow.policies.policies import load_policies
+    from kgitops.workflow.project.selection import open_workspace
+
+    try:
+        workspace = open_workspace(make_selection(ProjectOptions(), offline=True))
+        policies = load_policies(workspace).policies
+    except KgitopsError:
+        policies = ()
+    return [policy.name for policy in policies if policy.name.startswith(incomplete)]
 
 
 @policy.command("list")
@@ -72,7 +86,7 @@ def list_policies(
 def explain(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="The policy's name.", autocompletion=complete_policy),
+        typer.Argument(metavar="NAME", help="The policy's name.", autocompletion=_complete_policy),
     ],
     project: ProjectOptions,
     format_: ListFormatOption = ListFormat.TEXT,

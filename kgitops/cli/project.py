@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgitops.cli.running.options import FindingsFormat, NoColor, ProjectOptions, VariablesOf
-from kgitops.cli.running.parameters import complete_kind, with_groups
+from kgitops.cli.running.parameters import with_groups
 
 if TYPE_CHECKING:
     from kgitops.workflow.validating import Validation
@@ -118,13 +118,20 @@ def _singular(name: str) -> str:
     return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")
 
 
+def _complete_kind(incomplete: str) -> list[str]:
+    """The kinds of document that begin with ``incomplete``."""
+    from kgitops.manifests.kind_models import KINDS
+
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
 def schema(
     kind: Annotated[
         str | None,
         typer.Argument(
             metavar="KIND",
             help="One kind, such as Topic.",
-            autocompletion=complete_kind,
+            autocompletion=_complete_kind,
             show_default=False,
         ),
     ] = None,

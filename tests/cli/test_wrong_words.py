@@ -22,7 +22,7 @@ MISTAKES = {
     "destroy payments": "name what is protected in a Tombstone",
     "delete topic/orders": "remove the document",
     "import topic/orders": "declare what exists and kgitops plan adopts it",
-    "refresh": "kgitops plan always reads the cluster anew",
+    "refresh": "kgitops plan always reads the cluster again",
     "state list": "there is no state file; kgitops snapshot",
     "status": "kgitops drift tells what others changed",
     "rollback": "revert the commit, and apply that",

@@ -4,6 +4,7 @@ Those that belong together are a dataclass, which a command takes as one paramet
 (:func:`kgitops.cli.running.parameters.with_groups`).
 """
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from kgitops.cli.running.parameters import complete_cluster
+from kgitops.model.errors import KgitopsError
 
 
 class Format(StrEnum):
@@ -49,6 +50,17 @@ class FailOn(StrEnum):
     APPROX = "APPROX"
     CLIENT = "CLIENT"
     NONE = "NONE"
+
+
+def complete_cluster(incomplete: str) -> list[str]:
+    """The clusters of the project in this folder that begin with ``incomplete``."""
+    from kgitops.manifests.project.values import load_project
+
+    try:
+        names = load_project(Path(), env=os.environ).cluster_names
+    except KgitopsError:
+        names = ()
+    return [name for name in (*names, "embedded:") if name.startswith(incomplete)]
 
 
 ClusterName = Annotated[

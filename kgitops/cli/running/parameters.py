@@ -1,16 +1,14 @@
-"""How commands take their parameters: groups of options, lists of values, and completion."""
+"""Parameters of commands as typer does not have them: groups of options, and lists of values."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
-from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from typer.core import TyperCommand, TyperOption
 
-from kgitops.model.errors import KgitopsError, UsageError
+from kgitops.model.errors import UsageError
 
 R = TypeVar("R")
 
@@ -118,36 +116,3 @@ def repeat_options(args: Iterable[str], names: tuple[str, ...]) -> Iterator[str]
 def _check_value(option: str | None, count: int) -> None:
     if option is not None and not count:
         raise UsageError(f"option '{option}' requires an argument")
-
-
-def complete_cluster(incomplete: str) -> list[str]:
-    """The clusters of the project in this folder that begin with ``incomplete``."""
-    from kgitops.manifests.project.values import load_project
-
-    try:
-        names = load_project(Path(), env=os.environ).cluster_names
-    except KgitopsError:
-        names = ()
-    return [name for name in (*names, "embedded:") if name.startswith(incomplete)]
-
-
-def complete_kind(incomplete: str) -> list[str]:
-    """The kinds of document that begin with ``incomplete``."""
-    from kgitops.manifests.kind_models import KINDS
-
-    return [kind for kind in KINDS if kind.startswith(incomplete)]
-
-
-def complete_policy(incomplete: str) -> list[str]:
-    """The policies of the project in this folder that begin with ``incomplete``."""
-    from kgitops.cli.running.options import ProjectOptions
-    from kgitops.cli.running.selection import make_selection
-    from kgitops.workflow.policies.policies import load_policies
-    from kgitops.workflow.project.selection import open_workspace
-
-    try:
-        workspace = open_workspace(make_selection(ProjectOptions(), offline=True))
-        policies = load_policies(workspace).policies
-    except KgitopsError:
-        policies = ()
-    return [policy.name for policy in policies if policy.name.startswith(incomplete)]
