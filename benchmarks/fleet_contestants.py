@@ -10,7 +10,7 @@ from fleet_events import Moved, event_log, moved
 from fleet_values import write_project
 from process_trees import Tree, run_tree
 
-from kgitops.report.fleet.summary_json import read_run
+from kgitops.fleet.summary_json import read_run
 
 HERE = Path(__file__).parent
 

@@ -24,7 +24,7 @@ def export(
     from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection
-    from kgitops.report.content.units import counted
+    from kgitops.model.wording import counted
     from kgitops.workflow.export.check import write_checked
     from kgitops.workflow.export.export import export_manifests
     from kgitops.workflow.export.manifest_files import check_folder

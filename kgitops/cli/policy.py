@@ -11,7 +11,7 @@ from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.model.verdict import ExitCode
 
 if TYPE_CHECKING:
-    from kgitops.report.policies.test_report import PolicyTestReport
+    from kgitops.workflow.policy_tests.report import PolicyTestReport
 
 policy = typer.Typer(
     help="List, explain and test the project's policies.",

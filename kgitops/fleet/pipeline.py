@@ -11,14 +11,14 @@ from kgitops.fleet.output.committing import commit, run_folder
 from kgitops.fleet.spark.progress import OnProgress, untold
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
+from kgitops.fleet.summary import RunSummary, UnitSummary
+from kgitops.fleet.summary_json import read_unit
 from kgitops.fleet.units.discovery import Found, find_units
 from kgitops.fleet.units.given_paths import check_paths
 from kgitops.fleet.work import specs_of, work
 from kgitops.model import clock
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.source import Finding
-from kgitops.report.fleet.summary import RunSummary, UnitSummary
-from kgitops.report.fleet.summary_json import read_unit
 
 RunsTasks = Callable[[Sequence[str]], Sequence[str]]
 """Gives each spec to ``work`` somewhere, and answers in their order."""

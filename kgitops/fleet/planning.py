@@ -14,6 +14,7 @@ from kgitops.fleet.diff.sides import DesiredSide, side_of_rows, side_of_value
 from kgitops.fleet.output.writing import failed_unit, write_plan
 from kgitops.fleet.policies.at_large import at_large
 from kgitops.fleet.policies.judges import policies_at
+from kgitops.fleet.summary import Counts, UnitSummary, total
 from kgitops.fleet.tables.desired_header import Git
 from kgitops.fleet.tables.desired_rows import git_of, open_desired
 from kgitops.fleet.tables.hydrating import open_state
@@ -21,7 +22,6 @@ from kgitops.fleet.units.manifests import declared_in
 from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, Unit
 from kgitops.model.errors import KgitopsError
 from kgitops.plan.document.plan import Plan
-from kgitops.report.fleet.summary import Counts, UnitSummary, total
 from kgitops.workflow.loading import Loaded
 from kgitops.workflow.offline import read_cluster
 from kgitops.workflow.pipeline import plan_state

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from kgitops.fleet import summary_json
 from kgitops.fleet.planning import plan_unit
 from kgitops.fleet.units.here import work_in
 from kgitops.fleet.units.unit import Unit
 from kgitops.fleet.units.unit_json import read_unit, unit_to_text
 from kgitops.model import clock
 from kgitops.model.json.canonical import canonical_text
-from kgitops.report.fleet import summary_json
 
 
 def specs_of(units: Sequence[Unit], out: Path, created: datetime) -> list[str]:

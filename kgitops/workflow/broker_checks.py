@@ -8,9 +8,9 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import Request, api_name
 from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.wording import counted
 from kgitops.plan.document.broker_validation import checkable, record_validation
 from kgitops.plan.document.plan import Plan
-from kgitops.report.content.units import counted
 from kgitops.workflow.stages import OnStage, in_silence
 
 _EMBEDDED = "embedded"

@@ -1,16 +1,52 @@
 """The project's policies with all that is known of them, for ``policy list`` and ``explain``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import date
 
 from kgitops.manifests.problems import suggestion
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
-from kgitops.policy.evaluate.rules import Bundle, CelPolicy, Level, Policy
-from kgitops.report.policies.description import PolicyDescription
+from kgitops.policy.evaluate.rules import Bundle, CelPolicy, Level, Policy, Waiver
 from kgitops.workflow.policies.policies import load_policies
-from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
+from kgitops.workflow.policy_tests.mutants.inspection import Anatomy, SettingOf
 from kgitops.workflow.policy_tests.mutants.pool import TrialPool
 from kgitops.workflow.project.selection import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyDescription:
+    """A policy as it judges on ``cluster``; its ``default`` level is that of no cluster's own.
+
+    ``levels`` are those on each cluster of the project, None where its settings can't be read.
+    ``judges`` are the requests, empty for all, None where its class can't be loaded.
+    ``waivers`` are those that hold on the cluster ``today``.
+    """
+
+    policy: Policy
+    cluster: str
+    default: Level
+    levels: Mapping[str, Level | None]
+    judges: tuple[str, ...] | None
+    docstring: str = ""
+    settings: tuple[SettingOf, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+    today: date = date.min
+
+    @property
+    def form(self) -> str:
+        """What it is written in."""
+        return "CEL" if isinstance(self.policy, CelPolicy) else "Python"
+
+    @property
+    def requests(self) -> str:
+        """The requests that it judges, as a list in one text."""
+        if self.judges is None:
+            return "unknown: it can't be loaded"
+        return ", ".join(self.judges) or "every request"
+
+    def days_left(self, waiver: Waiver) -> int:
+        """The days until the waiver ends, 0 on its last one."""
+        return (waiver.expires - self.today).days
 
 
 def describe_policies(workspace: Workspace) -> tuple[PolicyDescription, ...]:

@@ -9,9 +9,9 @@ from fleet.output.fleet_results import committed, unit
 from report.fleet.fleets import FLEETS, a_run, a_unit, large
 from report.plans import judged_plan, no_changes, twelve_changes
 
+from kgitops.fleet.summary import History
+from kgitops.fleet.summary_json import run_to_text
 from kgitops.plan.document.file import read_plan
-from kgitops.report.fleet.history import History
-from kgitops.report.fleet.summary_json import run_to_text
 from kgitops.report.fleet.telling import headline
 
 

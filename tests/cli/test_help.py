@@ -15,7 +15,7 @@ from report.fleet.fleets import a_run, a_unit
 
 import kgitops as package
 from kgitops.cli.main import COMMANDS
-from kgitops.report.fleet.summary_json import run_to_text
+from kgitops.fleet.summary_json import run_to_text
 
 FLEETS = {"pyspark", "pyarrow", "pandas"}
 CLIENTS = {"confluent_kafka", "kafka", *FLEETS}

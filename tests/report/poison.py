@@ -55,8 +55,9 @@ from kgitops.policy.evaluate.rules import (
     Waiver,
 )
 from kgitops.policy.testing import virtual_cluster
-from kgitops.report.policies.description import PolicyDescription, SettingOf
-from kgitops.report.policies.test_report import (
+from kgitops.workflow.policy_descriptions import PolicyDescription
+from kgitops.workflow.policy_tests.mutants.inspection import SettingOf
+from kgitops.workflow.policy_tests.report import (
     CaseOutcome,
     Covered,
     MutationOutcome,
@@ -64,7 +65,7 @@ from kgitops.report.policies.test_report import (
     SuiteOutcome,
     Survivor,
 )
-from kgitops.report.policies.test_report import Failure as FailedExpectation
+from kgitops.workflow.policy_tests.report import Failure as FailedExpectation
 
 
 def poisoned(text: str, *, many: int = 2) -> Plan:

@@ -26,12 +26,12 @@ from report.plans import (
 )
 from syrupy.assertion import SnapshotAssertion
 
+from kgitops.model.resources.object_names import object_name
 from kgitops.model.source import Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import AccessLoss, Action, Change, Drift, Kept, Plan
 from kgitops.plan.document.to_json import summary
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.sections import never_folded
 from kgitops.report.markdown.plan import (
     GITHUB_BUDGET,

@@ -62,8 +62,7 @@ def plan(
     from kgitops.cli.fleet.summary import check_format, render_fleet
     from kgitops.cli.running.plan_output import exit_code
     from kgitops.fleet.pipeline import FleetPlan, plan_fleet
-    from kgitops.report.fleet.history import History
-    from kgitops.report.fleet.summary import verdict
+    from kgitops.fleet.summary import History, verdict
 
     check_format(format_)
     request = FleetPlan(

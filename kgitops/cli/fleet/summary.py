@@ -12,7 +12,7 @@ from kgitops.cli.running.options import DetailedExitcode, Format, Full, NoColor,
 from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from kgitops.report.fleet.history import History
+    from kgitops.fleet.summary import History
 
 _FLEET_FORMATS = (Format.TEXT, Format.JSON, Format.MARKDOWN, Format.HTML)
 
@@ -87,7 +87,7 @@ def _show_fleet(
     from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.plan_output import exit_code
     from kgitops.fleet.output.runs import read_history
-    from kgitops.report.fleet.summary import verdict
+    from kgitops.fleet.summary import verdict
 
     check_format(format_)
     _recover(directory)

@@ -40,7 +40,7 @@ def run_change(
     from kgitops.cli.running.plan_output import exit_code, show_plan
     from kgitops.desired.state import Project
     from kgitops.model.registry import COMMAND_PROJECT
-    from kgitops.report.content.object_names import object_name
+    from kgitops.model.resources.object_names import object_name
     from kgitops.workflow.commands.imperative import plan_command
 
     with open_target(options) as (workspace, policies, cluster):

@@ -22,11 +22,11 @@ from kgitops.fleet.diff.differing import (
     settled,
 )
 from kgitops.fleet.diff.sides import DesiredSide, Part
+from kgitops.fleet.summary import total
 from kgitops.fleet.tables.hydrating import HYDRATED, bare_state, hydrated
 from kgitops.fleet.tables.reading import Rows
 from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.safety import counted_as
-from kgitops.report.fleet.summary import total
 
 ROWS_AT_ONCE = 1_000_000
 """Of the larger side, about: a huge cluster is compared a range of buckets at a time."""

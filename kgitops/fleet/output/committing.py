@@ -9,9 +9,9 @@ from kgitops.fleet.output.files import write_empty
 from kgitops.fleet.output.places import Contents
 from kgitops.fleet.output.runs import SUMMARY
 from kgitops.fleet.output.tables import Table
+from kgitops.fleet.summary import RunSummary
+from kgitops.fleet.summary_json import run_to_text
 from kgitops.fleet.tables.partitions import partition_of
-from kgitops.report.fleet.summary import RunSummary
-from kgitops.report.fleet.summary_json import run_to_text
 
 
 def run_folder(directory: Path) -> AbstractContextManager[Path]:

@@ -3,16 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kgitops.fleet.summary import Counts, UnitSummary
 from kgitops.fleet.units.unit import Unit
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import Reason, decide
+from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import PolicyResult
 from kgitops.policy.evaluate.judgement import Outcome
-from kgitops.report.content.headline import losses
-from kgitops.report.fleet.summary import Counts, UnitSummary
 
 _SHOWN = 100
 

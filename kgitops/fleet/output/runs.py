@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
+from kgitops.fleet.summary import History, RunSummary
+from kgitops.fleet.summary_json import read_run
 from kgitops.model.errors import UntrustedPlanError, UsageError
-from kgitops.report.fleet.history import History
-from kgitops.report.fleet.summary import RunSummary
-from kgitops.report.fleet.summary_json import read_run
 
 SUMMARY = "fleet.json"
 """The file of a run's folder that holds its summary."""

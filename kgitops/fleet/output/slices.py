@@ -13,12 +13,12 @@ from kgitops import __version__
 from kgitops.fleet.output.committing import recover
 from kgitops.fleet.output.runs import read_history
 from kgitops.fleet.output.tables import SCHEMAS, Status, Table
+from kgitops.fleet.summary import RunSummary, UnitSummary
 from kgitops.model import clock
 from kgitops.model.errors import KgitopsError, UntrustedPlanError, UsageError
 from kgitops.model.verdict import Reason
 from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.from_json import plan_from_json
-from kgitops.report.fleet.summary import RunSummary, UnitSummary
 
 _ENVELOPE = ("captured_at", "created", "expires", "nonce", "plan_digest", "digest")
 _NEXT = "make it anew with kgitops fleet plan --out"

@@ -18,6 +18,7 @@ from kgitops.fleet.output.rows import (
     violation_rows,
 )
 from kgitops.fleet.output.tables import PLANS, Status, Table
+from kgitops.fleet.summary import Counts, UnitSummary
 from kgitops.fleet.units.unit import Unit
 from kgitops.model import clock
 from kgitops.model.errors import FindingsError, KgitopsError
@@ -25,7 +26,6 @@ from kgitops.model.json.canonical import canonical_json
 from kgitops.model.verdict import Reason, decide, reason_to_json
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.to_json import bodies_of, change_bytes
-from kgitops.report.fleet.summary import Counts, UnitSummary
 from kgitops.workflow.pipeline import PLAN_HOLDS
 
 _BATCH = 8192

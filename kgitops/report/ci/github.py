@@ -10,8 +10,10 @@ from datetime import date
 from enum import StrEnum
 
 from kgitops.model.errors import FindingsError, KgitopsError
+from kgitops.model.resources.object_names import object_name
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import Reason
+from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
@@ -19,7 +21,6 @@ from kgitops.policy.evaluate.rules import Level as PolicyLevel
 from kgitops.report.content.details import stake
 from kgitops.report.content.headline import lost_words
 from kgitops.report.content.lowering import lowering_counts
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import (
     Group,
     Row,
@@ -37,8 +38,6 @@ from kgitops.report.content.statements import (
     summary_sentence,
     verdict_sentence,
 )
-from kgitops.report.content.units import counted
-from kgitops.report.content.values import shortened
 
 MOST_OF_A_LEVEL = 10
 """https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md#limitations"""

@@ -10,6 +10,7 @@ from datetime import date
 from junitparser import Failure, Skipped, TestCase
 
 from kgitops.model.source import Finding
+from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
 from kgitops.policy.evaluate.judgement import Outcome
@@ -17,7 +18,6 @@ from kgitops.report.ci.junit_elements import JUnit
 from kgitops.report.content.headline import lost_words
 from kgitops.report.content.policy_rows import Group, Row, Standing, groups, today_of, with_advice
 from kgitops.report.content.statements import drift_sentence, summary_sentence
-from kgitops.report.content.units import counted
 
 _OWN = "kgitops"
 _JUNIT = JUnit(name=_OWN, longest=1_000)

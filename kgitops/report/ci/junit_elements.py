@@ -6,8 +6,8 @@ from io import BytesIO
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+from kgitops.model.wording import shortened
 from kgitops.report.content.safe_text import guarded_line, terminal_text
-from kgitops.report.content.values import shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

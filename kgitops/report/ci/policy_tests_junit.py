@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from junitparser import TestCase
 
 from kgitops.report.ci.junit_elements import JUnit
-from kgitops.report.policies.test_report import CaseOutcome, PolicyTestReport, SuiteOutcome
 from kgitops.report.policies.tests_text import coverage_sentence, score_sentence
+from kgitops.workflow.policy_tests.report import CaseOutcome, PolicyTestReport, SuiteOutcome
 
 _OWN = "kgitops policy test"
 _JUNIT = JUnit(name=_OWN)

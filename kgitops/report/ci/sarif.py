@@ -16,12 +16,12 @@ from urllib.parse import quote
 from kgitops import __version__
 from kgitops.model.registry import Json
 from kgitops.model.source import Finding, Source
+from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.report.ci.sarif_results import Result, policy_key, results, results_of
 from kgitops.report.ci.sarif_rules import Own, own_rules, policy_rules, risk_rules, shown
 from kgitops.report.content.policy_rows import today_of, waiver_sentence
-from kgitops.report.content.units import counted
 
 MOST_RESULTS = 5_000
 """GitHub shows no more of a run: docs.github.com, SARIF support for code scanning."""

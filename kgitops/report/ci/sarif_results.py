@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kgitops.model.resources.object_names import object_name
 from kgitops.model.source import Finding, Source
 from kgitops.model.source import Severity as FindingSeverity
 from kgitops.plan.document.plan import Change, Plan
@@ -11,7 +12,6 @@ from kgitops.plan.document.risks import RiskLevel
 from kgitops.policy.evaluate.rules import Level
 from kgitops.report.ci.sarif_rules import Own, Severity, severity_of_policy, severity_of_risk
 from kgitops.report.content.details import stake
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import Row, Standing, rows, standing
 from kgitops.report.content.statements import drift_sentence, loss_sentence, other_losses
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from kgitops.model.registry import Json
+from kgitops.model.wording import shortened
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.policies import LoadedPolicy
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.policy.evaluate.rules import Level
 from kgitops.report.content.policy_rows import what_to_do
 from kgitops.report.content.safe_text import code_span, terminal_text
-from kgitops.report.content.values import shortened
 
 LONGEST = 1_000
 """GitHub takes no longer description; longer messages are shortened to the same length."""

@@ -9,10 +9,10 @@ from kgitops.model.cluster_state import Validator
 from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
+from kgitops.model.wording import counted, shortened, shortened_pair
 from kgitops.plan.document.plan import Action, Change, FieldChange
 from kgitops.plan.document.risks import Risk, RiskLevel
-from kgitops.report.content.units import counted, size, with_unit
-from kgitops.report.content.values import shortened, shortened_pair
+from kgitops.report.content.units import size, with_unit
 from kgitops.report.content.virtual_clusters import derived, facts
 
 # Reasons that the symbol already tells.

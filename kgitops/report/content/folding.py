@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from kgitops.model.resources.object_names import object_name
 from kgitops.plan.document.plan import Action, Change
 from kgitops.report.content.details import Detail, shared_details
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.sections import Section, never_folded, symbol
 
 FOLD_ABOVE = 20

@@ -1,28 +1,13 @@
 """A plan's first line: what would be lost, counted and named, before anything else is said."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind, Plan
+from kgitops.model.wording import counted
+from kgitops.plan.document.losses import losses
+from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import Standing, counts
 from kgitops.report.content.safe_text import terminal_text
-from kgitops.report.content.units import counted
-from kgitops.report.content.values import shortened
-
-_NAMED = 3
-_LONGEST_NAME = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clause:
-    """``3 topics are deleted`` and which: the first names, and how many more there are."""
-
-    words: str
-    names: tuple[str, ...] = ()
-    more: int = 0
 
 
 def first_words(plan: Plan, name: Callable[[str], str] = terminal_text) -> str:
@@ -47,72 +32,6 @@ def lost_words(plan: Plan, name: Callable[[str], str] = terminal_text) -> str:
     felt = sum(change.level is RiskLevel.DISRUPTIVE for change in plan.changes)
     disruptive = f"{counted(felt, 'change')} {_is(felt)} disruptive" if felt else ""
     return "; ".join(filter(None, (losses(plan, name), disruptive)))
-
-
-def losses(plan: Plan, name: Callable[[str], str]) -> str:
-    """The topics, records and rights that go, without what clients or brokers merely notice."""
-    lost = [change for change in plan.changes if change.level is RiskLevel.DATA_LOSS]
-    return "; ".join(_sentence(clause, name) for clause in (*_data(lost), *_access(plan)))
-
-
-def _data(lost: Sequence[Change]) -> Iterator[Clause]:
-    found: dict[str, list[Change]] = {"deleted": [], "are": [], "may be": [], "offsets": []}
-    for change in lost:
-        found[_fate(change)].append(change)
-    if deleted := found["deleted"]:
-        yield _named(f"{_held(deleted)} {_is(len(deleted))} deleted", _names(deleted))
-    for verb in ("are", "may be"):
-        if which := found[verb]:
-            words = f"records of {counted(len(which), 'topic')} {verb} lost"
-            yield _named(words, _names(which))
-    if groups := found["offsets"]:
-        words = f"the offsets of {counted(len(groups), 'consumer group')} are lost"
-        yield _named(words, _names(groups))
-
-
-def _fate(change: Change) -> str:
-    if change.kind is not Kind.TOPIC:
-        return "offsets"
-    if Action.DELETE in change.actions:
-        return "deleted"
-    return "are" if risks.RECORDS_DELETE in change.risks else "may be"
-
-
-def _access(plan: Plan) -> Iterator[Clause]:
-    rights = len(plan.access_losses)
-    if rights:
-        verb = "is" if rights == 1 else "are"
-        principals = sorted({loss.principal for loss in plan.access_losses})
-        yield _named(f"{counted(rights, 'right')} {verb} taken away", principals)
-        return
-    denies = [change for change in plan.changes if change.risk is risks.ACL_DENY]
-    if denies:
-        yield _named(f"{counted(len(denies), 'Deny')} {_is(len(denies))} added", _names(denies))
-
-
-def _held(deleted: Sequence[Change]) -> str:
-    """``2 topics with 1,204 records``, or ``empty`` ones, where that is known of all of them."""
-    count = len(deleted)
-    held = [str(change.impact.get("records", "")) for change in deleted]
-    if not all(map(str.isdecimal, held)):
-        return counted(count, "topic")
-    records = sum(map(int, held))
-    with_records = f"{counted(count, 'topic')} with {counted(records, 'record')}"
-    return with_records if records else counted(count, "empty topic")
-
-
-def _names(changes: Iterable[Change]) -> list[str]:
-    return [object_name(change.address).name for change in changes]
-
-
-def _named(words: str, names: Sequence[str]) -> Clause:
-    return Clause(words=words, names=tuple(names[:_NAMED]), more=max(0, len(names) - _NAMED))
-
-
-def _sentence(clause: Clause, name: Callable[[str], str]) -> str:
-    shown = [name(shortened(each, _LONGEST_NAME)) for each in clause.names]
-    more = f" and {clause.more:,} more" if clause.more else ""
-    return f"{clause.words}: {', '.join(shown)}{more}" if shown else clause.words
 
 
 def _is(count: int) -> str:

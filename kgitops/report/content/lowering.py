@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.resources.addresses import is_address, split_scoped_address
+from kgitops.model.resources.object_names import object_name
 from kgitops.plan.document.plan import Plan
-from kgitops.report.content.object_names import object_name
 
 WORST_FIRST = (
     Grade.REFUSE,

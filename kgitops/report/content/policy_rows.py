@@ -7,13 +7,13 @@ from datetime import date
 from enum import StrEnum
 
 from kgitops.model.source import Source
+from kgitops.model.wording import counted
 from kgitops.plan.document.broker_validation import BROKER_POLICY
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level
-from kgitops.report.content.units import counted
 
 
 class Standing(StrEnum):

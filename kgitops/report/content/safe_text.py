@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kgitops.report.content.values import shortened
+from kgitops.model.wording import shortened
 
 # Invisible, but not in a category that says so: fillers, blanks, joiners, variation selectors.
 _INVISIBLE = frozenset(

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kgitops.model.resources.object_names import object_name
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
-from kgitops.report.content.object_names import object_name
 
 SYMBOLS = {
     Action.CREATE: "+",

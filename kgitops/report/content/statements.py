@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from kgitops.model.cluster_state import Validator
 from kgitops.model.requests import api_name
+from kgitops.model.resources.object_names import object_name
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.model.wording import counted, shortened_pair
 from kgitops.plan.acls.access import resource_text, restricting_acl
 from kgitops.plan.document.plan import AccessLoss, Action, Drift, Plan
 from kgitops.plan.document.to_json import summary
-from kgitops.report.content.object_names import object_name
-from kgitops.report.content.units import counted, with_unit
-from kgitops.report.content.values import shortened_pair
+from kgitops.report.content.units import with_unit
 
 _STOPS = {
     ExitCode.ERROR: "This plan can't be carried out",

@@ -67,11 +67,3 @@ def size(count: float) -> str:
             value = count / unit
             return f"{value:.0f} {name}" if value == int(value) else f"{value:.1f} {name}"
     return f"{count:.0f} B"
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 topic``, ``2 topics``; thousands are set apart."""
-    if count == 1:
-        return f"1 {noun}"
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
-    return f"{count:,} {plural}"

@@ -20,6 +20,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.acls import CLUSTER_NAME, ResourceType
 from kgitops.model.resources.addresses import split_scoped_address
+from kgitops.model.resources.object_names import object_name
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import (
     EXCLUSIVE,
@@ -28,10 +29,9 @@ from kgitops.model.resources.virtual_clusters import (
     generated_topic_name,
     physical_id,
 )
+from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.report.content.lowering import WORST_FIRST
-from kgitops.report.content.object_names import object_name
-from kgitops.report.content.units import counted
 
 _NAMES_SHOWN = 5
 _DEFAULT = "<default>"

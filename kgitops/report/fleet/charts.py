@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from kgitops.fleet.summary import RunSummary
 from kgitops.model import clock
+from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Kind
-from kgitops.report.content.units import counted
 from kgitops.report.fleet.history import Night
-from kgitops.report.fleet.summary import RunSummary
 from kgitops.report.fleet.telling import Rule
 from kgitops.report.html.pieces import Segment
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from kgitops.fleet.summary import History
 from kgitops.report.fleet.fleet_page import page_of_fleet
-from kgitops.report.fleet.history import History
 from kgitops.report.html import render as plan_page
 from kgitops.report.html.template import content_security_policy, environment, inline
 

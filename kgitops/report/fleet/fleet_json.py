@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import fields
 
+from kgitops.fleet.summary import History, verdict
+from kgitops.fleet.summary_json import COUNTS, FORMAT_VERSION, run_to_json
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.verdict import verdict_to_json
-from kgitops.report.fleet.history import History, Night, Since, nights, since
+from kgitops.report.fleet.history import Night, Since, nights, since
 from kgitops.report.fleet.outliers import Outlier, outliers
-from kgitops.report.fleet.summary import verdict
-from kgitops.report.fleet.summary_json import COUNTS, FORMAT_VERSION, run_to_json
 from kgitops.report.fleet.telling import Rule, headline, rules
 
 REPORT_KIND = "kgitops.fleet-report"

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kgitops.fleet.summary import History, RunSummary, verdict
+from kgitops.model.wording import counted, shortened
 from kgitops.report.content.policy_rows import Standing
 from kgitops.report.content.safe_text import comment_token, fenced, guarded_line, terminal_text
-from kgitops.report.content.units import counted
-from kgitops.report.content.values import shortened
-from kgitops.report.fleet.history import History, nights, since
+from kgitops.report.fleet.history import nights, since
 from kgitops.report.fleet.outliers import outliers
-from kgitops.report.fleet.summary import RunSummary, verdict
 from kgitops.report.fleet.telling import (
     action_words,
     beside_words,

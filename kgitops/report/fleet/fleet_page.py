@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgitops import __version__
+from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
+from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Kind
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.content.policy_rows import Standing
-from kgitops.report.content.units import counted
 from kgitops.report.fleet.charts import (
     ClusterChart,
     LineChart,
@@ -16,9 +17,8 @@ from kgitops.report.fleet.charts import (
     line_charts,
     rule_bars,
 )
-from kgitops.report.fleet.history import History, Night, denied_count, nights, since
+from kgitops.report.fleet.history import Night, denied_count, nights, since
 from kgitops.report.fleet.outliers import Outlier, outliers, worst_level
-from kgitops.report.fleet.summary import RunSummary, UnitSummary, verdict
 from kgitops.report.fleet.telling import (
     Rule,
     action_words,

@@ -6,10 +6,10 @@ Objects may gain keys within a major version, so readers must ignore what they d
 import json
 from pathlib import Path
 
+from kgitops.fleet.summary_json import COUNTS, FLEET_KIND
 from kgitops.model.registry import Json
 from kgitops.model.source import Severity
 from kgitops.model.verdict import ExitCode
-from kgitops.report.fleet.summary_json import COUNTS, FLEET_KIND
 
 _TEXT: Json = {"type": "string"}
 _COUNT: Json = {"type": "integer", "minimum": 0}

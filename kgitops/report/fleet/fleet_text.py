@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TypeVar
 
+from kgitops.fleet.summary import History, RunSummary, verdict
+from kgitops.model.wording import counted, shortened
 from kgitops.report.content.ink import Line, Style, ink
 from kgitops.report.content.policy_rows import Standing
 from kgitops.report.content.safe_text import terminal_text
-from kgitops.report.content.units import counted
-from kgitops.report.content.values import shortened
-from kgitops.report.fleet.history import History, Since, nights, since
+from kgitops.report.fleet.history import Since, nights, since
 from kgitops.report.fleet.outliers import outliers
-from kgitops.report.fleet.summary import RunSummary, verdict
 from kgitops.report.fleet.telling import (
     Failure,
     action_words,

@@ -3,32 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
 from kgitops.model.verdict import ExitCode
 from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level
-from kgitops.report.fleet.summary import RunSummary, UnitSummary, verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """One run or more, the oldest first. ``left_out`` counts older ones that were not read."""
-
-    runs: tuple[RunSummary, ...]
-    left_out: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.runs:
-            raise ValueError("a history has at least one run")
-
-    @property
-    def latest(self) -> RunSummary:
-        """The run that everything else is told beside."""
-        return self.runs[-1]
-
-    @property
-    def previous(self) -> RunSummary | None:
-        """The run before, None where there is none."""
-        return self.runs[-2] if len(self.runs) > 1 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

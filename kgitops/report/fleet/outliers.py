@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 
+from kgitops.fleet.summary import UnitSummary
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.report.fleet.history import denied_count, drift_count
-from kgitops.report.fleet.summary import UnitSummary
 
 FEWEST_UNITS = 5
 """Fewer units are no fleet: their median says nothing."""

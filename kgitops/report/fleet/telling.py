@@ -4,17 +4,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kgitops.fleet.summary import RunSummary, UnitSummary, stopping_reasons, verdict
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Action
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level as PolicyLevel
 from kgitops.report.content.policy_rows import Standing
-from kgitops.report.content.units import counted
 from kgitops.report.fleet.history import Since, denied_count, drift_count
 from kgitops.report.fleet.outliers import Outlier
-from kgitops.report.fleet.summary import RunSummary, UnitSummary, stopping_reasons, verdict
 
 _STOPPING = (Standing.DENIED, Standing.WAIVED, Standing.ADVISED, Standing.NOTED)
 _WEAK = {str(PolicyLevel.ADVISORY): Standing.ADVISED}

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgitops.model.registry import Json
+from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Change, Kind, Plan
-from kgitops.report.content.units import counted, size
+from kgitops.report.content.units import size
 
 _MOST_BARS = 16
 _MOST_ROWS = 500

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgitops.model.requests import AlterTopicRequest, api_name
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest
-from kgitops.report.content.object_names import object_name
-from kgitops.report.content.units import counted
 
 _MOST_BOXES = 24
 _MOST_COLUMNS = 8

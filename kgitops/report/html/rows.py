@@ -8,6 +8,8 @@ from datetime import date
 from kgitops.model.json.requests import request_to_json
 from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.plan import Action, Change, FieldChange, PlannedRequest
 from kgitops.plan.document.policies import PolicyResult
 from kgitops.plan.document.risks import Risk, RiskLevel
@@ -22,11 +24,9 @@ from kgitops.report.content.details import (
     stake,
     warning,
 )
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import Standing, standing, waiver_sentence
 from kgitops.report.content.sections import never_folded, symbol
-from kgitops.report.content.units import counted, with_unit
-from kgitops.report.content.values import shortened
+from kgitops.report.content.units import with_unit
 from kgitops.report.content.virtual_clusters import derived, facts
 from kgitops.report.html.rulings import standings_of
 

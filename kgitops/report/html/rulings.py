@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from kgitops.model.resources.object_names import object_name
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import LoadedPolicy
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import (
     Standing,
     groups,

@@ -8,9 +8,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from kgitops.model.wording import counted, shortened
 from kgitops.report.content.safe_text import terminal_text
-from kgitops.report.content.units import counted
-from kgitops.report.content.values import shortened
 
 _LONGEST = 4_000
 

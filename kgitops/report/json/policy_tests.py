@@ -3,13 +3,13 @@
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
-from kgitops.report.policies.test_report import (
+from kgitops.report.policies.tests_text import summary
+from kgitops.workflow.policy_tests.report import (
     Covered,
     PolicyTestReport,
     SuiteOutcome,
     percent_covered,
 )
-from kgitops.report.policies.tests_text import summary
 
 
 def policy_tests_to_json(report: PolicyTestReport) -> str:

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.details import Detail, details, labels_text, stake, warning
 from kgitops.report.content.folding import FOLD_ABOVE, Grouping, blocks, name_patterns
 from kgitops.report.content.lowering import lowering_counts, lowering_rows
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import Group, Standing, denying, groups, standings
 from kgitops.report.content.safe_text import terminal_text
 from kgitops.report.content.sections import Section, hurts, kind_word, sections
@@ -25,8 +26,6 @@ from kgitops.report.content.statements import (
     reason_lines,
     stops_beside_policies,
 )
-from kgitops.report.content.units import counted
-from kgitops.report.content.values import shortened
 from kgitops.report.content.virtual_clusters import (
     VirtualClusterSummary,
     summary_line,

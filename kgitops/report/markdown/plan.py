@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kgitops.model import clock
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.wording import shortened
 from kgitops.plan.document.file import SealedPlan, plan_digest
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.content.headline import first_words
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import Standing, counts, groups, tally
 from kgitops.report.content.safe_text import code_span, comment_token, fenced, longest_run
 from kgitops.report.content.statements import (
@@ -25,7 +26,6 @@ from kgitops.report.content.statements import (
     trying_note,
     verdict_sentence,
 )
-from kgitops.report.content.values import shortened
 from kgitops.report.markdown.pieces import Piece, Rank, pieces
 from kgitops.report.markdown.policies import Depth
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from datetime import date
 from enum import IntEnum
 
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.report.content.folding import FOLD_ABOVE, name_patterns
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import (
     Group,
     Row,
@@ -18,7 +19,6 @@ from kgitops.report.content.policy_rows import (
     today_of,
     waiver_sentence,
 )
-from kgitops.report.content.units import counted
 
 _KEPT = (Standing.DENIED, Standing.WAIVED)
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from fnmatch import fnmatchcase
 
+from kgitops.model.wording import counted
 from kgitops.policy.evaluate.rules import CelPolicy, Level, NamedExpression
 from kgitops.report.content.ink import Line, Style, ink
-from kgitops.report.content.units import counted
-from kgitops.report.policies.description import PolicyDescription
+from kgitops.workflow.policy_descriptions import PolicyDescription
 
 _WAIVED_FOR = timedelta(days=30)
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
+from kgitops.model.wording import counted
 from kgitops.policy.evaluate.rules import CelPolicy, Level
 from kgitops.report.content.ink import Line, Style, ink
-from kgitops.report.content.units import counted
-from kgitops.report.policies.description import PolicyDescription
+from kgitops.workflow.policy_descriptions import PolicyDescription
 
 _HEAD = ("policy", "level", "default", "form", "judges", "waivers", "from")
 _MOST_REQUESTS = 3

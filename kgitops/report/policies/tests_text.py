@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from kgitops.model.wording import counted
 from kgitops.report.content.ink import Line, Style, ink
-from kgitops.report.content.units import counted
-from kgitops.report.policies.test_report import (
+from kgitops.workflow.policy_tests.report import (
     CaseOutcome,
     Covered,
     Failure,

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from textwrap import wrap
 
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.report.content.folding import FOLD_ABOVE, name_patterns
 from kgitops.report.content.ink import Line, Style
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import (
     Group,
     Row,
@@ -22,7 +23,6 @@ from kgitops.report.content.policy_rows import (
     waiver_sentence,
 )
 from kgitops.report.content.safe_text import terminal_text
-from kgitops.report.content.units import counted
 
 _LABEL_WIDTH = 12
 _WIDEST_NAME = 48

@@ -14,11 +14,11 @@ from kgitops.apply.events import (
 )
 from kgitops.apply.result import ApplyResult
 from kgitops.model.registry import Json
+from kgitops.model.resources.object_names import object_name
 from kgitops.model.verdict import verdict_to_json
+from kgitops.model.wording import counted
 from kgitops.report.content.ink import Line, ink
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.statements import reason_lines
-from kgitops.report.content.units import counted
 
 _STEPS_SHOWN = 20
 

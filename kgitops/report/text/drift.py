@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, FieldChange, Plan
 from kgitops.report.content.details import field_detail
 from kgitops.report.content.ink import Line, Style, ink
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.statements import kept_counts, reason_lines, verdict_sentence
-from kgitops.report.content.units import counted
 
 _SHOWN = 100
 _WHOLE = {

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from kgitops.model.source import Finding
+from kgitops.model.wording import counted
 from kgitops.report.content.ink import Line, ink
-from kgitops.report.content.units import counted
 
 
 def render_findings(findings: Sequence[Finding]) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from kgitops.model import clock
+from kgitops.model.resources.object_names import object_name
+from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
 from kgitops.plan.document.risks import Risk, RiskLevel
@@ -12,7 +14,6 @@ from kgitops.report.content.details import Detail, details, labels_text, stake, 
 from kgitops.report.content.folding import FOLD_ABOVE, Block, Grouping, blocks
 from kgitops.report.content.headline import first_words
 from kgitops.report.content.ink import Line, Part, Style, ink
-from kgitops.report.content.object_names import object_name
 from kgitops.report.content.policy_rows import denying
 from kgitops.report.content.safe_text import terminal_text
 from kgitops.report.content.sections import (
@@ -35,7 +36,6 @@ from kgitops.report.content.statements import (
     summary_sentence,
     verdict_sentence,
 )
-from kgitops.report.content.units import counted
 from kgitops.report.policies.text import policy_lines
 from kgitops.report.text.virtual_clusters import lowering_lines, virtual_cluster_lines
 

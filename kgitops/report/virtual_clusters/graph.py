@@ -23,8 +23,8 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     generated_topic_name,
 )
+from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Change, Plan
-from kgitops.report.content.units import counted
 from kgitops.report.content.virtual_clusters import unlinked
 
 MOST_TENANTS = 20

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from kgitops.model.wording import shortened
 from kgitops.report.content.safe_text import terminal_text
-from kgitops.report.content.values import shortened
 from kgitops.report.virtual_clusters.graph import Sign, Tenant, VirtualClusterGraph
 
 _LONGEST = 80

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from kgitops.model.wording import counted, shortened
 from kgitops.report.content.safe_text import terminal_text
-from kgitops.report.content.units import counted
-from kgitops.report.content.values import shortened
 from kgitops.report.virtual_clusters.graph import Sign, Tenant, VirtualClusterGraph
 
 STYLE = Path(__file__).parents[1] / "html" / "virtual_clusters.css"

@@ -12,10 +12,10 @@ from kgitops.manifests.load import load_manifests
 from kgitops.model.cluster_state import Capabilities, ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity
+from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Action, Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
-from kgitops.report.content.units import counted
 from kgitops.workflow.export.export import Export
 from kgitops.workflow.export.layout import Document
 from kgitops.workflow.export.manifest_files import write_manifests

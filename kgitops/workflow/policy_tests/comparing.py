@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.judgement import Outcome, Ruling
-from kgitops.report.policies.test_report import Failure
 from kgitops.workflow.policy_tests.cases import Case, Expected
+from kgitops.workflow.policy_tests.report import Failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from kgitops.manifests.files import display_name
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.rules import CelPolicy, Policy, PythonPolicy
-from kgitops.report.policies.test_report import Covered
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
+from kgitops.workflow.policy_tests.report import Covered
 from kgitops.workflow.policy_tests.results import Seen
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kgitops.report.policies.test_report import CaseOutcome
+from kgitops.workflow.policy_tests.report import CaseOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,10 @@ from kgitops.policy.evaluate.judgement import Outcome, Ruling
 from kgitops.policy.evaluate.policy_input import ask
 from kgitops.policy.evaluate.protocol import Judging
 from kgitops.policy.state.simulated import World
-from kgitops.report.policies.test_report import CaseOutcome, Failure
 from kgitops.workflow.policy_tests.cases import Case, Suite
 from kgitops.workflow.policy_tests.comparing import Said, compare
 from kgitops.workflow.policy_tests.given import StepError
+from kgitops.workflow.policy_tests.report import CaseOutcome, Failure
 from kgitops.workflow.policy_tests.results import CaseResult, Seen
 from kgitops.workflow.policy_tests.steps import broker_configs_of, request_of
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from kgitops.policy.evaluate.rules import Bundle, CelPolicy, Policy
 from kgitops.policy.opening import open_judging
-from kgitops.report.policies.test_report import MutationOutcome, PolicyTestReport, SuiteOutcome
 from kgitops.workflow.policy_tests.coverage import cover
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
 from kgitops.workflow.policy_tests.mutants.mutants import make_mutants, outcome_of
 from kgitops.workflow.policy_tests.mutants.pool import TrialPool
 from kgitops.workflow.policy_tests.project import TestProject, open_test_project
+from kgitops.workflow.policy_tests.report import MutationOutcome, PolicyTestReport, SuiteOutcome
 from kgitops.workflow.policy_tests.results import CaseResult
 from kgitops.workflow.policy_tests.running import run_case
 from kgitops.workflow.project.selection import Workspace

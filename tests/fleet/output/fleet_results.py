@@ -7,9 +7,9 @@ from report.plans import CREATED
 
 from kgitops.fleet.output.committing import commit, run_folder
 from kgitops.fleet.output.writing import write_plan
+from kgitops.fleet.summary import RunSummary, UnitSummary
 from kgitops.fleet.units.unit import Form, RowsAt, StateAt, Unit
 from kgitops.plan.document.plan import Plan
-from kgitops.report.fleet.summary import RunSummary, UnitSummary
 
 CAPTURED_AT = "2026-11-21T09:12:00Z"
 

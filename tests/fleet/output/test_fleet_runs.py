@@ -6,10 +6,10 @@ import pytest
 from report.fleet.fleets import a_history, a_run, a_unit
 
 from kgitops.fleet.output.runs import MOST_RUNS, newest_run, read_history
+from kgitops.fleet.summary import RunSummary
+from kgitops.fleet.summary_json import run_to_text
 from kgitops.model.errors import UntrustedPlanError, UsageError
 from kgitops.model.verdict import ExitCode
-from kgitops.report.fleet.summary import RunSummary
-from kgitops.report.fleet.summary_json import run_to_text
 
 
 def _save(run: RunSummary, folder: Path) -> None:

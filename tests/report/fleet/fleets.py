@@ -4,14 +4,13 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from kgitops.fleet.summary import History, RunSummary, UnitSummary
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Action, Kind
 from kgitops.plan.document.risks import RISK_LEVELS
 from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level
-from kgitops.report.fleet.history import History
-from kgitops.report.fleet.summary import RunSummary, UnitSummary
 
 CREATED = "2026-11-22T03:00:00Z"
 

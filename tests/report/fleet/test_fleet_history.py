@@ -14,10 +14,11 @@ from report.fleet.fleets import (
     large,
 )
 
+from kgitops.fleet.summary import History
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.report.content.policy_rows import Standing
-from kgitops.report.fleet.history import History, night_of, nights, since
+from kgitops.report.fleet.history import night_of, nights, since
 from kgitops.report.fleet.outliers import outliers
 from kgitops.report.fleet.telling import (
     beside_words,

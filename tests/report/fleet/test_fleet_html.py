@@ -13,10 +13,11 @@ from report.fleet.fleets import FLEETS, a_failed_unit, a_history, a_run, a_unit,
 from report.html.document import Document
 from report.safety import assert_page
 
+from kgitops.fleet.summary import History
 from kgitops.report.content.policy_rows import Standing
 from kgitops.report.fleet.charts import cluster_chart, line_charts, rule_bars
 from kgitops.report.fleet.fleet_html import render_fleet_html
-from kgitops.report.fleet.history import History, Night, nights
+from kgitops.report.fleet.history import Night, nights
 from kgitops.report.fleet.telling import failures, graves, headline, rules
 
 _ATTRIBUTES = re.compile(

@@ -17,15 +17,14 @@ from report.safety import (
     json_shape,
 )
 
+from kgitops.fleet.summary import History, RunSummary, UnitSummary
+from kgitops.fleet.summary_json import read_run, run_to_text
 from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.report.fleet.fleet_html import render_fleet_html
 from kgitops.report.fleet.fleet_json import render_fleet_json
 from kgitops.report.fleet.fleet_markdown import render_fleet_markdown
 from kgitops.report.fleet.fleet_text import render_fleet_text
-from kgitops.report.fleet.history import History
-from kgitops.report.fleet.summary import RunSummary, UnitSummary
-from kgitops.report.fleet.summary_json import read_run, run_to_text
 
 HARMLESS = "harmless"
 

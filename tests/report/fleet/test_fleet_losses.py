@@ -7,13 +7,13 @@ from report.fleet.fleets import a_history, a_run, a_unit
 from report.plans import delete_topic, make_plan
 
 from kgitops.fleet.output.counting import planned
+from kgitops.fleet.summary import UnitSummary
+from kgitops.fleet.summary_json import read_run, run_to_text
 from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
 from kgitops.plan.document.plan import AccessLoss, Plan
 from kgitops.report.fleet.fleet_html import render_fleet_html
 from kgitops.report.fleet.fleet_markdown import render_fleet_markdown
 from kgitops.report.fleet.fleet_text import render_fleet_text
-from kgitops.report.fleet.summary import UnitSummary
-from kgitops.report.fleet.summary_json import read_run, run_to_text
 
 SAID = (
     "2 topics with 36,400,690 records are deleted: orders, returns; "

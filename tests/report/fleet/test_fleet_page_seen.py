@@ -13,8 +13,8 @@ from report.html.test_html_access import CONTRAST
 from report.html.test_html_page import ATTACKS
 from selenium.webdriver.common.keys import Keys
 
+from kgitops.fleet.summary import History
 from kgitops.report.fleet.fleet_html import render_fleet_html
-from kgitops.report.fleet.history import History
 from kgitops.report.fleet.telling import headline
 
 pytestmark = pytest.mark.xdist_group("chromium")

@@ -17,12 +17,12 @@ from report.fleet.fleets import (
 )
 from report.safety import assert_coloured, assert_comment, assert_harmless, assert_json
 
+from kgitops.fleet.summary import History
+from kgitops.fleet.summary_json import read_run
 from kgitops.report.fleet.fleet_json import render_fleet_json
 from kgitops.report.fleet.fleet_markdown import render_fleet_markdown
 from kgitops.report.fleet.fleet_text import render_fleet_text
-from kgitops.report.fleet.history import History
 from kgitops.report.fleet.outliers import outliers
-from kgitops.report.fleet.summary_json import read_run
 from kgitops.report.fleet.telling import graves, headline, rules
 from kgitops.report.markdown.plan import GITHUB_BUDGET
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from report.fleet.fleets import FLEETS, a_failed_unit, a_run, a_unit, any_run, any_unit, large
 
+from kgitops.fleet.summary import RunSummary, UnitSummary, verdict
+from kgitops.fleet.summary_json import read_run, read_unit, run_to_text, unit_to_text
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import Json
 from kgitops.model.verdict import ExitCode
 from kgitops.report.fleet.fleet_schema import fleet_schema, schema_text
-from kgitops.report.fleet.summary import RunSummary, UnitSummary, verdict
-from kgitops.report.fleet.summary_json import read_run, read_unit, run_to_text, unit_to_text
 
 VALIDATOR = Draft202012Validator(fleet_schema())
 WHOLE = a_run(a_unit(creates=3, denied=2), a_failed_unit())

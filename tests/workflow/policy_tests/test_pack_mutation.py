@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import kgitops.policies
-from kgitops.report.policies.test_report import PolicyTestReport
+from kgitops.workflow.policy_tests.report import PolicyTestReport
 from kgitops.workflow.policy_tests.testing import Wishes, run_policy_tests
 from kgitops.workflow.project.selection import Selection, open_workspace
 

@@ -13,10 +13,19 @@ from kgitops.policy.evaluate.rules import PythonPolicy
 from kgitops.policy.importing import import_from
 from kgitops.policy.load.python_rule import METHODS
 from kgitops.policy.settings import Configured
-from kgitops.report.policies.description import SettingOf
 
 OURS = ("kgitops.policy", "abc", "builtins", "typing")
 """What no project wrote: the interfaces and what they are made of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingOf:
+    """A config of a policy in Python: what it means, its default, and what the project gives."""
+
+    key: str
+    meaning: str
+    default: str | None = None
+    given: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

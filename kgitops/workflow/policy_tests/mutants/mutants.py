@@ -11,8 +11,8 @@ from kgitops.policy.evaluate.rules import CelPolicy, Policy, PythonPolicy
 from kgitops.policy.mutation.cel import cel_mutants
 from kgitops.policy.mutation.change import Change, other_quantities
 from kgitops.policy.mutation.python import python_mutants
-from kgitops.report.policies.test_report import MutationOutcome, Survivor
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
+from kgitops.workflow.policy_tests.report import MutationOutcome, Survivor
 
 _NOWHERE = Source("?", 1, 1)
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import NoReturn
 
+from kgitops.fleet.summary import RunSummary, UnitSummary
 from kgitops.model import clock
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.json.canonical import canonical_json
@@ -12,7 +13,6 @@ from kgitops.model.registry import Json
 from kgitops.model.verdict import ExitCode, reason_to_json
 from kgitops.plan.document.from_json import finding_from_json, reason_from_json
 from kgitops.plan.document.to_json import finding_to_json
-from kgitops.report.fleet.summary import RunSummary, UnitSummary
 
 FLEET_KIND = "kgitops.fleet"
 FORMAT_VERSION = "1.0"

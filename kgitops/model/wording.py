@@ -1,7 +1,15 @@
-"""Long values made short without hiding what differs."""
+"""Counts with their nouns, and long values made short without hiding the difference."""
 
 _LONGEST = 60
 _CONTEXT = 8
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 topic``, ``2 topics``; thousands are set apart."""
+    if count == 1:
+        return f"1 {noun}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
+    return f"{count:,} {plural}"
 
 
 def shortened(text: str, limit: int = _LONGEST) -> str:

@@ -82,6 +82,28 @@ class RunSummary:
         return total(getattr(unit, field_name) for unit in self.units)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """One run or more, the oldest first. ``left_out`` counts older ones that were not read."""
+
+    runs: tuple[RunSummary, ...]
+    left_out: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ValueError("a history has at least one run")
+
+    @property
+    def latest(self) -> RunSummary:
+        """The run that everything else is told beside."""
+        return self.runs[-1]
+
+    @property
+    def previous(self) -> RunSummary | None:
+        """The run before, None where there is none."""
+        return self.runs[-2] if len(self.runs) > 1 else None
+
+
 def total(counts: Iterable[Counts]) -> dict[str, int]:
     """The sums by key, in the order of the keys."""
     sums: dict[str, int] = {}
