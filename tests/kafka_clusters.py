@@ -41,7 +41,7 @@ def kafka_cluster(kafka: Sandbox) -> Iterator[Cluster]:
     # A Kafka client: not for tests that need none.
     from kafka_wiping import wipe
 
-    from kgitops.cluster.kafka.boot import boot
+    from kgitops.cluster.kafka.adapter import boot
 
     wipe(kafka)
     cluster = boot(kafka.servers, kafka.configs, Path())

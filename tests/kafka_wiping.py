@@ -16,7 +16,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from kgitops.cluster.kafka.transport.client_configs import wire_options
+from kgitops.cluster.kafka.configs.client_configs import wire_options
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.sandbox.sandbox import Sandbox
 

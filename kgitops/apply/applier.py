@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kgitops.apply.checks.plan import (
+from kgitops.apply.checks import (
     Recheck,
     check_cluster,
     check_envelope,
@@ -11,10 +11,9 @@ from kgitops.apply.checks.plan import (
 )
 from kgitops.apply.context import Surroundings
 from kgitops.apply.events import ApplyStarted
-from kgitops.apply.journal.journal import Journal
+from kgitops.apply.journal.journal import Journal, Ledger
 from kgitops.apply.journal.reading import Latest, known_projects, latest_values
 from kgitops.apply.journal.records import old_nonces, open_run
-from kgitops.apply.journal.run_state import Ledger
 from kgitops.apply.lock.lock import acquire
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import look

@@ -1,12 +1,40 @@
-"""What a run has at hand: the cluster, its settings, the time, and who listens."""
+"""Context of a run: the cluster, the settings, the clock, and the callbacks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kgitops.apply.events import Event
-from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
 from kgitops.model.clock import Clock, SystemClock
+from kgitops.model.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplySettings:
+    """Sizes and patience.
+
+    ``timeout_ms`` bounds one wire request with its retries, and then how long nothing new may
+    become visible of what was confirmed; what a quota puts off has it anew. The lease outlasts it,
+    so that a lock can't run out under a request on its way.
+    ``batch_records`` is what a controller takes in one go: KRaft limits a request to 10,000.
+    """
+
+    parallelism: int = 10
+    timeout_ms: int = 30_000
+    lease_ms: int = 60_000
+    poll_ms: int = 50
+    retry_ms: int = 100
+    batch_records: int = 10_000
+    batch_requests: int = 500
+
+    def __post_init__(self) -> None:
+        if self.parallelism < 1:
+            raise UsageError("--parallelism must be at least 1; give a positive number")
+        if self.lease_ms <= self.timeout_ms:
+            raise UsageError(
+                f"the lock's lease ({self.lease_ms} ms) must outlast a request's timeout "
+                f"({self.timeout_ms} ms); make it longer"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

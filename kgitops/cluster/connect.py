@@ -68,7 +68,7 @@ def connect(
 
 
 def _kafka(url: str, rest: str, configs: Mapping[str, str], base: Path) -> Cluster:
-    from kgitops.cluster.kafka.boot import boot
+    from kgitops.cluster.kafka.adapter import boot
     from kgitops.cluster.lowered.adapter import LoweredCluster
 
     servers = rest.removeprefix("//").removesuffix("/")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
 from kgitops.model.registry import Json
@@ -156,3 +156,33 @@ class Cluster(Protocol):
     def close(self) -> None:
         """Release what the connection holds."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who wrote a change, and when, in milliseconds since 1970."""
+
+    principal: str
+    timestamp_ms: int
+
+
+Authors = Mapping[tuple[str, str], Author]
+"""(address, field) to who last wrote it; the field "" stands for the object as a whole."""
+
+
+@runtime_checkable
+class KeepsAuthors(Protocol):
+    """A cluster that can tell who changed what."""
+
+    def read_authors(self) -> Authors:
+        """Who last wrote each field of each object.
+
+        Raises:
+            UnreachableError: the record can't be read.
+        """
+        ...
+
+
+def author_of(authors: Authors, address: str, path: str) -> Author | None:
+    """Who last wrote the field, or else the object as a whole."""
+    return authors.get((address, path)) or authors.get((address, ""))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from kgitops.apply.settings import ApplySettings
+from kgitops.apply.context import ApplySettings
 from kgitops.apply.steps.steps import batches, build_steps
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Validator

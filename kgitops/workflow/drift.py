@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kgitops.cluster.authors import Authors, KeepsAuthors, author_of
-from kgitops.cluster.port import Cluster
+from kgitops.cluster.port import Authors, Cluster, KeepsAuthors, author_of
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState, DesiredTopic
 from kgitops.model import clock

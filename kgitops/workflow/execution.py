@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kgitops.apply.applier import apply_plan
-from kgitops.apply.checks.plan import Recheck, check_cluster
+from kgitops.apply.checks import Recheck, check_cluster
 from kgitops.apply.context import Surroundings
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume

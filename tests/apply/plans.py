@@ -9,12 +9,11 @@ from apply.faults import FakeClock, FaultyCluster
 from builders import PROJECT, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 
 from kgitops.apply.applier import apply_plan
-from kgitops.apply.checks.plan import Recheck
-from kgitops.apply.context import Surroundings
+from kgitops.apply.checks import Recheck
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume
-from kgitops.apply.settings import ApplySettings
 from kgitops.approval.approve import approve
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from used import used
 
+from kgitops.apply.context import ApplySettings
 from kgitops.apply.journal.journal import Journal
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.run.runner import Runner
-from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DeletionPolicy, DesiredState
 from kgitops.model.verdict import ExitCode

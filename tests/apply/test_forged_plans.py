@@ -21,7 +21,7 @@ from apply.forging import (
 from apply.plans import Apply, comparable, sealed_now
 from builders import a_desired, plan_of
 
-from kgitops.apply.settings import ApplySettings
+from kgitops.apply.context import ApplySettings
 from kgitops.approval.approve import approve
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import Safety

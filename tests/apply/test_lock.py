@@ -10,11 +10,10 @@ from apply.faults import FakeClock, FaultyCluster
 from apply.plans import SETTINGS, Apply, open_cluster, prepare, sealed_now
 from builders import UID, a_binding, a_desired, a_topic, an_acl, plan_of
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.apply.events import Event, StepStarted, Waiting, WaitReason
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock.lock import Lock, acquire
-from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.cluster.registry import meta_record
 from kgitops.model.errors import LockedError, SafetyError, UsageError

@@ -12,9 +12,8 @@ from builders import UID, a_desired, a_topic, plan_of
 from cluster.kafka.registry_logs import Driver, JustTheRegistry, Logs, logs_on
 from kafka_wiping import wipe
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.apply.lock.lock import acquire
-from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster, RegistryEntry
 from kgitops.model.clock import SystemClock
 from kgitops.model.verdict import ExitCode

@@ -5,8 +5,8 @@ from apply.plans import Apply
 from builders import UID, a_desired, a_topic, plan_of
 from cluster_contract.contract import done
 
+from kgitops.apply.context import ApplySettings
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.model.clock import SystemClock
 from kgitops.model.requests import AlterClientQuotaRequest

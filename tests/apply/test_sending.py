@@ -11,9 +11,9 @@ from apply.plans import SETTINGS, STEPS, Apply, comparable, open_cluster, prepar
 from builders import UID, a_binding, a_desired, a_topic, a_topic_state, plan_of
 from used import used
 
+from kgitops.apply.context import ApplySettings
 from kgitops.apply.events import StepDone, StepFailed, Waiting, WaitReason
 from kgitops.apply.journal.reading import latest_values
-from kgitops.apply.settings import ApplySettings
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import (

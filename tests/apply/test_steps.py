@@ -17,7 +17,7 @@ from builders import (
     plan_of,
 )
 
-from kgitops.apply.settings import ApplySettings
+from kgitops.apply.context import ApplySettings
 from kgitops.apply.steps.steps import Step, batches, build_steps
 from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState

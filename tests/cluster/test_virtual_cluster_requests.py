@@ -24,11 +24,11 @@ from cluster.clusters import (
 )
 from virtual_clusters.vc_requests import A, B, add, create, delete, link, remove
 
-from kgitops.cluster.authors import Author
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.options import ClockAndIds, Options, random_id, uuid_text
+from kgitops.cluster.port import Author
 from kgitops.model.cluster_state import Validator, VirtualClusterSupport
 from kgitops.model.requests import (
     NEW_UUID,

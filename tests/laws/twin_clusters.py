@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kgitops.apply.context import Surroundings
-from kgitops.apply.settings import ApplySettings
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster

@@ -17,7 +17,7 @@ from pathlib import Path
 from apply.faults import FaultyCluster
 from real_kafka.rounds import Rounds
 
-from kgitops.apply.settings import ApplySettings
+from kgitops.apply.context import ApplySettings
 from kgitops.cluster.connect import connect
 from kgitops.model.errors import LockedError
 from kgitops.model.verdict import ExitCode

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from kgitops.apply.applier import apply_plan
-from kgitops.apply.context import Surroundings
-from kgitops.apply.settings import ApplySettings
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.approval.approve import approve
 from kgitops.cluster.connect import connect
 from kgitops.desired.state import Project

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from apply.plans import DELETE, Apply, sealed_now
 from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 
+from kgitops.apply.context import ApplySettings
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
 from kgitops.model.clock import SystemClock

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from unittest.mock import patch
 
+from kgitops.apply.context import ApplySettings
 from kgitops.apply.lock.waiting import Patience
-from kgitops.apply.settings import ApplySettings
 from kgitops.cli.main import run
 
 LEASE_MS, TIMEOUT_MS = 2_000, 900

@@ -12,8 +12,7 @@ from cluster_contract.contract import creation, done, send
 from kafka_java_tools import Acl, acls, quotas, topics
 from real_kafka.golden_documents import ANALYTICS, COMMITS, SALES, STREAM
 
-from kgitops.cluster.kafka.adapter import KafkaCluster
-from kgitops.cluster.kafka.boot import boot
+from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest
 from kgitops.model.resources.acls import (

@@ -9,8 +9,7 @@ from cli.projects import UID, as_yaml
 from cluster_contract.contract import creation, done, send
 from kafka_java_tools import acls
 
-from kgitops.cluster.kafka.adapter import KafkaCluster
-from kgitops.cluster.kafka.boot import boot
+from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.requests import DeleteTopicRequest
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.sandbox.sandbox import Sandbox

@@ -15,8 +15,7 @@ from cli.projects import EXAMPLES
 from kafka_java_tools import Acl, acls, topics
 from real_kafka.migrating_clients import PLACES, TOPICS, Invoicing, Place, Shop, go_on, refused
 
-from kgitops.cluster.kafka.adapter import KafkaCluster
-from kgitops.cluster.kafka.boot import boot
+from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.registry import Json
 from kgitops.sandbox.sandbox import Sandbox
 

@@ -16,9 +16,8 @@ import yaml
 from cli.conftest import Kgitops
 from cli.projects import UID, topic
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.apply.run.resume import resume
-from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState

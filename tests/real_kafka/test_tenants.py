@@ -29,7 +29,7 @@ from real_kafka.tenant_operations import (
 from real_kafka.tenant_operations import Operation as Ask
 
 from kgitops.cluster.connect import connect
-from kgitops.cluster.kafka.boot import boot
+from kgitops.cluster.kafka.adapter import boot
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.port import Cluster
 from kgitops.lowering.report.report import report

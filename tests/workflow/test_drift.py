@@ -19,10 +19,9 @@ from builders import (
 )
 from workflow.test_export import a_workspace
 
-from kgitops.cluster.authors import author_of
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.port import Cluster
+from kgitops.cluster.port import Cluster, author_of
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
     AlterClientQuotaRequest,

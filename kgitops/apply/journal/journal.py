@@ -3,11 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from kgitops.apply.context import Surroundings
+from kgitops.apply.events import ApplyFinished, StepDone, StepFailed, StepStarted
 from kgitops.apply.journal.records import batch_record, closing_records, header_record
 from kgitops.apply.lock.lock import Lock
+from kgitops.apply.result import ApplyResult, conclude
+from kgitops.apply.steps.outcome import Settled, left_open, owner_of, owners_of_completed
+from kgitops.apply.steps.progress import Progress
 from kgitops.apply.steps.runs import Batch, Outcome, Run, RunStatus, StepRecord
 from kgitops.apply.steps.steps import Step
 from kgitops.cluster.registry import Record
+from kgitops.model.errors import KgitopsError, LockedError
+from kgitops.model.verdict import ExitCode, Reason
 
 
 class Journal:
@@ -81,3 +88,128 @@ class Journal:
             self._run,
             batches=tuple(written.get(batch.number, batch) for batch in self._run.batches),
         )
+
+
+class Ledger:
+    """Keeps a run's progress, here and in the journal.
+
+    ``progress`` is what is known by now. ``begun``: something was sent, or may have been by an
+    earlier process, so that the run can't be refused whole any more. ``stuck``: it can't go on.
+    """
+
+    def __init__(self, around: Surroundings, journal: Journal, steps: Mapping[str, Step]) -> None:
+        self._around = around
+        self._journal = journal
+        self._reasons: list[Reason] = []
+        self.progress = Progress(steps=steps, known=journal.run.steps)
+        self.begun = bool(self.progress.known)
+        self.stuck = False
+        self._lock_is_lost = False
+        self._earlier = self.progress.done
+
+    def intend(self, batches: Sequence[Sequence[Step]]) -> None:
+        """Write that these batches are about to be sent, and tell it.
+
+        Raises:
+            KgitopsError: it can't be written, or the lock is lost, so nothing may be sent.
+        """
+        self._journal.intend(batches)
+        for step in (step for batch in batches for step in batch):
+            event = StepStarted(step=step.id, address=step.address, api=step.api)
+            self._around.on_event(event)
+
+    def settle(self, settled: Mapping[str, Settled]) -> None:
+        """Write outcomes, and the owners of the changes that they complete, in one append."""
+        if not settled:
+            return
+        steps = self.progress.steps
+        known = {step: outcome.known for step, outcome in settled.items()}
+        try:
+            owners = owners_of_completed(steps, known, {**self.progress.known, **known})
+            self._journal.settle(known, list(owners.values()))
+        except KgitopsError as error:
+            self.stick(error)
+            problem = "what became of it could not be written down"
+            settled = {step: left_open(steps[step], problem, of_run=True) for step in settled}
+        self.note(settled)
+
+    def record(self, steps: Sequence[Step]) -> None:
+        """Write changes that only the registry records: with that they are done."""
+        try:
+            self._journal.record(steps, [owner_of(step.change) for step in steps])
+        except KgitopsError as error:
+            self.stick(error)
+            return
+        self.begun = True
+        self.note({step.id: Settled(known=StepRecord(outcome=Outcome.DONE)) for step in steps})
+
+    def note(self, settled: Mapping[str, Settled]) -> None:
+        """Remember what became of steps, and tell it; the journal is not written."""
+        self.progress = self.progress.after(settled)
+        for step_id, outcome in settled.items():
+            step = self.progress.steps[step_id]
+            self._around.on_event(
+                StepDone(step=step.id, address=step.address, api=step.api)
+                if outcome.done
+                else StepFailed(
+                    step=step.id, address=step.address, api=step.api, sentence=outcome.sentence
+                )
+            )
+
+    def go_on(self) -> None:
+        """What an earlier process took back too early is to be done once more."""
+        self.progress = self.progress.to_go_on()
+        self._earlier = tuple(step for step in self._earlier if step in self.progress.known)
+
+    def stick(self, error: KgitopsError) -> None:
+        """The run can't go on; where nothing was sent the error keeps its own exit code.
+
+        Once the lock is lost, everything that fails after it fails for that reason.
+        """
+        if not self.begun:
+            raise error
+        self.stuck = True
+        if not self._lock_is_lost:
+            self.refuse(error.reasons)
+        self._lock_is_lost = self._lock_is_lost or isinstance(error, LockedError)
+
+    def refuse(self, reasons: Sequence[Reason]) -> None:
+        """Remember why the run went no further."""
+        self._reasons.extend(reasons)
+
+    def close(self) -> ApplyResult:
+        """Close the journal, release the lock, and say what became of every step."""
+        complete = len(self.progress.done) == len(self.progress.steps)
+        failed = self.progress.failures or self._reasons
+        status = RunStatus.FAILED if failed else RunStatus.OPEN
+        try:
+            if not self._lock_is_lost:
+                self._journal.close(RunStatus.DONE if complete else status)
+        except LockedError as error:
+            done = (
+                "every step is done, but the lock was lost before the journal was closed; "
+                "`kgitops apply --resume` closes it"
+            )
+            finished = (Reason(exit=ExitCode.PARTIAL, sentence=done),)
+            self._reasons.extend(finished if complete else error.reasons)
+        except KgitopsError as error:
+            sentence = f"the journal could not be closed: {error}; `kgitops apply --resume` does it"
+            self._reasons.append(Reason(exit=ExitCode.PARTIAL, sentence=sentence))
+        result = conclude(
+            self.progress,
+            run_id=self._journal.run.id,
+            begun=self.begun,
+            signal=self._around.interrupted(),
+            earlier=self._earlier,
+            reasons=self._reasons,
+        )
+        self._around.on_event(
+            ApplyFinished(
+                run_id=result.run_id,
+                done=len(result.done),
+                failed=len(result.failed),
+                not_attempted=len(result.not_attempted),
+                verdict=result.verdict,
+            )
+        )
+        return result

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.lock.claims import LOCK_PREFIX, Claim, claim_record, is_claim, read_claim
-from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.port import RegistryEntry, RegistryLog
 from kgitops.cluster.registry import Record, meta_record, superseded
 from kgitops.model import clock as moments

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable
 
-from kgitops.apply.checks.plan import Recheck, check_plan, check_steps
+from kgitops.apply.checks import Recheck, check_plan, check_steps
 from kgitops.apply.context import Surroundings
 from kgitops.apply.events import ApplyStarted
-from kgitops.apply.journal.journal import Journal
+from kgitops.apply.journal.journal import Journal, Ledger
 from kgitops.apply.journal.reading import (
     Latest,
     known_projects,
@@ -14,17 +14,14 @@ from kgitops.apply.journal.reading import (
     unfinished_runs,
 )
 from kgitops.apply.journal.records import closing_records
-from kgitops.apply.journal.run_state import Ledger
 from kgitops.apply.lock.lock import Lock, acquire
 from kgitops.apply.result import ApplyResult, conclude
 from kgitops.apply.run.reading import look
 from kgitops.apply.run.runner import Runner
-from kgitops.apply.steps.outcome import look_up
-from kgitops.apply.steps.owners import owners_of_begun, owners_of_completed
-from kgitops.apply.steps.progress import Progress
+from kgitops.apply.steps.outcome import look_up, owners_of_begun, owners_of_completed
+from kgitops.apply.steps.progress import Progress, to_take_back
 from kgitops.apply.steps.runs import Outcome, Run, RunStatus
 from kgitops.apply.steps.steps import build_steps
-from kgitops.apply.steps.undoing import to_take_back
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import Record
 from kgitops.desired.last_applied import former_identities

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from kgitops.apply.context import Surroundings
-from kgitops.apply.journal.run_state import Ledger
+from kgitops.apply.journal.journal import Ledger
 from kgitops.apply.lock.lock import Lock
 from kgitops.apply.lock.waiting import Patience
 from kgitops.apply.observe.preconditions import check_preconditions
@@ -12,8 +12,8 @@ from kgitops.apply.run.moving import Moves
 from kgitops.apply.run.reading import look
 from kgitops.apply.run.sending import Sender
 from kgitops.apply.steps.outcome import look_up, stale, still_moving
+from kgitops.apply.steps.progress import moves_before, still_moving_in
 from kgitops.apply.steps.steps import Step, batches
-from kgitops.apply.steps.undoing import moves_before, still_moving_in
 from kgitops.model.errors import KgitopsError
 from kgitops.model.resources.addresses import split_scoped_address
 from kgitops.plan.document.plan import Action

@@ -7,11 +7,10 @@ from functools import partial
 
 from kgitops.apply.context import Surroundings
 from kgitops.apply.events import Noted, Waiting, WaitReason
-from kgitops.apply.journal.run_state import Ledger
+from kgitops.apply.journal.journal import Ledger
 from kgitops.apply.lock.waiting import Patience, growing
 from kgitops.apply.run.attempts import Answer, Attempt, Next, after_answer, after_look
-from kgitops.apply.run.reading import look, look_patiently
-from kgitops.apply.run.visibility import Confirmed, await_visible
+from kgitops.apply.run.reading import Confirmed, await_visible, look, look_patiently
 from kgitops.apply.steps.outcome import Settled, left_open
 from kgitops.apply.steps.steps import Step, batches
 from kgitops.model.cluster_state import ClusterState

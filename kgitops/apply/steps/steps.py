@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from kgitops.apply.context import ApplySettings
 from kgitops.apply.observe.objects import request_address, topic_name
 from kgitops.apply.observe.virtual_clusters import local_name, same_object
-from kgitops.apply.settings import ApplySettings
 from kgitops.apply.steps.runs import REGISTRY_API
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.requests import (

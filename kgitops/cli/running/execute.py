@@ -5,9 +5,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.settings import ApplySettings
 from kgitops.cli.console.errors import print_verdict, tell_refusal
 from kgitops.cli.console.signals import Interrupts, graceful
 from kgitops.cli.console.streams import print_notice, print_result

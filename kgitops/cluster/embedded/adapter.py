@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.cluster.authors import Authors
 from kgitops.cluster.embedded.client.waiting import TIMED_OUT
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.controls import delete_records as records_control
@@ -16,6 +15,7 @@ from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Faults
 from kgitops.cluster.embedded.refusal import attempt
 from kgitops.cluster.embedded.requests import decide_request, is_held
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
+from kgitops.cluster.port import Authors
 from kgitops.model.clock import to_text
 from kgitops.model.cluster_state import (
     Capabilities,

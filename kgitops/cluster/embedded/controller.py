@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from kgitops.cluster.authors import Author, Authors
 from kgitops.cluster.embedded.authorizer import Authorizer
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import BrokersImage, Image
@@ -18,6 +17,7 @@ from kgitops.cluster.embedded.store.authorship import field_authors
 from kgitops.cluster.embedded.store.errors import damaged
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.store.store import Store
+from kgitops.cluster.port import Author, Authors
 from kgitops.model.cluster_state import ClusterState
 from kgitops.virtual_clusters.resolving import bind
 

@@ -2,12 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from kgitops.cluster.kafka.read.group_offsets import read_group_offsets
+from kgitops.cluster.kafka.configs.client_configs import (
+    librdkafka_configs,
+    understood,
+    user_of,
+    wire_options,
+    without_secrets,
+)
+from kgitops.cluster.kafka.coordinators import read_group_offsets
 from kgitops.cluster.kafka.read.state import read_state
 from kgitops.cluster.kafka.read.usage import read_usage
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
-from kgitops.cluster.kafka.transport.client_configs import user_of
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.kafka.write.reassignments import cancel
 from kgitops.cluster.kafka.write.requests import execute
@@ -19,7 +26,7 @@ from kgitops.model.cluster_state import (
     Usage,
     Validator,
 )
-from kgitops.model.errors import KgitopsError
+from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import RequestResult
@@ -110,3 +117,23 @@ class KafkaCluster:
         if until_ms is None:
             return self.wire
         return self.wire.until(self._registry.ticks_at(until_ms))
+
+
+def boot(servers: str, configs: Mapping[str, str], base: Path | None = None) -> KafkaCluster:
+    """Connect to ``HOST:PORT,HOST:PORT`` with librdkafka's configs, files relative to ``base``.
+
+    Raises:
+        UsageError: the configs can't be meant.
+        UnreachableError: no server answers, or the credentials are refused.
+    """
+    configs = understood(configs, base)
+    wire = Wire(servers.split(","), wire_options(configs))
+    try:
+        wire.connect()
+    except UnreachableError as error:
+        wire.close()
+        raise UnreachableError(without_secrets(str(error), configs)) from error
+    except BaseException:
+        wire.close()
+        raise
+    return KafkaCluster(wire, librdkafka_configs(servers, configs))

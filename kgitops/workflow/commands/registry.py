@@ -4,10 +4,9 @@ import secrets
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from kgitops.apply.context import Surroundings
-from kgitops.apply.registry.damage import Damage
-from kgitops.apply.registry.repair import check_registry, repair_registry
-from kgitops.apply.settings import ApplySettings
+from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.journal.damage import Damage
+from kgitops.apply.journal.repair import check_registry, repair_registry
 from kgitops.cluster.port import Cluster
 from kgitops.workflow.execution import lock_holder
 

@@ -10,7 +10,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.cluster.kafka.boot import boot
+from kgitops.cluster.kafka.adapter import boot
 from kgitops.model.resources.acls import AclBinding
 from kgitops.sandbox.sandbox import Sandbox
 

@@ -18,9 +18,8 @@ import time
 
 from cluster.kafka.registry_logs import JustTheRegistry, open_log
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.apply.lock.lock import Lock, acquire
-from kgitops.apply.settings import ApplySettings
 from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError
 from kgitops.model.resources.names import REGISTRY_TOPIC

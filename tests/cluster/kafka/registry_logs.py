@@ -16,8 +16,8 @@ from kafka.protocol.admin import (
     IncrementalAlterConfigsRequest,
 )
 
+from kgitops.cluster.kafka.configs.client_configs import librdkafka_configs, wire_options
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
-from kgitops.cluster.kafka.transport.client_configs import librdkafka_configs, wire_options
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.sandbox.sandbox import Sandbox

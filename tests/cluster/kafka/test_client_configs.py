@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from cluster.kafka.certificates import Authority
 
-from kgitops.cluster.kafka.transport import config_names
-from kgitops.cluster.kafka.transport.client_configs import (
+from kgitops.cluster.kafka.configs import config_names
+from kgitops.cluster.kafka.configs.client_configs import (
     librdkafka_configs,
     understood,
     wire_options,

@@ -12,8 +12,8 @@ from cluster.kafka.many_listeners import PASSWORD, ManyListeners, login
 from cluster.kafka.promised import patience
 from kafka.protocol.metadata import MetadataRequest
 
-from kgitops.cluster.kafka.boot import boot
-from kgitops.cluster.kafka.transport.client_configs import librdkafka_configs, wire_options
+from kgitops.cluster.kafka.adapter import boot
+from kgitops.cluster.kafka.configs.client_configs import librdkafka_configs, wire_options
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 from kgitops.model.verdict import ExitCode

@@ -11,8 +11,7 @@ from cluster.kafka.test_read_usage import consumer, produce
 from cluster_contract.contract import binding, created, creation, done, send, wait
 
 from kgitops.cluster.connect import connect
-from kgitops.cluster.kafka.adapter import KafkaCluster
-from kgitops.cluster.kafka.boot import boot
+from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import (
     AlterClientQuotaRequest,

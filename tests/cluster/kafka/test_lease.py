@@ -11,7 +11,7 @@ from cluster.kafka.fakes import CREATE_TOPICS, METADATA, proxy
 from cluster.kafka.many_listeners import ManyListeners, login
 from cluster.kafka.test_wire import ask_for, connected, create, exists, some_name
 
-from kgitops.cluster.kafka.transport.client_configs import wire_options
+from kgitops.cluster.kafka.configs.client_configs import wire_options
 from kgitops.cluster.kafka.transport.connection import Link
 from kgitops.cluster.kafka.transport.lease import GuardedSocket, is_over, ticks
 from kgitops.cluster.kafka.transport.wire import Wire

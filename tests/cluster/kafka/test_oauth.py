@@ -5,7 +5,7 @@ import json
 import pytest
 from cluster.kafka.token_endpoint import CLIENT, SECRET, Provider, running
 
-from kgitops.cluster.kafka.transport.oauth import OidcTokens, TokenError
+from kgitops.cluster.kafka.configs.oauth import OidcTokens, TokenError
 
 
 class Clock:

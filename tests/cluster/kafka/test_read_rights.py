@@ -8,8 +8,7 @@ import pytest
 from cluster_contract.contract import creation, done, send, wait
 
 from kgitops.cluster.connect import connect
-from kgitops.cluster.kafka.adapter import KafkaCluster
-from kgitops.cluster.kafka.boot import boot
+from kgitops.cluster.kafka.adapter import KafkaCluster, boot
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import owner_record
 from kgitops.model.errors import UnreachableError

@@ -16,10 +16,9 @@ from kafka.protocol.admin import CreateAclsRequest
 from kafka_clusters import StartKafka
 from kafka_wiping import wipe
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplySettings, Surroundings
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock.lock import Lock, acquire
-from kgitops.apply.settings import ApplySettings
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.registry import meta_record, owner_record
 from kgitops.model.clock import SystemClock

@@ -27,7 +27,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from kgitops.cluster.kafka.transport.client_configs import wire_options
+from kgitops.cluster.kafka.configs.client_configs import wire_options
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 
@@ -237,7 +237,7 @@ def rate(server: str, client: str, mutations: float) -> None:
 def test_clients_log_nothing_to_the_terminal():
     """Else kafka-python's warnings go to stderr: Python's last resort shows them."""
     code = (
-        "from kgitops.cluster.kafka.boot import boot\n"
+        "from kgitops.cluster.kafka.adapter import boot\n"
         "from kgitops.model.errors import UnreachableError\n"
         "try:\n    boot('127.0.0.1:1,no-such-host.invalid:1', {})\n"
         "except UnreachableError:\n    print('refused')\n"

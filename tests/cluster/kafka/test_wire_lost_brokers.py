@@ -11,7 +11,7 @@ from cluster.kafka.promised import patience
 from kafka.protocol.admin import DescribeLogDirsRequest, DescribeQuorumRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from kgitops.cluster.kafka.boot import boot
+from kgitops.cluster.kafka.adapter import boot
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 from kgitops.sandbox.sandbox import Sandbox

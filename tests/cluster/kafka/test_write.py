@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.answers import result_of
 from kgitops.cluster.kafka.write import records as write_records
-from kgitops.cluster.kafka.write.batches import MOST_RECORDS, cut
-from kgitops.cluster.kafka.write.topic_ids import Found
+from kgitops.cluster.kafka.write.batches import MOST_RECORDS, Found, cut
 from kgitops.model.requests import (
     AlterStep,
     CreateAclRequest,

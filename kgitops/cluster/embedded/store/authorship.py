@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from kgitops.cluster.authors import Author, Authors
 from kgitops.cluster.embedded.image.records import (
     TOPIC,
     AccessControlEntryRecord,
@@ -17,6 +16,7 @@ from kgitops.cluster.embedded.image.records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from kgitops.cluster.port import Author, Authors
 from kgitops.model.resources.addresses import (
     acl_address,
     local_topic_address,

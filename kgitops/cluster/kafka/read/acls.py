@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from kafka.protocol.admin import DescribeAclsRequest
 
-from kgitops.cluster.kafka.acl_codes import (
+from kgitops.cluster.kafka.answers import settled, unreadable
+from kgitops.cluster.kafka.protocol_values import (
     OPERATIONS,
     PATTERN_TYPES,
     PERMISSION_TYPES,
     RESOURCE_TYPES,
 )
-from kgitops.cluster.kafka.read.answers import settled, unreadable
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import NotChecked
 from kgitops.model.resources.acls import AclBinding

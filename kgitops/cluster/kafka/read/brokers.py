@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kafka.protocol.admin import DescribeClusterRequest
 
-from kgitops.cluster.kafka.read.answers import readable
+from kgitops.cluster.kafka.answers import readable
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.topics import RATES

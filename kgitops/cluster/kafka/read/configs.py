@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from kafka.protocol.admin import DescribeConfigsRequest
 from kio.schema.describe_configs.v4.response import DescribeConfigsResponse
 
-from kgitops.cluster.kafka.config_resources import BROKER, TOPIC
-from kgitops.cluster.kafka.read.answers import ask_each
+from kgitops.cluster.kafka.answers import ask_each
+from kgitops.cluster.kafka.protocol_values import BROKER, TOPIC
 from kgitops.cluster.kafka.read.brokers import Setting, Settings, broker_keys
 from kgitops.cluster.kafka.transport.decoded import DecodedRequest, kept, reader, with_body
 from kgitops.cluster.kafka.transport.wire import Message, Wire

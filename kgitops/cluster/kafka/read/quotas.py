@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from kafka.protocol.admin import DescribeClientQuotasRequest
 
-from kgitops.cluster.kafka.read.answers import readable
+from kgitops.cluster.kafka.answers import readable
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import NotChecked
 from kgitops.model.resources.quotas import (

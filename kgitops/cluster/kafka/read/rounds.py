@@ -7,17 +7,18 @@ believed. Whatever moved meanwhile is read again.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kgitops.cluster.kafka.read.answers import is_passing, unreadable
+from kgitops.cluster.kafka.answers import is_passing, unreadable
 from kgitops.cluster.kafka.read.brokers import Settings
 from kgitops.cluster.kafka.read.configs import Described, Refused, describe
-from kgitops.cluster.kafka.read.reassignments import Reassignments, read_reassignments
 from kgitops.cluster.kafka.read.topics import (
     GONE,
     Listed,
     Listing,
+    Reassignments,
     content_of,
     listing_of,
     listing_request,
+    read_reassignments,
 )
 from kgitops.cluster.kafka.transport.decoded import kept
 from kgitops.cluster.kafka.transport.wire import Wire

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kafka.protocol.admin import ListPartitionReassignmentsRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from kgitops.cluster.kafka.read.answers import unreadable
+from kgitops.cluster.kafka.answers import TIMEOUT_MS, readable, unreadable
+from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.cluster.kafka.transport.decoded import DecodedRequest, with_body
-from kgitops.cluster.kafka.transport.wire import Message
-from kgitops.cluster.kafka.uuids import to_text
+from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.results import NO_SUCH_TOPIC, ErrorCode
@@ -81,7 +82,7 @@ def listing_of(data: bytes) -> Listing:
             raise unreadable(row.error_code, what, "Describe on the topic")
         assignment, leaders = _partitions(row.partitions, shared)
         assignment, leaders = same.setdefault((assignment, leaders), (assignment, leaders))
-        topics[row.name] = Listed(to_text(row.topic_id), assignment, leaders)
+        topics[row.name] = Listed(uuid_to_text(row.topic_id), assignment, leaders)
     return Listing(
         cluster_id=response.cluster_id,
         brokers=tuple(sorted(broker.node_id for broker in response.brokers)),
@@ -99,3 +100,62 @@ def _partitions(
         tuple(shared.setdefault(brokers, brokers) for brokers in replicas),
         tuple(row.leader_id for row in ordered),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reassignment:
+    """One partition on its way; ``replicas`` are all that it has now, the target's first."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """Where the partition will be (P201-16), in the order that was asked for."""
+        return tuple(broker for broker in self.replicas if broker not in self.removing)
+
+
+Reassignments = Mapping[str, Mapping[int, Reassignment]]
+"""By topic, then partition."""
+
+
+def read_reassignments(wire: Wire) -> Reassignments:
+    """Every reassignment that is running, in one request.
+
+    Raises:
+        UnreachableError: the cluster does not say.
+    """
+    request = reassignments_request()
+    return reassignments_of(wire, request, wire.send(request))
+
+
+def reassignments_request() -> Message:
+    """The request for all of them."""
+    return ListPartitionReassignmentsRequest(timeout_ms=TIMEOUT_MS, topics=None)
+
+
+def reassignments_of(wire: Wire, request: Message, answer: Message) -> Reassignments:
+    """What was answered.
+
+    Raises:
+        UnreachableError: the cluster does not say.
+    """
+    response = readable(
+        wire,
+        request,
+        answer,
+        what="which replicas are being reassigned",
+        right="Describe on the cluster",
+    )
+    return {
+        topic.name: {
+            row.partition_index: Reassignment(
+                replicas=tuple(row.replicas),
+                adding=tuple(row.adding_replicas),
+                removing=tuple(row.removing_replicas),
+            )
+            for row in topic.partitions
+        }
+        for topic in response.topics
+    }

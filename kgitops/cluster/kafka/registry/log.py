@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 
-from kgitops.cluster.kafka import uuids
+from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.cluster.kafka.registry.append import (
     Entries,
     MovedAwayError,
@@ -71,7 +71,7 @@ class KafkaRegistryLog:
         if entries is None or self._reader.topic is None:
             self._state = None
         else:
-            topic_id = uuids.to_text(self._reader.topic.topic_id)
+            topic_id = uuid_to_text(self._reader.topic.topic_id)
             self._state = build_registry_state(entries, topic_id, before=known)
         return self._state
 

@@ -13,7 +13,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
-from kgitops.cluster.kafka.config_resources import TOPIC
+from kgitops.cluster.kafka.protocol_values import TOPIC
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.resources.names import REGISTRY_TOPIC

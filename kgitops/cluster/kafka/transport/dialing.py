@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from kgitops.cluster.kafka.transport.client_configs import WireOptions
+from kgitops.cluster.kafka.configs.client_configs import WireOptions
 from kgitops.cluster.kafka.transport.tls_errors import Server
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError, Stage
 

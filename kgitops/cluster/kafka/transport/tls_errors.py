@@ -3,7 +3,7 @@
 import ssl
 from dataclasses import dataclass
 
-from kgitops.cluster.kafka.transport.client_configs import WireOptions
+from kgitops.cluster.kafka.configs.client_configs import WireOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

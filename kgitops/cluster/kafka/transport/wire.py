@@ -10,7 +10,7 @@ from kafka.errors import IncompatibleBrokerVersion, InvalidReceiveError, KafkaEr
 from kafka.protocol.admin import DescribeQuorumRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from kgitops.cluster.kafka.transport.client_configs import WireOptions
+from kgitops.cluster.kafka.configs.client_configs import WireOptions
 from kgitops.cluster.kafka.transport.connection import Link, Message, NotSentError
 from kgitops.cluster.kafka.transport.connections import Connections
 from kgitops.cluster.kafka.transport.dialing import server_of

@@ -17,8 +17,8 @@ from kafka.errors import (
     UnsupportedVersionError,
 )
 
-from kgitops.cluster.kafka.transport.client_configs import WireOptions
-from kgitops.cluster.kafka.transport.oauth import TokenError
+from kgitops.cluster.kafka.configs.client_configs import WireOptions
+from kgitops.cluster.kafka.configs.oauth import TokenError
 from kgitops.cluster.kafka.transport.tls_errors import (
     Server,
     about_client_certificate,

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest
 
-from kgitops.cluster.kafka.acl_codes import (
+from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, answer
+from kgitops.cluster.kafka.protocol_values import (
     OPERATIONS,
     PATTERN_TYPES,
     PERMISSION_TYPES,
     RESOURCE_TYPES,
 )
-from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, answer
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.kafka.write.batches import cut
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest

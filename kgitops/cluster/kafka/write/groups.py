@@ -11,10 +11,9 @@ from kafka.protocol.admin import DeleteGroupsRequest as GroupsDeletion
 from kafka.protocol.consumer import OffsetCommitRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from kgitops.cluster.kafka.acl_codes import OPERATIONS
 from kgitops.cluster.kafka.answers import LOOK_MS, NOT_ANSWERED, SEND_MS, result_of
-from kgitops.cluster.kafka.coordinators import ask_coordinators
-from kgitops.cluster.kafka.read.group_offsets import fetch_offsets
+from kgitops.cluster.kafka.coordinators import ask_coordinators, fetch_offsets
+from kgitops.cluster.kafka.protocol_values import OPERATIONS
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.requests import CopyGroupOffsetsRequest, DeleteGroupRequest

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from kafka.protocol.admin import AlterPartitionReassignmentsRequest, IncrementalAlterConfigsRequest
 
 from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, TIMEOUT_MS, answer, result_of
-from kgitops.cluster.kafka.config_resources import BROKER, alteration
+from kgitops.cluster.kafka.protocol_values import BROKER, alteration
 from kgitops.cluster.kafka.transport.wire import Message, Wire
-from kgitops.cluster.kafka.write.topic_ids import Found, each_same
+from kgitops.cluster.kafka.write.batches import Found, each_same
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
 from kgitops.model.resources.topics import Assignment

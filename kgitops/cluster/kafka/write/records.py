@@ -8,8 +8,7 @@ from kafka.protocol.admin import DeleteRecordsRequest as LeaderRequest
 
 from kgitops.cluster.kafka.answers import SEND_MS, TIMEOUT_MS, result_of
 from kgitops.cluster.kafka.transport.wire import Message, Wire
-from kgitops.cluster.kafka.write.batches import cut
-from kgitops.cluster.kafka.write.topic_ids import Found, find_topics
+from kgitops.cluster.kafka.write.batches import Found, cut, find_topics
 from kgitops.model.requests import DeleteRecordsRequest
 from kgitops.model.results import OK, ErrorCode, RequestResult
 

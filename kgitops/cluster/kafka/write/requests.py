@@ -10,12 +10,16 @@ from typing import TypeVar, assert_never
 
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.cluster.kafka.write.acls import create_acls, delete_acls
-from kgitops.cluster.kafka.write.alterations import alter_configs, create_partitions
 from kgitops.cluster.kafka.write.groups import copy_group_offsets, delete_groups
 from kgitops.cluster.kafka.write.quotas import alter_quotas
 from kgitops.cluster.kafka.write.reassignments import alter_brokers, reassign
 from kgitops.cluster.kafka.write.records import delete_records
-from kgitops.cluster.kafka.write.topics import create_topics, delete_topics
+from kgitops.cluster.kafka.write.topics import (
+    alter_configs,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
 from kgitops.model.requests import (
     AlterBrokerRequest,
     AlterClientQuotaRequest,

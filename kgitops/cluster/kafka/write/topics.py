@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kafka.protocol.admin import CreateTopicsRequest, DeleteTopicsRequest
+from kafka.protocol.admin import (
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    IncrementalAlterConfigsRequest,
+)
 
 from kgitops.cluster.kafka.answers import SEND_MS, TIMEOUT_MS, answer
+from kgitops.cluster.kafka.protocol_values import TOPIC, alteration, uuid_from_text, uuid_to_text
 from kgitops.cluster.kafka.transport.wire import Message, Wire
-from kgitops.cluster.kafka.uuids import from_text, to_text
-from kgitops.cluster.kafka.write.batches import cut
-from kgitops.model.requests import CreateTopicRequest, DeleteTopicRequest
+from kgitops.cluster.kafka.write.batches import MOST_RECORDS, TOO_LARGE, Found, cut, each_same
+from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest, DeleteTopicRequest
 from kgitops.model.results import RequestResult
 
 _DERIVED = -1
@@ -41,7 +46,7 @@ def create_topics(
             row = rows.get(request.topic)
             result = answer(row, response)
             if row is not None and result.ok and not validate_only:
-                result = replace(result, topic_id=to_text(row.topic_id))
+                result = replace(result, topic_id=uuid_to_text(row.topic_id))
             results.append(result)
     return results
 
@@ -54,7 +59,7 @@ def delete_topics(wire: Wire, requests: Sequence[DeleteTopicRequest]) -> list[Re
             DeleteTopicsRequest(
                 topics=[
                     DeleteTopicsRequest.DeleteTopicState(
-                        name=None, topic_id=from_text(request.topic_id)
+                        name=None, topic_id=uuid_from_text(request.topic_id)
                     )
                     for request in batch
                 ],
@@ -63,7 +68,7 @@ def delete_topics(wire: Wire, requests: Sequence[DeleteTopicRequest]) -> list[Re
             ),
             timeout_ms=SEND_MS,
         )
-        rows = {to_text(row.topic_id): row for row in response.responses}
+        rows = {uuid_to_text(row.topic_id): row for row in response.responses}
         results += [answer(rows.get(request.topic_id), response) for request in batch]
     return results
 
@@ -87,5 +92,81 @@ def _creatable(request: CreateTopicRequest) -> Message:
         configs=[
             topic.CreatableTopicConfig(name=key, value=value)
             for key, value in state.configs.items()
+        ],
+    )
+
+
+def alter_configs(
+    wire: Wire, requests: Sequence[AlterTopicRequest], *, validate_only: bool
+) -> list[RequestResult]:
+    """Set and delete the configs that are named; all of a topic's or none (A4-75)."""
+
+    def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
+        del found
+        response = wire.send(
+            IncrementalAlterConfigsRequest(
+                resources=[
+                    alteration(TOPIC, request.topic, request.requested_state.requested_configs)
+                    for request in batch
+                ],
+                validate_only=validate_only,
+            ),
+            timeout_ms=SEND_MS,
+            again=validate_only,
+        )
+        rows = {row.resource_name: row for row in response.responses}
+        return [answer(rows.get(request.topic), response) for request in batch]
+
+    return each_same(wire, requests, _config_records, send)
+
+
+def create_partitions(
+    wire: Wire, requests: Sequence[AlterTopicRequest], *, validate_only: bool
+) -> list[RequestResult]:
+    """Raise the number of partitions, the new ones where the plan says (A4-71, A4-72)."""
+
+    def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
+        # Kafka 4 answers UNKNOWN_SERVER_ERROR to more records than it takes at once, and yet makes
+        # the first 10,000 partitions: such a request must not reach it.
+        topics = {
+            request.topic: _partitions(request, topic.partitions)
+            for request, topic in zip(batch, found, strict=True)
+            if request.requested_state.num_partitions - topic.partitions <= MOST_RECORDS
+        }
+        if not topics:
+            return [TOO_LARGE for _ in batch]
+        response = wire.send(
+            CreatePartitionsRequest(
+                topics=list(topics.values()), timeout_ms=TIMEOUT_MS, validate_only=validate_only
+            ),
+            timeout_ms=SEND_MS,
+            again=validate_only,
+        )
+        rows = {row.name: row for row in response.results}
+        return [
+            answer(rows.get(request.topic), response) if request.topic in topics else TOO_LARGE
+            for request in batch
+        ]
+
+    return each_same(wire, requests, _partition_records, send)
+
+
+def _config_records(request: AlterTopicRequest) -> int:
+    return len(request.requested_state.requested_configs)
+
+
+def _partition_records(request: AlterTopicRequest) -> int:
+    return request.requested_state.num_partitions
+
+
+def _partitions(request: AlterTopicRequest, existing: int) -> Message:
+    topic = CreatePartitionsRequest.CreatePartitionsTopic
+    wanted = request.requested_state.assignment
+    return topic(
+        name=request.topic,
+        count=len(wanted),
+        assignments=[
+            topic.CreatePartitionsAssignment(broker_ids=list(replicas))
+            for replicas in wanted[existing:]
         ],
     )

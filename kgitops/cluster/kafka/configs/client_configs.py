@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
 
-from kgitops.cluster.kafka.transport.config_names import (
+from kgitops.cluster.kafka.configs.config_names import (
     ADVICE,
     OWN,
     PASSED_ON,
     UNDERSTOOD,
     UNSUPPORTED,
 )
-from kgitops.cluster.kafka.transport.oauth import OidcTokens
-from kgitops.cluster.kafka.transport.tls import https_context, tls_context
+from kgitops.cluster.kafka.configs.oauth import OidcTokens
+from kgitops.cluster.kafka.configs.tls import https_context, tls_context
 from kgitops.model.errors import UsageError
 
 _SECRETS = (

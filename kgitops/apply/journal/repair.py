@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from kgitops.apply.context import Surroundings
+from kgitops.apply.journal.damage import Damage, find_damage, repair_record
 from kgitops.apply.lock.lock import acquire
-from kgitops.apply.registry.damage import Damage, find_damage, repair_record
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
 from kgitops.model import clock as moments
 from kgitops.model.errors import LockedError, SafetyError

@@ -1,1 +1,0 @@
-"""The conditions that must hold before an apply changes anything."""

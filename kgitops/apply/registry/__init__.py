@@ -1,1 +1,0 @@
-"""The registry's records: who owns what after a change, and the repair of damaged ones."""
