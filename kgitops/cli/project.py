@@ -97,7 +97,7 @@ def _print_validation(validation: "Validation") -> None:
 
 def _valid_sentence(validation: "Validation") -> str:
     """``Valid: 3 topics, …``, by cluster where the project has several."""
-    from kgitops.report.content.units import counted
+    from kgitops.model.wording import counted
 
     if not validation.valid:
         return ""

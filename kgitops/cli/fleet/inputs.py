@@ -49,7 +49,7 @@ def snapshot(
     from kgitops.cli.fleet.options import task_bar
     from kgitops.fleet.snapshotting import FleetSnapshot, snapshot_fleet
     from kgitops.model.verdict import ExitCode
-    from kgitops.report.content.units import counted
+    from kgitops.model.wording import counted
 
     request = FleetSnapshot(
         projects=tuple(projects or [Path()]),
