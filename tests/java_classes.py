@@ -13,7 +13,7 @@ from platformdirs import user_cache_path
 
 from kgitops.sandbox.jvm.jars import fetch_jars, fetch_libs
 from kgitops.sandbox.jvm.java import find_java
-from kgitops.sandbox.jvm.pinned import Jar
+from kgitops.sandbox.jvm.maven import Jar
 
 ECJ = Jar(
     group="org.eclipse.jdt",

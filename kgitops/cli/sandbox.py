@@ -125,7 +125,7 @@ def _option(name: str) -> str:
 
 def _how_to_reach(started: "Sandbox", name: str) -> str:
     """What goes into the project file, secrets as environment variables."""
-    from kgitops.sandbox.broker.users import ADMIN
+    from kgitops.sandbox.broker.layout import ADMIN
 
     lines = [
         "",

@@ -1,1 +1,1 @@
-"""A real Apache Kafka on this machine, for tries and for tests."""
+"""A real Apache Kafka on this machine, for trying things out and for tests."""

@@ -1,4 +1,4 @@
-"""Kafka's classes as a JVM wants them in memory: halves the processor time of every start."""
+"""Class data sharing archives of Kafka's classes: they halve the processor time of every start."""
 
 import hashlib
 import shutil
@@ -8,23 +8,22 @@ from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.broker.guard import Guard
-from kgitops.sandbox.broker.layout import CONTROLLER, Layout
+from kgitops.sandbox.broker.layout import CONTROLLER, Layout, free_ports
 from kgitops.sandbox.jvm.jvm import Jvm
-from kgitops.sandbox.locking import alone
-from kgitops.sandbox.ports import free_ports
+from kgitops.sandbox.locking import exclusive
 from kgitops.sandbox.running import Sandbox
 
-_PATIENCE_S = 120
+_STOP_TIMEOUT_S = 120
 
 
 def with_archive(jvm: Jvm, on_stage: Callable[[str], None]) -> Jvm:
-    """The same with an archive, made beside the jars by the first who starts with this Java.
+    """The same JVM with an archive, which the first start with this Java creates next to the jars.
 
-    Where none can be made, and where it does not fit, JVMs start without: slower, and that is all.
+    Where none can be created, or it does not match, JVMs start without it, only more slowly.
     """
     archive = jvm.libs.parent / f"{jvm.libs.name}-{_java_key(jvm.java)}.jsa"
     if not archive.exists():
-        with alone(archive):
+        with exclusive(archive):
             if not archive.exists():
                 on_stage("preparing faster starts of Kafka (once on this machine)")
                 _make(jvm, archive)
@@ -33,7 +32,7 @@ def with_archive(jvm: Jvm, on_stage: Callable[[str], None]) -> Jvm:
 
 
 def _make(jvm: Jvm, archive: Path) -> None:
-    """Run a broker, and let it write what it has loaded; an empty file says that it never can."""
+    """Have a broker dump its loaded classes; the file is empty if this Java can't dump any."""
     home = archive.with_suffix(".part")
     shutil.rmtree(home, ignore_errors=True)  # of a preparation that was killed
     home.mkdir()
@@ -44,17 +43,17 @@ def _make(jvm: Jvm, archive: Path) -> None:
     sandbox = Sandbox(home, layout, training, Guard())
     try:
         sandbox.boot()
-        if sandbox.stop(_PATIENCE_S):
+        if sandbox.stop(_STOP_TIMEOUT_S):
             dump.touch()
             dump.rename(archive)
     except KgitopsError:
-        pass  # the next start tries again, after it has said what is wrong with Kafka
+        pass  # the start that follows reports the same error, and a later one tries again
     finally:
         sandbox.kill_all()
         shutil.rmtree(home, ignore_errors=True)
 
 
 def _java_key(java: Path) -> str:
-    """Differs for every Java, and for one that was upgraded in place."""
+    """A key that differs for every Java, and changes when one is upgraded in place."""
     real = java.resolve()
     return hashlib.sha256(f"{real} {real.stat().st_mtime_ns}".encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""One process at a time does what all of them need done once."""
+"""A lock between processes, for work that only one of them at a time may do."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,10 +8,10 @@ from filelock import FileLock, Timeout
 
 
 @contextmanager
-def alone(what: Path, on_wait: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the lock file beside ``what``; it is released even if this process is killed."""
-    what.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(what.with_name(f"{what.name}.lock"))
+def exclusive(path: Path, on_wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock file next to ``path``; it is released even if this process is killed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path.with_name(f"{path.name}.lock"))
     try:
         lock.acquire(timeout=0)
     except Timeout:

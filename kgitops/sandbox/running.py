@@ -1,4 +1,4 @@
-"""Brokers that run (or did): one JVM each, a controller too (KRaft)."""
+"""The brokers of one sandbox, running or stopped: one JVM each, also a controller (KRaft)."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -6,28 +6,25 @@ from types import TracebackType
 from typing import Self
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.broker.broker import STOP_PATIENCE_S, Broker
+from kgitops.sandbox.broker.files import broker_properties, format_data, write_properties
 from kgitops.sandbox.broker.guard import Guard
 from kgitops.sandbox.broker.layout import Layout
-from kgitops.sandbox.broker.properties import broker_properties
-from kgitops.sandbox.broker.ready import await_ready
-from kgitops.sandbox.broker.storage import format_data, write_properties
-from kgitops.sandbox.jvm.jvm import BROKER, LOG4J2, Jvm
-from kgitops.sandbox.jvm.jvm_output import first_words, last_words
+from kgitops.sandbox.broker.process import STOP_TIMEOUT_S, BrokerProcess, await_ready
+from kgitops.sandbox.jvm.jvm import BROKER, LOG4J2, Jvm, first_lines, last_lines
 
 _HEAP_MB = {1: 1024, 3: 512}
-_TAKEN = "Address already in use"
+_PORT_TAKEN = "Address already in use"
 
 
 class Sandbox:
-    """The brokers whose files are in ``home``; :func:`kgitops.sandbox.sandbox.start` makes one."""
+    """Brokers whose files are in ``home``; :func:`kgitops.sandbox.sandbox.start` creates one."""
 
     def __init__(self, home: Path, layout: Layout, jvm: Jvm, guard: Guard | None = None) -> None:
         self.home = home
         self.layout = layout
         self.jvm = jvm
         self._guard = guard
-        self._brokers = {id_: Broker(id_, home / f"broker-{id_}") for id_ in layout.ports}
+        self._brokers = {id_: BrokerProcess(id_, home / f"broker-{id_}") for id_ in layout.ports}
         self._admin_properties = home / "admin.properties"
 
     @property
@@ -37,29 +34,29 @@ class Sandbox:
 
     @property
     def configs(self) -> Mapping[str, str]:
-        """What the administrator's client needs, in librdkafka's names."""
+        """The configs of the administrator's client, under librdkafka's names."""
         return self.layout.client_configs()
 
     @property
     def broker_ids(self) -> tuple[int, ...]:
-        """All of them, running or not."""
+        """The ids of all brokers, running or not."""
         return tuple(self._brokers)
 
     @property
     def running(self) -> tuple[int, ...]:
-        """Those whose JVM runs."""
+        """The ids of the brokers whose JVM runs."""
         return tuple(id_ for id_, broker in self._brokers.items() if broker.is_running)
 
     def log(self, broker_id: int) -> Path:
-        """The file that a broker's warnings and errors go to."""
+        """The file with a broker's warnings and errors."""
         return self._brokers[broker_id].log
 
     def kill(self, broker_id: int) -> None:
-        """SIGKILL, as when the power fails."""
+        """Send a broker SIGKILL, which has the effect of a power cut."""
         self._brokers[broker_id].kill()
 
     def stop_broker(self, broker_id: int) -> None:
-        """Stop one cleanly, which takes a second or two: it gives up its leaderships first."""
+        """Stop one cleanly, which takes a second or two: it hands over its leaderships first."""
         self._brokers[broker_id].terminate()
         self._brokers[broker_id].await_stop()
 
@@ -70,45 +67,46 @@ class Sandbox:
             KgitopsError: it died again.
             UnreachableError: it does not answer.
         """
-        wanted = {*self.running, broker_id}
+        broker_ids = {*self.running, broker_id}
         self._start(broker_id)
-        self._await_ready(wanted)
+        self._await_ready(broker_ids)
 
-    def stop(self, patience_s: float = STOP_PATIENCE_S) -> bool:
-        """Stop all cleanly; what has not stopped after ``patience_s`` seconds is killed: False."""
+    def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> bool:
+        """Stop all cleanly; kill those still running after ``timeout_s`` seconds: False then."""
         for broker in self._brokers.values():
             broker.terminate()
-        in_time = [broker.await_stop(patience_s) for broker in self._brokers.values()]
+        in_time = [broker.await_stop(timeout_s) for broker in self._brokers.values()]
         self._close()
         return all(in_time)
 
     def kill_all(self) -> None:
-        """SIGKILL for all, where nobody wants the data any more."""
+        """Send all SIGKILL, for when the data is no longer needed."""
         for broker in self._brokers.values():
             broker.kill()
         self._close()
 
-    def tool(self, main: str, *words: str, timeout_s: float = 60) -> str:
-        """Run one of Kafka's own Java tools against the sandbox as the administrator; its output.
+    def tool(self, main: str, *arguments: str, timeout_s: float = 60) -> str:
+        """Run one of Kafka's Java tools against the sandbox as the administrator: its output.
 
         ``tool("org.apache.kafka.tools.TopicCommand", "--list")``
 
         Raises:
-            KgitopsError: it failed.
+            KgitopsError: the tool failed.
         """
-        where = ["--bootstrap-server", self.servers]
+        connection = ["--bootstrap-server", self.servers]
         if self._admin_properties.exists():
-            where += ["--command-config", str(self._admin_properties)]
-        done = self.jvm.run(main, *where, *words, timeout_s=timeout_s)
-        if done.returncode:
-            raise KgitopsError(f"{main} failed: {first_words(done.stdout + done.stderr)}")
-        return done.stdout
+            connection += ["--command-config", str(self._admin_properties)]
+        completed = self.jvm.run(main, *connection, *arguments, timeout_s=timeout_s)
+        if completed.returncode:
+            output = completed.stdout + completed.stderr
+            raise KgitopsError(f"{main} failed: {first_lines(output)}")
+        return completed.stdout
 
     def boot(self) -> None:
         """Format the data, start all brokers and wait until they answer.
 
         Raises:
-            KgitopsError: one died, and its last words.
+            KgitopsError: a broker died; the sentence has the end of its log.
             UnreachableError: they don't answer.
         """
         self._write_settings()
@@ -117,17 +115,17 @@ class Sandbox:
         self._start_all()
 
     def resume(self) -> None:
-        """Start the brokers that don't run, with the data they have, and wait for all.
+        """Start the brokers that don't run, with their existing data, and wait for all.
 
         Raises:
-            KgitopsError: one died, and its last words.
+            KgitopsError: a broker died; the sentence has the end of its log.
             UnreachableError: they don't answer.
         """
         self._write_settings()
         self._start_all()
 
     def let_go(self) -> None:
-        """Let the brokers live on when this process ends."""
+        """Let the brokers outlive this process."""
         if self._guard:
             self._guard.release()
             self._guard = None
@@ -136,20 +134,20 @@ class Sandbox:
         """Wait until every running broker answers and sees the others.
 
         Raises:
-            KgitopsError: one died.
+            KgitopsError: a broker died.
             UnreachableError: they don't answer.
         """
         self._await_ready(self.running)
 
-    def _await_ready(self, wanted: Collection[int]) -> None:
+    def _await_ready(self, broker_ids: Collection[int]) -> None:
         listener = self.layout.listener
-        servers = {id_: self.layout.server(id_, listener) for id_ in wanted}
-        await_ready(servers, self.configs, check=lambda: self._check_running(wanted))
+        servers = {id_: self.layout.server(id_, listener) for id_ in broker_ids}
+        await_ready(servers, self.configs, check=lambda: self._check_running(broker_ids))
 
     @property
     def lost_a_port(self) -> bool:
-        """Whether a broker said that another process listens on its port."""
-        return any(_TAKEN in self._said(broker) for broker in self._brokers.values())
+        """True if a broker logged that another process listens on its port."""
+        return any(_PORT_TAKEN in self._log_text(broker) for broker in self._brokers.values())
 
     def _start_all(self) -> None:
         for broker_id in set(self._brokers) - set(self.running):
@@ -175,16 +173,16 @@ class Sandbox:
         if self._guard:
             self._guard.watch(pid, str(broker.properties))
 
-    def _check_running(self, wanted: Collection[int]) -> None:
-        for broker_id in wanted:
+    def _check_running(self, broker_ids: Collection[int]) -> None:
+        for broker_id in broker_ids:
             broker = self._brokers[broker_id]
             if not broker.is_running:
+                end = last_lines(self._log_text(broker))
                 raise KgitopsError(
-                    f"broker {broker_id} of the sandbox died: {last_words(self._said(broker))}; "
-                    f"its log is {broker.log}"
+                    f"broker {broker_id} of the sandbox died: {end}; its log is {broker.log}"
                 )
 
-    def _said(self, broker: Broker) -> str:
+    def _log_text(self, broker: BrokerProcess) -> str:
         return broker.log.read_text(errors="replace") if broker.log.exists() else ""
 
     def _close(self) -> None:

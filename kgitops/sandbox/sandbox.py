@@ -1,4 +1,4 @@
-"""A real Apache Kafka on loopback: what ``kgitops sandbox start`` and the tests start."""
+"""Starts a real Apache Kafka on loopback, for ``kgitops sandbox start`` and for tests."""
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -8,17 +8,22 @@ from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.archive import with_archive
 from kgitops.sandbox.broker.certificates import issue_certificates
 from kgitops.sandbox.broker.guard import Guard
-from kgitops.sandbox.broker.layout import CONTROLLER, Layout, listener_names
-from kgitops.sandbox.broker.users import USERS, check_users
+from kgitops.sandbox.broker.layout import (
+    CONTROLLER,
+    USERS,
+    Layout,
+    check_users,
+    choose_ports,
+    listener_names,
+)
 from kgitops.sandbox.jvm.jars import fetch_libs
 from kgitops.sandbox.jvm.java import find_java
 from kgitops.sandbox.jvm.jvm import Jvm
-from kgitops.sandbox.ports import free_ports
 from kgitops.sandbox.running import Sandbox
 
 __all__ = ["Sandbox", "start"]
 
-_TRIES = 3
+_ATTEMPTS = 3
 
 
 def start(
@@ -37,21 +42,21 @@ def start(
     """Start brokers, ids from 1 to ``brokers``, with their files in the empty folder ``home``.
 
     With ``sasl`` clients log in as one of ``users`` (passwords by name, ``admin`` among them), with
-    ``tls`` they show a certificate; both together give a listener for each and one for both.
+    ``tls`` they present a certificate; both together give a listener for each and one for both.
     ``properties`` go into every server.properties and win over the sandbox's own. ``class_path``
-    holds jars and folders of one's own, for policies. Brokers die with this process, however it
-    ends, unless they are ``detached``. Their ports are free ones; those from ``first_port`` on are
+    holds the caller's own jars and folders, for policies. Brokers die with this process, however it
+    ends, unless they are ``detached``. They listen on free ports; those from ``first_port`` on are
     tried first.
 
     Raises:
-        UsageError: ``users`` can't be.
-        KgitopsError: there is no Java, no download, or a broker died; the sentence says of what.
-        UnreachableError: they run and don't answer.
+        UsageError: ``users`` has no ``admin``, or characters that would have to be quoted.
+        KgitopsError: there is no Java, no download, or a broker died; the sentence says why.
+        UnreachableError: the brokers run but don't answer.
     """
     check_users(users)
     jvm = prepare_jvm(home, class_path, on_stage)
     certificates = issue_certificates(home / "tls", tuple(users)) if tls else None
-    for attempt in range(1, _TRIES + 1):
+    for attempt in range(1, _ATTEMPTS + 1):
         layout = Layout(
             ports=choose_ports(
                 brokers, (*listener_names(sasl=sasl, tls=tls), CONTROLLER), first_port
@@ -66,9 +71,13 @@ def start(
             sandbox.boot()
         except BaseException as error:
             sandbox.kill_all()
-            if attempt == _TRIES or not isinstance(error, KgitopsError) or not sandbox.lost_a_port:
+            if (
+                attempt == _ATTEMPTS
+                or not isinstance(error, KgitopsError)
+                or not sandbox.lost_a_port
+            ):
                 raise
-            for folder in home.glob("broker-*"):  # another process was quicker with a port
+            for folder in home.glob("broker-*"):  # another process took a port first
                 shutil.rmtree(folder)
         else:
             if detached:
@@ -78,10 +87,10 @@ def start(
 
 
 def prepare_jvm(home: Path, class_path: Sequence[Path], on_stage: Callable[[str], None]) -> Jvm:
-    """A Java with Kafka's jars, downloaded where this machine has none yet.
+    """A Java with Kafka's jars, which are downloaded if this machine has none yet.
 
     Raises:
-        KgitopsError: there is no Java, or no download.
+        KgitopsError: there is no Java, or the download fails.
     """
     java = find_java()
     libs = fetch_libs(on_stage)
@@ -89,13 +98,3 @@ def prepare_jvm(home: Path, class_path: Sequence[Path], on_stage: Callable[[str]
     log4j2 = home / "log4j2.properties"
     jvm = Jvm(java=java, libs=libs, class_path=class_path, log4j2=log4j2)
     return with_archive(jvm, on_stage)
-
-
-def choose_ports(
-    brokers: int, listeners: Sequence[str], first: int | None
-) -> dict[int, dict[str, int]]:
-    """Listener by listener, so that the clients' ports of all brokers stand side by side."""
-    ports = iter(free_ports(brokers * len(listeners), first))
-    ids = range(1, brokers + 1)
-    found = {name: {id_: next(ports) for id_ in ids} for name in listeners}
-    return {id_: {name: found[name][id_] for name in listeners} for id_ in ids}

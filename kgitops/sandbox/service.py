@@ -1,5 +1,6 @@
 """Sandboxes that outlive their command: started, found and stopped by ``kgitops sandbox``."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -8,18 +9,16 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from kgitops.model.errors import UsageError
+from kgitops.model.errors import KgitopsError, UsageError
 from kgitops.sandbox.broker.guard import Guard
-from kgitops.sandbox.broker.layout import CONTROLLER
-from kgitops.sandbox.locking import alone
-from kgitops.sandbox.ports import is_free
+from kgitops.sandbox.broker.layout import CONTROLLER, Layout, choose_ports, is_free
+from kgitops.sandbox.jvm.jvm import Jvm
+from kgitops.sandbox.locking import exclusive
 from kgitops.sandbox.running import Sandbox
-from kgitops.sandbox.sandbox import choose_ports, prepare_jvm, start
-from kgitops.sandbox.saved import load, save
+from kgitops.sandbox.sandbox import prepare_jvm, start
 
 FIRST_PORT = 19_092
-"""Tried first, so that a project file's URL stays true from one start to the next."""
-
+"""Tried first, so that a project file's URL stays valid from one start to the next."""
 
 DEFAULT_NAME = "sandbox"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -29,7 +28,7 @@ def service_home(name: str = DEFAULT_NAME) -> Path:
     """The folder of data, logs and pid files of the sandbox ``name``, in the user's state folder.
 
     Raises:
-        UsageError: it can't be a name.
+        UsageError: the name has other characters than a sandbox's name may have.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -42,19 +41,19 @@ def service_home(name: str = DEFAULT_NAME) -> Path:
 def start_service(
     home: Path, *, brokers: int, sasl: bool, on_stage: Callable[[str], None]
 ) -> tuple[Sandbox, bool]:
-    """The running sandbox, and whether it was running before.
+    """The running sandbox, and true if it was running before.
 
-    Data that is there from before (``stop --keep``, a reboot, a crash) is used again.
+    Existing data (after ``stop --keep``, a reboot or a crash) is used again.
 
     Raises:
-        UsageError: there is one with other settings.
+        UsageError: there is a sandbox with other settings.
         KgitopsError: it can't be started.
         UnreachableError: it runs and does not answer.
     """
-    with alone(home):
-        found = load(home)
-        if found is None:
-            shutil.rmtree(home, ignore_errors=True)  # what a start that failed left for its reader
+    with exclusive(home):
+        sandbox = load(home)
+        if sandbox is None:
+            shutil.rmtree(home, ignore_errors=True)  # the logs of a failed start
             sandbox = start(
                 home,
                 brokers=brokers,
@@ -65,45 +64,45 @@ def start_service(
             )
             save(sandbox)
             return sandbox, False
-        _check_same(found, brokers=brokers, sasl=sasl)
-        if found.running == found.broker_ids:
-            return found, True
-        return _resumed(found, on_stage), False
+        _check_same(sandbox, brokers=brokers, sasl=sasl)
+        if sandbox.running == sandbox.broker_ids:
+            return sandbox, True
+        return _resumed(sandbox, on_stage), False
 
 
 def find_service(home: Path) -> Sandbox | None:
     """The sandbox in ``home``, running or not; None where there is none.
 
     Raises:
-        KgitopsError: what it left can't be read.
+        KgitopsError: its ``sandbox.json`` can't be read.
     """
     return load(home)
 
 
 def stop_service(home: Path, *, keep: bool) -> Sandbox | None:
-    """Stop what runs, cleanly if it can be; its data is deleted unless ``keep``.
+    """Stop the sandbox, cleanly if possible, and delete its data unless ``keep``.
 
     Raises:
-        KgitopsError: what it left can't be read.
+        KgitopsError: its ``sandbox.json`` can't be read.
     """
-    with alone(home):
-        found = load(home)
-        if found:
-            found.stop()
+    with exclusive(home):
+        sandbox = load(home)
+        if sandbox:
+            sandbox.stop()
             if not keep:
                 shutil.rmtree(home)
-        return found
+        return sandbox
 
 
-def _resumed(found: Sandbox, on_stage: Callable[[str], None]) -> Sandbox:
-    """Its brokers with the data they have, on other ports if theirs were given away meanwhile."""
-    layout = found.layout
-    ports = [port for of_broker in layout.ports.values() for port in of_broker.values()]
-    if not found.running and not all(map(is_free, ports)):
+def _resumed(stopped: Sandbox, on_stage: Callable[[str], None]) -> Sandbox:
+    """The sandbox started again with its data, on other ports if its own are taken now."""
+    layout = stopped.layout
+    ports = [port for listeners in layout.ports.values() for port in listeners.values()]
+    if not stopped.running and not all(map(is_free, ports)):
         listeners = (*layout.listeners, CONTROLLER)
         layout = replace(layout, ports=choose_ports(len(layout.ports), listeners, FIRST_PORT))
-    jvm = prepare_jvm(found.home, (), on_stage)
-    sandbox = Sandbox(found.home, layout, jvm, Guard())
+    jvm = prepare_jvm(stopped.home, (), on_stage)
+    sandbox = Sandbox(stopped.home, layout, jvm, Guard())
     on_stage("starting Kafka with the data from before")
     try:
         sandbox.resume()
@@ -115,13 +114,49 @@ def _resumed(found: Sandbox, on_stage: Callable[[str], None]) -> Sandbox:
     return sandbox
 
 
-def _check_same(found: Sandbox, *, brokers: int, sasl: bool) -> None:
-    has = (len(found.broker_ids), bool(found.layout.users))
-    if has == (brokers, sasl):
+def _check_same(sandbox: Sandbox, *, brokers: int, sasl: bool) -> None:
+    count, users = len(sandbox.broker_ids), bool(sandbox.layout.users)
+    if (count, users) == (brokers, sasl):
         return
-    count, users = has
     option = f"--brokers {count}{' --sasl' if users else ''}"
     raise UsageError(
-        f"there is a sandbox that was started with {option}; start it so, choose another with "
-        "--name, or delete it and its data with kgitops sandbox stop"
+        f"there is a sandbox that was started with {option}; use the same options, choose another "
+        "with --name, or delete it and its data with kgitops sandbox stop"
     )
+
+
+def save(sandbox: Sandbox) -> None:
+    """Write ``sandbox.json``, from which later commands load the sandbox."""
+    ports = {str(id_): dict(ports) for id_, ports in sandbox.layout.ports.items()}
+    jvm = {"java": str(sandbox.jvm.java), "libs": str(sandbox.jvm.libs)}
+    content = {"ports": ports, "users": dict(sandbox.layout.users), **jvm}
+    file = _file(sandbox.home)
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(content, indent=2) + "\n")
+
+
+def load(home: Path) -> Sandbox | None:
+    """The sandbox whose files are in ``home``, running or not; None where there is none.
+
+    Raises:
+        KgitopsError: ``sandbox.json`` can't be read.
+    """
+    file = _file(home)
+    try:
+        content = json.loads(file.read_text())
+        ports = {int(id_): dict(ports) for id_, ports in content["ports"].items()}
+        layout = Layout(ports=ports, users=dict(content["users"]))
+        java, libs = Path(content["java"]), Path(content["libs"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise KgitopsError(
+            f"{file} can't be read ({type(error).__name__}: {error}); kill the processes whose "
+            f"numbers are in {home}/broker-*/pid, and delete {home}"
+        ) from error
+    log4j2 = home / "log4j2.properties"
+    return Sandbox(home, layout, Jvm(java=java, libs=libs, log4j2=log4j2))
+
+
+def _file(home: Path) -> Path:
+    return home / "sandbox.json"

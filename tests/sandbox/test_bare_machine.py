@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kgitops.sandbox.jvm.jars import KAFKA
-from kgitops.sandbox.jvm.pinned import pinned_jars
+from kgitops.sandbox.jvm.maven import pinned_jars
 
 pytestmark = pytest.mark.xdist_group("bare-machine")
 

@@ -14,8 +14,7 @@ import pytest
 
 from kgitops.model.errors import KgitopsError
 from kgitops.sandbox.running import Sandbox
-from kgitops.sandbox.saved import load
-from kgitops.sandbox.service import service_home
+from kgitops.sandbox.service import load, service_home
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 pytestmark = pytest.mark.xdist_group("sandbox-commands")

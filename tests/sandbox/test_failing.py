@@ -1,4 +1,4 @@
-"""What is said where no sandbox can be, and what is left behind: nothing."""
+"""Errors where no sandbox can start, and that nothing is left behind."""
 
 import signal
 import subprocess
@@ -11,12 +11,12 @@ import pytest
 from kafka_clusters import StartKafka
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.broker.processes import find_process
-from kgitops.sandbox.jvm import jars, java
+from kgitops.sandbox.broker.layout import free_ports, is_free
+from kgitops.sandbox.broker.process import find_process
+from kgitops.sandbox.jvm import jars, java, maven
 from kgitops.sandbox.jvm.jars import check_jars, libs_folder
 from kgitops.sandbox.jvm.java import find_java, java_version
-from kgitops.sandbox.jvm.pinned import Jar, pinned_jars
-from kgitops.sandbox.ports import free_ports, is_free
+from kgitops.sandbox.jvm.maven import Jar, pinned_jars
 
 KILLED = """
 import sys, time
@@ -28,8 +28,10 @@ time.sleep(600)
 """
 
 
-def test_brokers_die_with_whoever_started_them(tmp_path: Path, own_kafka: StartKafka) -> None:
-    """However it went: SIGKILL leaves it no time to stop anything."""
+def test_brokers_die_with_the_process_that_started_them(
+    tmp_path: Path, own_kafka: StartKafka
+) -> None:
+    """Even after SIGKILL, which leaves that process no time to stop anything."""
     home = tmp_path / "home"
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, home], stdout=subprocess.PIPE, text=True
@@ -42,12 +44,12 @@ def test_brokers_die_with_whoever_started_them(tmp_path: Path, own_kafka: StartK
     broker.wait(timeout=30)
 
 
-def test_a_property_that_kafka_refuses_is_told(own_kafka: StartKafka) -> None:
+def test_a_property_that_kafka_refuses_is_reported(own_kafka: StartKafka) -> None:
     with pytest.raises(KgitopsError, match=r"Kafka can't format its data: .*log\.retention\.ms"):
         own_kafka(properties={"log.retention.ms": "soon"})
 
 
-def test_a_broker_that_dies_is_told_with_its_last_words(own_kafka: StartKafka) -> None:
+def test_a_broker_that_dies_is_reported_with_the_end_of_its_log(own_kafka: StartKafka) -> None:
     """Formatting does not look for this class."""
     with pytest.raises(KgitopsError, match=r"broker 1 .* died: .*NoSuchClass.* its log is /"):
         own_kafka(properties={"authorizer.class.name": "NoSuchClass"})
@@ -89,7 +91,7 @@ def test_without_maven_and_jgo_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(jars, "find_spec", lambda _: None)
+    monkeypatch.setattr(maven, "find_spec", lambda _: None)
     with pytest.raises(KgitopsError, match=r"install Maven, or .*sandbox, which"):
         jars.fetch_jars(pinned_jars(), tmp_path / "libs", "Kafka", lambda _: None)
     assert not (tmp_path / "libs").exists()
@@ -134,7 +136,7 @@ def test_wanted_ports_come_first() -> None:
 
 
 def test_a_process_is_found_from_its_first_moment_on() -> None:
-    """Its command line is empty until the kernel has read it; it was taken for another's then."""
+    """Its command line is empty until the kernel has read it, which once hid the process."""
     for number in range(100):
         mark = f"mark-{number}"
         with subprocess.Popen(

@@ -9,8 +9,8 @@ from java_classes import compile_java
 from kafka_clusters import StartKafka
 
 from kgitops.model.errors import KgitopsError, UsageError
-from kgitops.sandbox import sandbox as starting
-from kgitops.sandbox.ports import free_ports
+from kgitops.sandbox.broker import layout
+from kgitops.sandbox.broker.layout import free_ports
 from kgitops.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def broker(own_kafka: StartKafka, tmp_path_factory: pytest.TempPathFactory) -> I
     with socket.socket() as quicker, pytest.MonkeyPatch.context() as patch:
         quicker.bind(("127.0.0.1", 0))
         quicker.listen()
-        patch.setattr(starting, "free_ports", _one_taken(quicker.getsockname()[1]))
+        patch.setattr(layout, "free_ports", _one_taken(quicker.getsockname()[1]))
         yield own_kafka(
             sasl=True,
             tls=True,

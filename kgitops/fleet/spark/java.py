@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
 from kgitops.model.origin import install_command
-from kgitops.sandbox.jvm.java import NEEDED, find_java, packaged_java
+from kgitops.sandbox.jvm.java import MINIMUM_VERSION, find_java, packaged_java
 
 _PACKAGES = ("pyspark", "pyarrow", "pandas")
 _SHIM = """#!/bin/sh
@@ -42,7 +42,7 @@ def java_home(folder: Path) -> Path:
         java = find_java()
     except KgitopsError as error:
         raise KgitopsError(
-            f"Spark needs Java {NEEDED} or newer, and none was found; install one, or run "
+            f"Spark needs Java {MINIMUM_VERSION} or newer, and none was found; install one, or run "
             f"{install_command('fleet')}, which brings its own"
         ) from error
     if java == packaged_java():

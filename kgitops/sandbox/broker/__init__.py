@@ -1,1 +1,1 @@
-"""Brokers: their folders, properties, users and processes."""
+"""The brokers of a sandbox: their layout, files, certificates and processes."""

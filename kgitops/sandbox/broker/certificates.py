@@ -1,4 +1,4 @@
-"""A certificate authority of a sandbox's own, and what it signed."""
+"""A sandbox's own certificate authority, and the certificates that it signs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,25 +27,25 @@ class Certificates:
 def issue_certificates(folder: Path, names: Sequence[str]) -> Certificates:
     """A new authority, a certificate for brokers on loopback, and one for each client.
 
-    Needs the package cryptography: Java's keytool is in no trimmed runtime, openssl not everywhere.
+    Needs the package cryptography: trimmed Java runtimes lack keytool, and some machines openssl.
     """
     folder.mkdir(parents=True, exist_ok=True)
     key, authority = _signed("kgitops sandbox", None)
     file = folder / "ca.pem"
     file.write_bytes(_pem(authority))
-    people = {name: folder / f"{name}.pem" for name in (_BROKER, *names)}
-    for name, path in people.items():
+    paths = {name: folder / f"{name}.pem" for name in (_BROKER, *names)}
+    for name, path in paths.items():
         own_key, certificate = _signed(name, (key, authority))
         path.touch(mode=0o600)
         path.write_bytes(_key_pem(own_key) + _pem(certificate))
-    broker = people.pop(_BROKER)
-    return Certificates(authority=file, broker=broker, clients=people)
+    broker = paths.pop(_BROKER)
+    return Certificates(authority=file, broker=broker, clients=paths)
 
 
 def _signed(
     name: str, by: "tuple[EllipticCurvePrivateKey, Certificate] | None"
 ) -> "tuple[EllipticCurvePrivateKey, Certificate]":
-    """A key and its certificate; signed by itself where nobody else is there."""
+    """A key and its certificate, signed by the authority ``by``, or by itself without one."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec

@@ -1,14 +1,14 @@
-"""Kills brokers whose starter is gone, however it went: ``python -m kgitops.sandbox.broker.guard``.
+"""Kills brokers after the process that started them: ``python -m kgitops.sandbox.broker.guard``.
 
-Whoever starts brokers can be killed, and the brokers must not outlive it. The guard reads
-``PID MARK`` lines from a pipe that only the starter holds; at its end it kills what still runs,
-unless the last line let them go.
+That process may be killed itself, and the brokers must not outlive it. The guard reads ``PID MARK``
+lines from a pipe that only that process holds; when the pipe closes it kills the brokers that still
+run, unless the last line released them.
 """
 
 import subprocess
 import sys
 
-from kgitops.sandbox.broker.processes import find_process, kill
+from kgitops.sandbox.broker.process import find_process, kill
 
 _RELEASE = "release"
 
@@ -21,34 +21,34 @@ class Guard:
             [sys.executable, "-m", "kgitops.sandbox.broker.guard"],
             stdin=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # an interrupt at the terminal isn't for it
+            start_new_session=True,  # an interrupt at the terminal must not reach it
         )
 
     def watch(self, pid: int, mark: str) -> None:
-        """Kill this process when the starter is gone."""
-        self._tell(f"{pid} {mark}")
+        """Kill this process once the starter has ended."""
+        self._send(f"{pid} {mark}")
 
     def release(self) -> None:
-        """Let them live on."""
-        self._tell(_RELEASE)
+        """Let the watched processes live on."""
+        self._send(_RELEASE)
         self.close()
 
     def close(self) -> None:
-        """Kill what still runs, now."""
+        """Kill the watched processes that still run, now."""
         self._process.communicate()
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         if self._process.stdin:
             self._process.stdin.write(f"{line}\n")
             self._process.stdin.flush()
 
 
 def main() -> None:
-    """Wait for the end of standard input."""
-    told = [line.rstrip("\n") for line in sys.stdin]
-    if told and told[-1] == _RELEASE:
+    """Read standard input to its end, then kill the watched processes."""
+    lines = [line.rstrip("\n") for line in sys.stdin]
+    if lines and lines[-1] == _RELEASE:
         return
-    for pid, _, mark in (line.partition(" ") for line in told):
+    for pid, _, mark in (line.partition(" ") for line in lines):
         process = find_process(int(pid), mark)
         if process:
             kill(process)

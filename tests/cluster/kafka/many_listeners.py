@@ -9,11 +9,10 @@ from cluster.kafka.certificates import Authority
 from cluster.kafka.token_endpoint import AUDIENCE, Provider
 
 from kgitops.sandbox.broker.guard import Guard
-from kgitops.sandbox.broker.layout import CONTROLLER, HOST, Layout
+from kgitops.sandbox.broker.layout import CONTROLLER, HOST, Layout, free_ports
 from kgitops.sandbox.jvm.jars import fetch_libs
 from kgitops.sandbox.jvm.java import find_java
 from kgitops.sandbox.jvm.jvm import Jvm
-from kgitops.sandbox.ports import free_ports
 from kgitops.sandbox.running import Sandbox
 
 PASSWORD = "open sesame"  # noqa: S105

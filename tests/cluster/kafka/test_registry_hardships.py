@@ -25,7 +25,7 @@ from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
 from kgitops.model.registry import Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
-from kgitops.sandbox.broker.users import USERS, login_configs
+from kgitops.sandbox.broker.layout import USERS, login_configs
 from kgitops.sandbox.sandbox import Sandbox
 
 TOPIC, TRANSACTIONAL_ID = 2, 5
