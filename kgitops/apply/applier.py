@@ -9,14 +9,14 @@ from kgitops.apply.checks import (
     check_plan,
     check_steps,
 )
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyStarted
-from kgitops.apply.journal.journal import Journal, Ledger
+from kgitops.apply.journal.journal import Journal, RunState
 from kgitops.apply.journal.reading import Latest, known_projects, latest_values
 from kgitops.apply.journal.records import old_nonces, open_run
 from kgitops.apply.lock.lock import acquire
 from kgitops.apply.result import ApplyResult, conclude
-from kgitops.apply.run.reading import look
+from kgitops.apply.run.reading import read_objects
 from kgitops.apply.run.resume import superseding_records
 from kgitops.apply.run.runner import Runner
 from kgitops.apply.steps.progress import Progress
@@ -29,7 +29,7 @@ from kgitops.plan.document.file import SealedPlan
 
 def apply_plan(
     approved: ApprovedPlan,
-    around: Surroundings,
+    context: ApplyContext,
     *,
     holder: str,
     run_id: str,
@@ -45,50 +45,50 @@ def apply_plan(
     """
     sealed = approved.sealed
     steps = build_steps(sealed.plan)
-    _check(around, sealed, steps, project, recheck)
+    _check(context, sealed, steps, project, recheck)
     if not steps:
         return conclude(Progress(steps=steps), run_id=run_id, begun=False, signal=None)
-    lock = acquire(around, holder=holder)
+    lock = acquire(context, holder=holder)
     if lock is None:
         return conclude(
-            Progress(steps=steps), run_id=run_id, begun=False, signal=around.interrupted()
+            Progress(steps=steps), run_id=run_id, begun=False, signal=context.interrupted()
         )
     try:
-        latest = _check(around, sealed, steps, project, recheck)
+        latest = _check(context, sealed, steps, project, recheck)
         known = known_projects(latest)
         run, records = open_run(
             sealed,
             run_id=run_id,
             holder=holder,
-            started=around.clock.now(),
+            started=context.clock.now(),
             formerly=identities_to_remember(project, known),
         )
         mine = {project.identity, *former_identities(project, known)}
         opening = [
-            *superseding_records(around, latest, sealed.plan, mine),
-            *old_nonces(latest, around.clock.now()),
+            *superseding_records(context, latest, sealed.plan, mine),
+            *old_nonces(latest, context.clock.now()),
             *records,
         ]
-        ledger = Ledger(around, Journal(lock, run, opening), steps)
-        around.on_event(ApplyStarted(run_id=run_id, project=project.name, planned=len(steps)))
-        Runner(around, lock=lock, ledger=ledger, principal=sealed.plan.principal).run()
-        return ledger.close()
+        run_state = RunState(context, Journal(lock, run, opening), steps)
+        context.on_event(ApplyStarted(run_id=run_id, project=project.name, planned=len(steps)))
+        Runner(context, lock=lock, run_state=run_state, principal=sealed.plan.principal).run()
+        return run_state.close()
     finally:
         lock.release()
 
 
 def _check(
-    around: Surroundings,
+    context: ApplyContext,
     sealed: SealedPlan,
     steps: Mapping[str, Step],
     project: Project,
     recheck: Recheck | None,
 ) -> Latest:
     """Everything that must hold before the first change; what the registry holds."""
-    latest = latest_values(around.cluster.registry.read() or ())
-    check_envelope(sealed, latest, now=around.clock.now())
-    state = look(around.cluster, steps.values())
+    latest = latest_values(context.cluster.registry.read() or ())
+    check_envelope(sealed, latest, now=context.clock.now())
+    state = read_objects(context.cluster, steps.values())
     check_cluster(sealed.plan, state)
-    check_steps(sealed.plan, steps, around.cluster)
+    check_steps(sealed.plan, steps, context.cluster)
     check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck, project=project)
     return latest

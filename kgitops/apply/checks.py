@@ -9,7 +9,7 @@ from kgitops.apply.journal.reading import Latest, is_spent
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.apply.observe.virtual_clusters import topic_behind
 from kgitops.apply.rights.decision import check_rights
-from kgitops.apply.rights.unowned import check_migrated
+from kgitops.apply.rights.unowned import check_migrated_acls
 from kgitops.apply.steps.steps import Step
 from kgitops.approval.approve import refusal
 from kgitops.cluster.port import Cluster
@@ -162,14 +162,14 @@ def check_plan(
         others = f" (and {len(mismatches) - 1} more differ)" if len(mismatches) > 1 else ""
         raise StaleError(f"{mismatches[0]}{others}; make a new plan")
     check_rights(plan, changes, state, project, resumed=resumed)
-    check_strangers(plan, changes, state)
-    check_migrated(plan, changes, state)
+    check_concurrent_changes(plan, changes, state)
+    check_migrated_acls(plan, changes, state)
     verdict = decide(recheck(plan, pending, state) if recheck else (), changes=True)
     if verdict.stops:
         raise refusal(verdict)
 
 
-def check_strangers(plan: Plan, changes: Sequence[Change], state: ClusterState) -> None:
+def check_concurrent_changes(plan: Plan, changes: Sequence[Change], state: ClusterState) -> None:
     """Nothing is in the way of ``changes`` that the plan does not remove itself.
 
     Brokers would refuse to delete a virtual cluster that somebody was bound to meanwhile, or a

@@ -38,7 +38,7 @@ class ApplySettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class ApplyContext:
     """``interrupted`` gives the number of the signal that asked the run to end, or None.
 
     ``cancels`` asks the user, once interrupted, whether to cancel the moves of these topics'

@@ -10,7 +10,7 @@ _SIGNALS = {2: ExitCode.INTERRUPTED, 15: ExitCode.TERMINATED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class StepFailure:
     """A step that is not done, and one sentence: the object, what the broker said, what next."""
 
     step: str
@@ -28,7 +28,7 @@ class ApplyResult:
 
     run_id: str
     done: tuple[str, ...] = ()
-    failed: tuple[Failure, ...] = ()
+    failed: tuple[StepFailure, ...] = ()
     not_attempted: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
     verdict: Verdict
@@ -70,7 +70,7 @@ def conclude(
         run_id=run_id,
         done=done,
         failed=tuple(
-            Failure(step=step, address=progress.steps[step].address, sentence=why.sentence)
+            StepFailure(step=step, address=progress.steps[step].address, sentence=why.sentence)
             for step, why in failures
         ),
         not_attempted=progress.not_attempted,

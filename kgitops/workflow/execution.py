@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kgitops.apply.applier import apply_plan
 from kgitops.apply.checks import Recheck, check_cluster
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplyContext
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume
 from kgitops.approval.approve import approve, refusal
@@ -30,7 +30,7 @@ from kgitops.workflow.project.selection import Selection, Workspace, open_worksp
 
 
 def execute_plan(
-    sealed: SealedPlan, workspace: Workspace, policies: Policies, around: Surroundings
+    sealed: SealedPlan, workspace: Workspace, policies: Policies, context: ApplyContext
 ) -> ApplyResult:
     """Execute exactly this plan, or nothing.
 
@@ -40,15 +40,15 @@ def execute_plan(
     approved = approve(sealed)
     reasons = list(missing_policies(sealed.plan, policies.bundle))
     if reasons:
-        reasons += distrust(sealed, around.cluster, around.clock.now())
+        reasons += distrust(sealed, context.cluster, context.clock.now())
         raise refusal(decide(reasons, changes=True))
     return apply_plan(
         approved,
-        around,
+        context,
         holder=lock_holder(),
         run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
         project=workspace.project,
-        recheck=objections(workspace, policies, around, resumed=False),
+        recheck=objections(workspace, policies, context, resumed=False),
     )
 
 
@@ -83,7 +83,7 @@ def _expired(sealed: SealedPlan, now: datetime) -> list[Reason]:
 
 
 def execute_resume(
-    workspace: Workspace, policies: Policies, around: Surroundings
+    workspace: Workspace, policies: Policies, context: ApplyContext
 ) -> ApplyResult | None:
     """Go on with this project's unfinished run; None when there is none.
 
@@ -91,15 +91,15 @@ def execute_resume(
         KgitopsError: it can't be gone on with, and no change request was sent.
     """
     return resume(
-        around,
+        context,
         project=workspace.project,
         holder=lock_holder(),
-        recheck=objections(workspace, policies, around, resumed=True),
+        recheck=objections(workspace, policies, context, resumed=True),
     )
 
 
 def objections(
-    workspace: Workspace, policies: Policies, around: Surroundings, *, resumed: bool
+    workspace: Workspace, policies: Policies, context: ApplyContext, *, resumed: bool
 ) -> Recheck:
     """Whoever could object to a plan when it was made, asked once more.
 
@@ -126,9 +126,9 @@ def objections(
             plan,
             pending,
             policies.judging,
-            around.cluster.read_state(),
+            context.cluster.read_state(),
             policies.bundle,
-            today=utc_day(around.clock.now()),
+            today=utc_day(context.clock.now()),
         )
         return (*denied, *reasons)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kgitops.apply.run.resume import begun_changes, still_to_undo
+from kgitops.apply.run.resume import begun_changes, pending_undo_requests
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
@@ -22,7 +22,7 @@ def find_undoing(
     # Topics by the ten thousand have few keys between them.
     keys: set[str] = set().union(*(topic.configs for topic in current.topics.values()))
     throttled = any(broker.throttles for broker in current.brokers) or any(map(is_throttle, keys))
-    return still_to_undo(cluster.registry.read() or (), project) if throttled else ()
+    return pending_undo_requests(cluster.registry.read() or (), project) if throttled else ()
 
 
 def with_own_drift(cluster: Cluster, plan: Plan, project: Project) -> Plan:

@@ -10,7 +10,7 @@ from builders import PROJECT, a_binding, a_desired, a_quota, a_topic, an_acl, pl
 
 from kgitops.apply.applier import apply_plan
 from kgitops.apply.checks import Recheck
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event
 from kgitops.apply.result import ApplyResult
 from kgitops.apply.run.resume import resume
@@ -58,7 +58,7 @@ class Apply:
         sealed = plan if isinstance(plan, SealedPlan) else sealed_now(plan, self.clock)
         return apply_plan(
             approve(sealed),
-            self._around,
+            self._context,
             holder=self.holder,
             run_id=run_id,
             project=self.project or _project_of(sealed.plan),
@@ -71,7 +71,7 @@ class Apply:
 
     def resume(self, project_identity: str) -> ApplyResult | None:
         return resume(
-            self._around,
+            self._context,
             project=self.project or self._known(project_identity),
             holder=self.holder,
             recheck=self.recheck,
@@ -84,8 +84,8 @@ class Apply:
         return Project(name=names.get(identity, PROJECT), uid=identity)
 
     @property
-    def _around(self) -> Surroundings:
-        return Surroundings(
+    def _context(self) -> ApplyContext:
+        return ApplyContext(
             cluster=self.cluster,
             settings=self.settings,
             clock=self.clock,

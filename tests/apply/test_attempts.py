@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from builders import a_cluster, a_desired, a_topic, a_topic_state, plan_of
 
-from kgitops.apply.lock.waiting import Moment
-from kgitops.apply.run.attempts import Attempt, Next, after_answer, after_look
-from kgitops.apply.steps.outcome import Settled
-from kgitops.apply.steps.runs import Outcome
+from kgitops.apply.lock.waiting import Now
+from kgitops.apply.run.attempts import NextAction, StepAttempt, after_answer, after_look
+from kgitops.apply.steps.outcome import StepOutcome
+from kgitops.apply.steps.runs import RecordedOutcome
 from kgitops.apply.steps.steps import build_steps
 from kgitops.model.errors import StaleError, UnreachableError
 from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
@@ -18,12 +18,12 @@ BEFORE = a_cluster()
 DONE = a_cluster(a_topic_state("orders", assignment=((1,),)))
 OTHER = a_cluster(a_topic_state("orders", assignment=((1,), (1,))))
 
-NOW = Moment(now=100.0, deadline=130.0, stopped=False)
-LATE = Moment(now=200.0, deadline=230.0, stopped=False)
-STOPPED = replace(NOW, stopped=True)
-MOMENTS = {"now": NOW, "late": LATE, "stopped": STOPPED}
+NOW = Now(seconds=100.0, deadline=130.0, interrupted=False)
+LATE = Now(seconds=200.0, deadline=230.0, interrupted=False)
+STOPPED = replace(NOW, interrupted=True)
+NOWS = {"now": NOW, "late": LATE, "stopped": STOPPED}
 
-NEW = Attempt(step=STEP, doubtful=False, deadline=130.0)
+NEW = StepAttempt(step=STEP, doubtful=False, deadline=130.0)
 SENT = NEW.sent(NOW)
 DOUBTFUL = replace(NEW, doubtful=True)
 
@@ -31,20 +31,20 @@ FAILURES = [RequestResult(code=code) for code in ErrorCode if code is not ErrorC
 UNKNOWN = {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION}
 
 
-def outcome(settled: object) -> Outcome:
-    assert isinstance(settled, Settled)
-    return settled.known.outcome
+def outcome(step_outcome: object) -> RecordedOutcome:
+    assert isinstance(step_outcome, StepOutcome)
+    return step_outcome.record.outcome
 
 
-@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
+@pytest.mark.parametrize("now", NOWS.values(), ids=NOWS)
 @pytest.mark.parametrize("answer", FAILURES, ids=str)
 def test_what_may_have_taken_effect_is_looked_for_before_it_counts_as_refused(
-    answer: RequestResult, moment: Moment
+    answer: RequestResult, now: Now
 ) -> None:
     """A4-42, A4-102: whatever is answered later, the first sending may have arrived."""
-    after = after_answer(replace(SENT, doubtful=True, doubts=1), answer, moment)
-    assert isinstance(after, Attempt)
-    assert outcome(after_look(after, DONE, moment, begun=True)) is Outcome.DONE
+    after = after_answer(replace(SENT, doubtful=True, doubts=1), answer, now)
+    assert isinstance(after, StepAttempt)
+    assert outcome(after_look(after, DONE, now, begun=True)) is RecordedOutcome.DONE
 
 
 @pytest.mark.parametrize("answer", FAILURES, ids=str)
@@ -53,50 +53,52 @@ def test_a_clear_answer_to_the_only_sending_settles_it_or_has_it_sent_again(
 ) -> None:
     after = after_answer(SENT, answer, NOW)
     if answer.code in UNKNOWN | RETRIABLE:
-        assert isinstance(after, Attempt)
+        assert isinstance(after, StepAttempt)
         assert after.doubtful == (answer.code in UNKNOWN)
-        assert after_look(after, BEFORE, NOW, begun=True) is Next.SEND
-    elif isinstance(after, Attempt):
+        assert after_look(after, BEFORE, NOW, begun=True) is NextAction.SEND
+    elif isinstance(after, StepAttempt):
         assert answer.code is ErrorCode.UNKNOWN_SERVER_ERROR, "A4-90: one more look"
-        assert outcome(after_look(after, BEFORE, NOW, begun=True)) is Outcome.FAILED
+        assert outcome(after_look(after, BEFORE, NOW, begun=True)) is RecordedOutcome.FAILED
     else:
-        assert outcome(after) is Outcome.FAILED
+        assert outcome(after) is RecordedOutcome.FAILED
 
 
-@pytest.mark.parametrize("moment", [LATE, STOPPED], ids=["late", "stopped"])
+@pytest.mark.parametrize("now", [LATE, STOPPED], ids=["late", "stopped"])
 @pytest.mark.parametrize("code", sorted(RETRIABLE - UNKNOWN))
-def test_a_retry_ends_with_the_timeout_or_an_interrupt(code: ErrorCode, moment: Moment) -> None:
+def test_a_retry_ends_with_the_timeout_or_an_interrupt(code: ErrorCode, now: Now) -> None:
     """Only a quota goes on for as long as it takes (KIP-599), and an interrupt ends that too."""
-    after = after_answer(SENT, RequestResult(code=code), moment)
-    goes_on = code is ErrorCode.THROTTLING_QUOTA_EXCEEDED and not moment.stopped
-    assert isinstance(after, Attempt) == goes_on
+    after = after_answer(SENT, RequestResult(code=code), now)
+    goes_on = code is ErrorCode.THROTTLING_QUOTA_EXCEEDED and not now.interrupted
+    assert isinstance(after, StepAttempt) == goes_on
 
 
 def test_what_was_never_answered_is_sent_twice_at_most() -> None:
     attempt, sends = NEW, 0
-    while after_look(attempt, BEFORE, NOW, begun=True) is Next.SEND:
+    while after_look(attempt, BEFORE, NOW, begun=True) is NextAction.SEND:
         sends += 1
         assert sends <= 2
         after = after_answer(attempt.sent(NOW), UnreachableError("no answer"), NOW)
-        assert isinstance(after, Attempt)
+        assert isinstance(after, StepAttempt)
         attempt = after
     assert sends == 2
-    assert after_look(attempt, BEFORE, NOW, begun=True) is Next.LOOK_AGAIN
-    assert outcome(after_look(attempt, BEFORE, LATE, begun=True)) is Outcome.OPEN
-    assert outcome(after_look(attempt, BEFORE, STOPPED, begun=True)) is Outcome.OPEN
+    assert after_look(attempt, BEFORE, NOW, begun=True) is NextAction.LOOK_AGAIN
+    assert outcome(after_look(attempt, BEFORE, LATE, begun=True)) is RecordedOutcome.OPEN
+    assert outcome(after_look(attempt, BEFORE, STOPPED, begun=True)) is RecordedOutcome.OPEN
 
 
 def test_once_interrupted_nothing_is_sent_again() -> None:
-    assert after_look(NEW, BEFORE, STOPPED, begun=True) is Next.SEND, "its intent is not written"
+    assert after_look(NEW, BEFORE, STOPPED, begun=True) is NextAction.SEND, (
+        "its intent is not written"
+    )
     waiting = after_answer(SENT, RequestResult(code=ErrorCode.NOT_CONTROLLER), NOW)
-    assert isinstance(waiting, Attempt)
-    assert outcome(after_look(waiting, BEFORE, STOPPED, begun=True)) is Outcome.OPEN
+    assert isinstance(waiting, StepAttempt)
+    assert outcome(after_look(waiting, BEFORE, STOPPED, begun=True)) is RecordedOutcome.OPEN
 
 
 def test_a_result_is_ours_only_if_it_may_be() -> None:
-    assert outcome(after_look(DOUBTFUL, DONE, NOW, begun=True)) is Outcome.DONE
-    assert outcome(after_look(NEW, DONE, NOW, begun=True)) is Outcome.FAILED
-    assert outcome(after_look(DOUBTFUL, OTHER, NOW, begun=True)) is Outcome.OPEN
+    assert outcome(after_look(DOUBTFUL, DONE, NOW, begun=True)) is RecordedOutcome.DONE
+    assert outcome(after_look(NEW, DONE, NOW, begun=True)) is RecordedOutcome.FAILED
+    assert outcome(after_look(DOUBTFUL, OTHER, NOW, begun=True)) is RecordedOutcome.OPEN
     with pytest.raises(StaleError, match="make a new plan"):
         after_look(NEW, DONE, NOW, begun=False)
 
@@ -104,5 +106,5 @@ def test_a_result_is_ours_only_if_it_may_be() -> None:
 def test_a_quota_puts_off_for_the_time_told_and_leaves_the_whole_timeout_after_it() -> None:
     told = RequestResult(code=ErrorCode.THROTTLING_QUOTA_EXCEEDED, retry_after_ms=60_000)
     after = after_answer(SENT, told, LATE)
-    assert isinstance(after, Attempt)
-    assert (after.throttled_until, after.deadline) == (LATE.now + 60, LATE.deadline + 60)
+    assert isinstance(after, StepAttempt)
+    assert (after.throttled_until, after.deadline) == (LATE.seconds + 60, LATE.deadline + 60)

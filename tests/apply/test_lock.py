@@ -10,7 +10,7 @@ from apply.faults import FakeClock, FaultyCluster
 from apply.plans import SETTINGS, Apply, open_cluster, prepare, sealed_now
 from builders import UID, a_binding, a_desired, a_topic, an_acl, plan_of
 
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Event, StepStarted, Waiting, WaitReason
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock.lock import Lock, acquire
@@ -22,10 +22,10 @@ from kgitops.model.verdict import ExitCode
 SECONDS = 1000
 
 
-def _around(
+def _context(
     cluster: Cluster, clock: FakeClock, events: list[Event] | None = None, signal: int | None = None
-) -> Surroundings:
-    return Surroundings(
+) -> ApplyContext:
+    return ApplyContext(
         cluster=cluster,
         settings=SETTINGS,
         clock=clock,
@@ -34,8 +34,8 @@ def _around(
     )
 
 
-def _acquired(around: Surroundings, holder: str) -> Lock:
-    lock = acquire(around, holder=holder)
+def _acquired(context: ApplyContext, holder: str) -> Lock:
+    lock = acquire(context, holder=holder)
     assert lock is not None
     return lock
 
@@ -59,19 +59,19 @@ def _lease_left_ms(cluster: Cluster) -> int:
 def test_a_second_contender_is_told_who_holds_it_since_when_and_leaves_no_claim() -> None:
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
-    around = _around(cluster, clock)
-    _acquired(around, "User:first@host")
+    context = _context(cluster, clock)
+    _acquired(context, "User:first@host")
     with pytest.raises(LockedError, match="locked by User:first@host since 20"):
-        acquire(around, holder="User:second")
+        acquire(context, holder="User:second")
     assert len(_lock_keys(cluster)) == 1
 
 
 def test_a_released_lock_is_free_at_once() -> None:
     clock = FakeClock()
-    around = _around(open_cluster(clock=clock), clock)
-    _acquired(around, "User:first").release()
+    context = _context(open_cluster(clock=clock), clock)
+    _acquired(context, "User:first").release()
     before = clock.ahead
-    _acquired(around, "User:second")
+    _acquired(context, "User:second")
     assert clock.ahead == before
 
 
@@ -79,14 +79,14 @@ def test_a_dead_holders_lock_is_taken_over_after_its_lease_and_one_timeout() -> 
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
     events: list[Event] = []
-    around = _around(cluster, clock, events)
-    _acquired(around, "User:dead")
+    context = _context(cluster, clock, events)
+    _acquired(context, "User:dead")
     end = cluster.registry.now_ms() + SETTINGS.lease_ms
     clock.sleep(SETTINGS.lease_ms / 1000 - 1)
     with pytest.raises(LockedError, match="User:dead"):
-        acquire(around, holder="User:next")
+        acquire(context, holder="User:next")
     clock.sleep(2)
-    _acquired(around, "User:next")
+    _acquired(context, "User:next")
     waited = cluster.registry.now_ms() - end
     assert SETTINGS.timeout_ms - 100 <= waited < SETTINGS.timeout_ms + 1 * SECONDS
     assert [type(event) for event in events] == [Waiting]
@@ -95,36 +95,36 @@ def test_a_dead_holders_lock_is_taken_over_after_its_lease_and_one_timeout() -> 
 
 def test_a_contender_that_waits_for_a_dead_holder_blocks_the_next_one() -> None:
     clock = FakeClock()
-    around = _around(open_cluster(clock=clock), clock)
-    _acquired(around, "User:dead")
+    context = _context(open_cluster(clock=clock), clock)
+    _acquired(context, "User:dead")
     clock.sleep(SETTINGS.lease_ms / 1000 + 1)
-    waiting = Lock(around.cluster.registry, holder="User:waiting", settings=SETTINGS)
+    waiting = Lock(context.cluster.registry, holder="User:waiting", settings=SETTINGS)
     waiting.claim("2026-11-21T09:12:07Z")
-    assert waiting.safe_from_ms() > around.cluster.registry.now_ms()
+    assert waiting.safe_from_ms() > context.cluster.registry.now_ms()
     with pytest.raises(LockedError, match="User:waiting"):
-        acquire(around, holder="User:third")
+        acquire(context, holder="User:third")
 
 
 def test_an_interrupt_while_waiting_gives_the_claim_back_and_leaves_the_dead_one() -> None:
     """Whoever comes next must wait as long for what the dead holder may have sent."""
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
-    _acquired(_around(cluster, clock), "User:dead")
+    _acquired(_context(cluster, clock), "User:dead")
     (dead,) = _lock_keys(cluster)
     clock.sleep(SETTINGS.lease_ms / 1000 + 1)
-    assert acquire(_around(cluster, clock, signal=2), holder="User:next") is None
+    assert acquire(_context(cluster, clock, signal=2), holder="User:next") is None
     assert _lock_keys(cluster) == [dead]
 
 
 def test_a_holder_that_renews_keeps_the_lock_for_longer_than_one_lease() -> None:
     clock = FakeClock()
-    around = _around(open_cluster(clock=clock), clock)
-    lock = _acquired(around, "User:first")
+    context = _context(open_cluster(clock=clock), clock)
+    lock = _acquired(context, "User:first")
     for _ in range(5):
         clock.sleep(SETTINGS.lease_ms / 1000 - 1)
         lock.append([])
         with pytest.raises(LockedError, match="User:first"):
-            acquire(around, holder="User:second")
+            acquire(context, holder="User:second")
 
 
 @pytest.mark.parametrize("spare_ms", [1_000, 30_000, 90_000])
@@ -132,7 +132,7 @@ def test_a_heartbeat_leaves_a_lease_that_outlasts_a_request(spare_ms: int) -> No
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
     settings = ApplySettings(lease_ms=SETTINGS.timeout_ms + spare_ms)
-    lock = _acquired(replace(_around(cluster, clock), settings=settings), "User:first")
+    lock = _acquired(replace(_context(cluster, clock), settings=settings), "User:first")
     for _ in range(20):
         clock.sleep(7)
         lock.heartbeat()
@@ -142,7 +142,7 @@ def test_a_heartbeat_leaves_a_lease_that_outlasts_a_request(spare_ms: int) -> No
 def test_a_holder_whose_lease_ended_may_not_write_even_when_nobody_took_over() -> None:
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
-    lock = _acquired(_around(cluster, clock), "User:late")
+    lock = _acquired(_context(cluster, clock), "User:late")
     clock.sleep(SETTINGS.lease_ms / 1000 + 1)
     before = cluster.registry.read()
     for write in (lambda: lock.append([meta_record()]), lambda: lock.close([]), lock.heartbeat):
@@ -155,14 +155,14 @@ def test_a_renewal_that_came_after_the_lease_ended_is_void_for_everyone() -> Non
     """The holder looked at the clock in time, then was suspended for long before it wrote."""
     clock = FakeClock()
     cluster = FaultyCluster(open_cluster(clock=clock))
-    around = _around(cluster, clock)
-    zombie = _acquired(around, "User:zombie")
+    context = _context(cluster, clock)
+    zombie = _acquired(context, "User:zombie")
     winners = []
 
     def suspended(_: object) -> None:
         cluster.before_append = lambda _: None
         clock.sleep(SETTINGS.lease_ms / 1000 + SETTINGS.timeout_ms / 1000 + 1)
-        winners.append(_acquired(around, "User:winner"))
+        winners.append(_acquired(context, "User:winner"))
 
     cluster.before_append = suspended
     with pytest.raises(LockedError, match="User:winner took the lock over"):
@@ -174,7 +174,7 @@ def test_a_renewal_that_came_a_little_late_does_not_revive_a_claim_someone_else_
     """Its new lease would still run when the next holder, who waits for the old one, begins."""
     clock = FakeClock()
     cluster = FaultyCluster(open_cluster(clock=clock))
-    zombie = _acquired(_around(cluster, clock), "User:zombie")
+    zombie = _acquired(_context(cluster, clock), "User:zombie")
     clock.sleep(SETTINGS.lease_ms / 1000 - 5)
     waiting = Lock(cluster.real.registry, holder="User:next", settings=SETTINGS)
 
@@ -194,7 +194,7 @@ def test_a_renewal_that_came_a_little_late_does_not_revive_a_claim_someone_else_
 def test_a_renewal_between_a_contenders_claim_and_its_look_keeps_the_holders_place() -> None:
     clock = FakeClock()
     cluster = FaultyCluster(open_cluster(clock=clock))
-    holder = _acquired(_around(cluster.real, clock), "User:first")
+    holder = _acquired(_context(cluster.real, clock), "User:first")
 
     def renew(_: object) -> None:
         cluster.after_append = lambda _: None
@@ -202,7 +202,7 @@ def test_a_renewal_between_a_contenders_claim_and_its_look_keeps_the_holders_pla
 
     cluster.after_append = renew
     with pytest.raises(LockedError, match="User:first"):
-        acquire(_around(cluster, clock), holder="User:second")
+        acquire(_context(cluster, clock), holder="User:second")
     holder.append([])
 
 
@@ -216,7 +216,7 @@ def test_a_fenced_holder_sends_nothing_more_and_says_what_is_left() -> None:
     def long_pause(_: object) -> None:
         cluster.after_send = lambda _: None
         clock.sleep(2 * SETTINGS.lease_ms / 1000)
-        taken.append(_acquired(_around(cluster.real, clock), "User:winner"))
+        taken.append(_acquired(_context(cluster.real, clock), "User:winner"))
 
     cluster.after_send = long_pause
     apply = Apply(cluster=cluster, clock=clock)
@@ -261,7 +261,7 @@ def test_a_damaged_claim_stops_everyone() -> None:
     cluster = open_cluster(clock=clock)
     cluster.registry.append([("lock/x", {"schema_version": 1, "holder": "User:x"})])
     with pytest.raises(SafetyError, match="lock/x is damaged"):
-        acquire(_around(cluster, clock), holder="User:next")
+        acquire(_context(cluster, clock), holder="User:next")
 
 
 def test_a_claim_of_a_newer_kgitops_stops_everyone() -> None:
@@ -269,7 +269,7 @@ def test_a_claim_of_a_newer_kgitops_stops_everyone() -> None:
     cluster = open_cluster(clock=clock)
     cluster.registry.append([("lock/x", {"schema_version": 2})])
     with pytest.raises(SafetyError, match="newer kgitops"):
-        acquire(_around(cluster, clock), holder="User:next")
+        acquire(_context(cluster, clock), holder="User:next")
 
 
 def test_a_lease_must_outlast_a_request() -> None:
@@ -332,7 +332,7 @@ def test_who_was_suspended_before_the_fence_does_not_shut_out_who_came_after() -
     slow.claim("2026-11-21T09:12:07Z")
     slow.safe_from_ms()
     clock.sleep(2 * SETTINGS.lease_ms / 1000)
-    _acquired(_around(cluster.real, clock), "User:next")
+    _acquired(_context(cluster.real, clock), "User:next")
     with pytest.raises(LockedError, match="User:next took the lock over"):
         slow.take_over()
     assert fenced == []
@@ -389,7 +389,7 @@ def test_who_takes_over_looks_once_more_how_long_the_one_before_may_still_act(
     """Where brokers' clocks disagree, a renewal may count that came after the next claim."""
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
-    holder = _acquired(_around(cluster, clock), "User:holder")
+    holder = _acquired(_context(cluster, clock), "User:holder")
     registry = OtherLeader(cluster.registry)
     clock.sleep((SETTINGS.lease_ms + late_ms) / 1000)
     lock = Lock(registry, holder="User:next", settings=SETTINGS)  # type: ignore[arg-type]
@@ -404,7 +404,7 @@ def test_who_takes_over_looks_once_more_how_long_the_one_before_may_still_act(
 def test_a_renewal_that_took_nearly_its_whole_lease_does_not_let_a_request_go() -> None:
     clock = FakeClock()
     cluster = FaultyCluster(open_cluster(clock=clock))
-    lock = _acquired(_around(cluster, clock), "User:slow")
+    lock = _acquired(_context(cluster, clock), "User:slow")
     clock.sleep(SETTINGS.lease_ms / 2000 + 1)
     cluster.after_append = lambda _: clock.sleep(
         (SETTINGS.lease_ms - SETTINGS.timeout_ms) / 1000 + 1
@@ -418,10 +418,10 @@ def test_who_waits_for_a_dead_holder_keeps_its_own_claim_alive_meanwhile() -> No
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
     short = ApplySettings(lease_ms=SETTINGS.timeout_ms + 1 * SECONDS)
-    around = replace(_around(cluster, clock), settings=short)
-    dead = _acquired(around, "User:dead")
+    context = replace(_context(cluster, clock), settings=short)
+    dead = _acquired(context, "User:dead")
     clock.sleep(short.lease_ms / 1000 + 1)
-    lock = _acquired(around, "User:next")
+    lock = _acquired(context, "User:next")
     assert dead is not lock
     assert lock.until_ms - cluster.registry.now_ms() > SETTINGS.timeout_ms
 
@@ -429,7 +429,7 @@ def test_who_waits_for_a_dead_holder_keeps_its_own_claim_alive_meanwhile() -> No
 def test_a_lost_lock_names_nobody_who_is_dead() -> None:
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
-    _acquired(_around(cluster, clock), "User:dead")
+    _acquired(_context(cluster, clock), "User:dead")
     clock.sleep(2 * SETTINGS.lease_ms / 1000)
     waiting = Lock(cluster.registry, holder="User:late", settings=SETTINGS)
     waiting.claim("2026-11-21T09:12:07Z")

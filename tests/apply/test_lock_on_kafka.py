@@ -12,7 +12,7 @@ from builders import UID, a_desired, a_topic, plan_of
 from cluster.kafka.registry_logs import Driver, JustTheRegistry, Logs, logs_on
 from kafka_wiping import wipe
 
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.lock.lock import acquire
 from kgitops.cluster.port import Cluster, RegistryEntry
 from kgitops.model.clock import SystemClock
@@ -133,14 +133,14 @@ def test_an_apply_that_lost_the_lock_sends_nothing_more_and_is_resumed(
     def suspended(_: object) -> None:
         cluster.after_send = nothing
         time.sleep(LEASE_MS / 1000)
-        around = Surroundings(
+        context = ApplyContext(
             cluster=JustTheRegistry(logs.open()),  # type: ignore[arg-type]
             settings=settings,
             clock=clock,
             on_event=nothing,
             interrupted=lambda: None,
         )
-        heirs.append(acquire(around, holder="User:heir"))
+        heirs.append(acquire(context, holder="User:heir"))
 
     cluster.after_send = suspended
     result = apply.plan(sealed)

@@ -19,7 +19,7 @@ from builders import a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 from used import used
 
 from kgitops.apply.events import ApplyStarted, Event
-from kgitops.apply.lock.waiting import Patience
+from kgitops.apply.lock.waiting import LockedWaits
 from kgitops.apply.result import ApplyResult
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.lowered.adapter import LoweredCluster
@@ -168,7 +168,7 @@ def test_nor_does_it_where_virtual_clusters_are_lowered(trial: Trial) -> None:
 
 
 def _no_end_is_passed_on() -> AbstractContextManager[object]:
-    return patch.object(Patience, "keep_lock", lambda self: self._lock.heartbeat())
+    return patch.object(LockedWaits, "keep_lock", lambda self: self._lock.heartbeat())
 
 
 def _the_store_does_not_look() -> AbstractContextManager[object]:

@@ -6,7 +6,7 @@ from apply.plans import open_cluster
 
 from kgitops.apply.observe.effects import is_visible
 from kgitops.apply.observe.objects import request_address
-from kgitops.apply.run.reading import look
+from kgitops.apply.run.reading import read_objects
 from kgitops.apply.steps.steps import Step
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.requests import (
@@ -148,10 +148,10 @@ def test_every_request_is_seen_once_it_is_carried_out_and_not_before() -> None:
     for requests in (UP, None):
         for request in requests or down(cluster):
             step = _step(request)
-            assert not is_visible(request, look(cluster, [step])), request
+            assert not is_visible(request, read_objects(cluster, [step])), request
             (answer,) = cluster.execute([request], validate_only=False, principal="User:kgitops")
             assert answer.ok, (request, answer)
-            after = look(cluster, [step])
+            after = read_objects(cluster, [step])
             assert is_visible(request, after), request
             assert is_visible(request, after, answer), request
             seen.add(api_name(request))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from kgitops.report.fleet.summary_json import read_run, run_to_text
 
 from kgitops.desired.state import DesiredAcl, DesiredQuota, DesiredTopic
 from kgitops.fleet.output.slices import read_slice
@@ -19,7 +20,6 @@ from kgitops.fleet.tables.desired_rows import (
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.plan.document.file import to_text
-from kgitops.report.fleet.summary_json import read_run, run_to_text
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FLEET = GOLDEN / "fleet"

@@ -17,7 +17,7 @@ from strategies import TEAMS
 
 from kgitops.apply.journal.reading import is_spent, latest_values
 from kgitops.apply.result import ApplyResult
-from kgitops.apply.steps import outcome as settled
+from kgitops.apply.steps import outcome as step_outcome
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UntrustedPlanError
@@ -173,5 +173,5 @@ def test_a_crash_then_a_resume_ends_like_an_undisturbed_run(data: st.DataObject)
 
 
 def test_a_resume_that_does_not_look_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settled, "is_visible", lambda *_: False)
+    monkeypatch.setattr(step_outcome, "is_visible", lambda *_: False)
     assert_caught(a_crash_then_a_resume_ends_like_an_undisturbed_run)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.lowered.adapter import LoweredCluster
@@ -70,14 +70,14 @@ class Twin:
 
     def apply(self, sealed: SealedPlan, workspace: Workspace) -> None:
         """What `kgitops apply PLAN` does, to its end."""
-        around = Surroundings(
+        context = ApplyContext(
             cluster=self.cluster,
             settings=ApplySettings(),
             on_event=lambda _: None,
             interrupted=lambda: None,
         )
         with loaded(workspace) as declared:
-            result = execute_plan(sealed, workspace, declared.policies, around)
+            result = execute_plan(sealed, workspace, declared.policies, context)
         assert result.verdict.exit is ExitCode.SUCCESS, result
 
     def learn(self, turn: int) -> ClusterState:

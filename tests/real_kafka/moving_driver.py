@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from kgitops.apply.applier import apply_plan
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.approval.approve import approve
 from kgitops.cluster.connect import connect
 from kgitops.desired.state import Project
@@ -19,14 +19,14 @@ SHORT = ApplySettings(timeout_ms=10_000, lease_ms=15_000)
 def main(servers: str, plan: str) -> None:
     """Apply the plan; nobody is told of anything."""
     cluster = connect(f"kafka://{servers}", configs={}, base=Path())
-    around = Surroundings(
+    context = ApplyContext(
         cluster=cluster, settings=SHORT, on_event=lambda _: None, interrupted=lambda: None
     )
     approved = approve(load_plan(Path(plan)))
     desired = approved.sealed.plan.desired
     result = apply_plan(
         approved,
-        around,
+        context,
         holder="the one who was killed",
         run_id="killed",
         project=Project(name=desired.project, uid=desired.identity),

@@ -16,7 +16,7 @@ import yaml
 from cli.conftest import Kgitops
 from cli.projects import UID, topic
 
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.run.resume import resume
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import Project
@@ -104,10 +104,10 @@ def test_killed_while_data_moves_a_resume_finishes_and_leaves_only_what_others_s
     assert not re.search(r"min.insync.replicas=2.*DYNAMIC_TOPIC_CONFIG", marks)
     leased = SHORT.lease_ms / 1000 + 1
     time.sleep(max(0.0, killed + leased - time.monotonic()))
-    around = Surroundings(
+    context = ApplyContext(
         cluster=kafka_cluster, settings=SHORT, on_event=lambda _: None, interrupted=lambda: None
     )
-    result = resume(around, project=Project(name="payments", uid=UID), holder="the next one")
+    result = resume(context, project=Project(name="payments", uid=UID), holder="the next one")
     assert result is not None
     assert result.verdict.exit == 0, result.verdict
     after = orders(kafka_cluster).topics["orders"]

@@ -7,7 +7,7 @@ from report.plans import MIGRATION, TOPIC_ID, binding, make_plan, twelve_changes
 from report.tenant_plans import created, grant, made_topic, member, removed
 
 from kgitops.apply.events import ApplyStarted, Event, StepDone, StepFailed, Waiting, WaitReason
-from kgitops.apply.result import ApplyResult, Failure
+from kgitops.apply.result import ApplyResult, StepFailure
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.requests import (
     AlterClientQuotaRequest,
@@ -65,7 +65,7 @@ from kgitops.workflow.policy_tests.report import (
     SuiteOutcome,
     Survivor,
 )
-from kgitops.workflow.policy_tests.report import Failure as FailedExpectation
+from kgitops.workflow.policy_tests.report import StepFailure as FailedExpectation
 
 
 def poisoned(text: str, *, many: int = 2) -> Plan:
@@ -198,7 +198,7 @@ def poisoned_result(text: str) -> ApplyResult:
     """An apply that failed with a broker's words."""
     return ApplyResult(
         run_id=text,
-        failed=(Failure(step=text, address=text, sentence=text),),
+        failed=(StepFailure(step=text, address=text, sentence=text),),
         not_attempted=(text,),
         verdict=decide([Reason(exit=ExitCode.PARTIAL, sentence=f"{text}.")], changes=False),
     )

@@ -19,7 +19,7 @@ from kgitops.apply.events import (
     Waiting,
     WaitReason,
 )
-from kgitops.apply.result import ApplyResult, Failure
+from kgitops.apply.result import ApplyResult, StepFailure
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.report.text.apply import event_to_json, render_event_text, render_summary
@@ -76,7 +76,7 @@ def test_the_summary_of_a_partial_apply_lists_what_failed_and_what_was_not_attem
     result = ApplyResult(
         run_id="r",
         done=("a",),
-        failed=(Failure(step="b", address="topic/b", sentence="POLICY_VIOLATION (44): no"),),
+        failed=(StepFailure(step="b", address="topic/b", sentence="POLICY_VIOLATION (44): no"),),
         not_attempted=("c",),
         earlier=("a",),
         verdict=PARTIAL,
@@ -94,7 +94,9 @@ def test_done_failed_and_not_attempted_are_what_was_planned(d: int, f: int, n: i
     result = ApplyResult(
         run_id="r",
         done=tuple(f"d{i}" for i in range(d)),
-        failed=tuple(Failure(step=f"f{i}", address=f"topic/f{i}", sentence="x") for i in range(f)),
+        failed=tuple(
+            StepFailure(step=f"f{i}", address=f"topic/f{i}", sentence="x") for i in range(f)
+        ),
         not_attempted=tuple(f"n{i}" for i in range(n)),
         verdict=PARTIAL if f or n else Verdict(exit=ExitCode.SUCCESS),
     )

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyFinished, StepDone, StepFailed, StepStarted
 from kgitops.apply.journal.records import batch_record, closing_records, header_record
 from kgitops.apply.lock.lock import Lock
 from kgitops.apply.result import ApplyResult, conclude
-from kgitops.apply.steps.outcome import Settled, left_open, owner_of, owners_of_completed
+from kgitops.apply.steps.outcome import StepOutcome, owner_of, owners_of_completed, step_unknown
 from kgitops.apply.steps.progress import Progress
-from kgitops.apply.steps.runs import Batch, Outcome, Run, RunStatus, StepRecord
+from kgitops.apply.steps.runs import Batch, RecordedOutcome, Run, RunStatus, StepRecord
 from kgitops.apply.steps.steps import Step
 from kgitops.cluster.registry import Record
 from kgitops.model.errors import KgitopsError, LockedError
@@ -38,7 +38,7 @@ class Journal:
         """
         self._write([self._new_batch(steps) for steps in batches], ())
 
-    def settle(self, known: Mapping[str, StepRecord], owners: Sequence[Record]) -> None:
+    def record_outcomes(self, known: Mapping[str, StepRecord], owners: Sequence[Record]) -> None:
         """Write what became of steps, and who owns what their changes completed, as one.
 
         A step that was never begun has no batch, and so nothing is written about it.
@@ -50,9 +50,9 @@ class Journal:
         if changed:
             self._write(changed, owners)
 
-    def record(self, steps: Sequence[Step], owners: Sequence[Record]) -> None:
+    def record_registry_changes(self, steps: Sequence[Step], owners: Sequence[Record]) -> None:
         """Write changes that only the registry records: the write is the change."""
-        done = {step.id: StepRecord(outcome=Outcome.DONE) for step in steps}
+        done = {step.id: StepRecord(outcome=RecordedOutcome.DONE) for step in steps}
         self._write([replace(self._new_batch(steps), results=done)], owners)
 
     def close(self, status: RunStatus) -> None:
@@ -90,20 +90,20 @@ class Journal:
         )
 
 
-class Ledger:
+class RunState:
     """Keeps a run's progress, here and in the journal.
 
     ``progress`` is what is known by now. ``begun``: something was sent, or may have been by an
-    earlier process, so that the run can't be refused whole any more. ``stuck``: it can't go on.
+    earlier process, so that the run can't be refused whole any more. ``stopped``: it can't go on.
     """
 
-    def __init__(self, around: Surroundings, journal: Journal, steps: Mapping[str, Step]) -> None:
-        self._around = around
+    def __init__(self, context: ApplyContext, journal: Journal, steps: Mapping[str, Step]) -> None:
+        self._context = context
         self._journal = journal
         self._reasons: list[Reason] = []
         self.progress = Progress(steps=steps, known=journal.run.steps)
         self.begun = bool(self.progress.known)
-        self.stuck = False
+        self.stopped = False
         self._lock_is_lost = False
         self._earlier = self.progress.done
 
@@ -116,39 +116,44 @@ class Ledger:
         self._journal.intend(batches)
         for step in (step for batch in batches for step in batch):
             event = StepStarted(step=step.id, address=step.address, api=step.api)
-            self._around.on_event(event)
+            self._context.on_event(event)
 
-    def settle(self, settled: Mapping[str, Settled]) -> None:
+    def record_outcomes(self, outcomes: Mapping[str, StepOutcome]) -> None:
         """Write outcomes, and the owners of the changes that they complete, in one append."""
-        if not settled:
+        if not outcomes:
             return
         steps = self.progress.steps
-        known = {step: outcome.known for step, outcome in settled.items()}
+        known = {step: outcome.record for step, outcome in outcomes.items()}
         try:
             owners = owners_of_completed(steps, known, {**self.progress.known, **known})
-            self._journal.settle(known, list(owners.values()))
+            self._journal.record_outcomes(known, list(owners.values()))
         except KgitopsError as error:
-            self.stick(error)
+            self.stop(error)
             problem = "what became of it could not be written down"
-            settled = {step: left_open(steps[step], problem, of_run=True) for step in settled}
-        self.note(settled)
+            outcomes = {step: step_unknown(steps[step], problem, of_run=True) for step in outcomes}
+        self.report(outcomes)
 
-    def record(self, steps: Sequence[Step]) -> None:
+    def record_registry_changes(self, steps: Sequence[Step]) -> None:
         """Write changes that only the registry records: with that they are done."""
         try:
-            self._journal.record(steps, [owner_of(step.change) for step in steps])
+            self._journal.record_registry_changes(steps, [owner_of(step.change) for step in steps])
         except KgitopsError as error:
-            self.stick(error)
+            self.stop(error)
             return
         self.begun = True
-        self.note({step.id: Settled(known=StepRecord(outcome=Outcome.DONE)) for step in steps})
+        self.report(
+            {
+                step.id: StepOutcome(record=StepRecord(outcome=RecordedOutcome.DONE))
+                for step in steps
+            }
+        )
 
-    def note(self, settled: Mapping[str, Settled]) -> None:
+    def report(self, outcomes: Mapping[str, StepOutcome]) -> None:
         """Remember what became of steps, and tell it; the journal is not written."""
-        self.progress = self.progress.after(settled)
-        for step_id, outcome in settled.items():
+        self.progress = self.progress.after(outcomes)
+        for step_id, outcome in outcomes.items():
             step = self.progress.steps[step_id]
-            self._around.on_event(
+            self._context.on_event(
                 StepDone(step=step.id, address=step.address, api=step.api)
                 if outcome.done
                 else StepFailed(
@@ -156,24 +161,24 @@ class Ledger:
                 )
             )
 
-    def go_on(self) -> None:
+    def reopen_undone(self) -> None:
         """What an earlier process took back too early is to be done once more."""
         self.progress = self.progress.to_go_on()
         self._earlier = tuple(step for step in self._earlier if step in self.progress.known)
 
-    def stick(self, error: KgitopsError) -> None:
+    def stop(self, error: KgitopsError) -> None:
         """The run can't go on; where nothing was sent the error keeps its own exit code.
 
         Once the lock is lost, everything that fails after it fails for that reason.
         """
         if not self.begun:
             raise error
-        self.stuck = True
+        self.stopped = True
         if not self._lock_is_lost:
-            self.refuse(error.reasons)
+            self.add_reasons(error.reasons)
         self._lock_is_lost = self._lock_is_lost or isinstance(error, LockedError)
 
-    def refuse(self, reasons: Sequence[Reason]) -> None:
+    def add_reasons(self, reasons: Sequence[Reason]) -> None:
         """Remember why the run went no further."""
         self._reasons.extend(reasons)
 
@@ -199,11 +204,11 @@ class Ledger:
             self.progress,
             run_id=self._journal.run.id,
             begun=self.begun,
-            signal=self._around.interrupted(),
+            signal=self._context.interrupted(),
             earlier=self._earlier,
             reasons=self._reasons,
         )
-        self._around.on_event(
+        self._context.on_event(
             ApplyFinished(
                 run_id=result.run_id,
                 done=len(result.done),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 
 from kgitops.apply.journal.records import NONCE_PREFIX, RUN_PREFIX
-from kgitops.apply.steps.runs import Batch, Outcome, Run, RunStatus, StepRecord
+from kgitops.apply.steps.runs import Batch, RecordedOutcome, Run, RunStatus, StepRecord
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import PROJECT_PREFIX, build_registry_state, check_version
 from kgitops.model.errors import SafetyError
@@ -173,7 +173,7 @@ def _read_step(value: Json, key: str, lookup: Json) -> StepRecord:
     given = members(value, key, _STEP_KEYS)
     code = given["code"]
     return StepRecord(
-        outcome=choice(Outcome, given["outcome"], key),
+        outcome=choice(RecordedOutcome, given["outcome"], key),
         reply=None
         if code is None
         else RequestResult(

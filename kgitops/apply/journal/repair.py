@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplyContext
 from kgitops.apply.journal.damage import Damage, find_damage, repair_record
 from kgitops.apply.lock.lock import acquire
 from kgitops.cluster.port import Cluster, RegistryEntry, RegistryLog
@@ -22,7 +22,7 @@ def check_registry(cluster: Cluster) -> tuple[int, tuple[Damage, ...]]:
 
 
 def repair_registry(
-    around: Surroundings, expected: Sequence[Damage], *, holder: str, name: str
+    context: ApplyContext, expected: Sequence[Damage], *, holder: str, name: str
 ) -> bool:
     """Mend what ``expected`` names, all of it or nothing; False where it was interrupted before.
 
@@ -30,18 +30,18 @@ def repair_registry(
         LockedError: someone holds the lock, or may, by a claim that can't be read.
         SafetyError: something can't be mended, or it is not what was expected any more.
     """
-    log = around.cluster.registry
+    log = context.cluster.registry
     for damage in expected:
         _refuse_unmendable(damage)
-        _wait_for_claim(damage, around, log)
-    salvaging = cast(Cluster, _Instead(around.cluster, registry=_Salvaging(log)))
+        _wait_for_claim(damage, context, log)
+    salvaging = cast(Cluster, _Instead(context.cluster, registry=_Salvaging(log)))
     lock = acquire(
-        Surroundings(
+        ApplyContext(
             cluster=salvaging,
-            settings=around.settings,
-            clock=around.clock,
-            on_event=around.on_event,
-            interrupted=around.interrupted,
+            settings=context.settings,
+            clock=context.clock,
+            on_event=context.on_event,
+            interrupted=context.interrupted,
         ),
         holder=holder,
     )
@@ -53,7 +53,7 @@ def repair_registry(
                 "the registry changed meanwhile, so nothing was mended; look again with kgitops "
                 "registry check"
             )
-        moment = moments.to_text(around.clock.now())
+        moment = moments.to_text(context.clock.now())
         records = [damage.record for damage in expected if damage.record is not None]
         lock.append([*records, repair_record(name, holder, moment, expected)])
     finally:
@@ -69,9 +69,9 @@ def _refuse_unmendable(damage: Damage) -> None:
         )
 
 
-def _wait_for_claim(damage: Damage, around: Surroundings, log: RegistryLog) -> None:
+def _wait_for_claim(damage: Damage, context: ApplyContext, log: RegistryLog) -> None:
     """A claim that can't be read may be somebody's who is at work."""
-    settings = around.settings
+    settings = context.settings
     until = damage.since_ms + settings.lease_ms + settings.timeout_ms
     if damage.is_claim and log.now_ms() < until:
         raise LockedError(

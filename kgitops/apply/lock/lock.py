@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.events import Waiting, WaitReason
 from kgitops.apply.lock.claims import LOCK_PREFIX, Claim, claim_record, is_claim, read_claim
 from kgitops.cluster.port import RegistryEntry, RegistryLog
@@ -18,7 +18,7 @@ from kgitops.model import clock as moments
 from kgitops.model.errors import KgitopsError, LockedError, SafetyError
 
 
-def acquire(around: Surroundings, *, holder: str) -> "Lock | None":
+def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
     """The lock, once no one else can still act under it; None when interrupted while waiting.
 
     A claim whose lease has ended does not block, but its holder may have sent one request before
@@ -27,19 +27,19 @@ def acquire(around: Surroundings, *, holder: str) -> "Lock | None":
     Raises:
         LockedError: someone holds it; the sentence says who and since when.
     """
-    registry, clock = around.cluster.registry, around.clock
-    lock = Lock(registry, holder=holder, settings=around.settings)
+    registry, clock = context.cluster.registry, context.clock
+    lock = Lock(registry, holder=holder, settings=context.settings)
     lock.claim(moments.to_text(clock.now()))
     try:
         safe_ms = lock.safe_from_ms()
         if registry.now_ms() < safe_ms:
             sentence = "the lock's last holder died; waiting until nothing of it is on its way"
-            around.on_event(Waiting(reason=WaitReason.LOCK, sentence=sentence))
+            context.on_event(Waiting(reason=WaitReason.LOCK, sentence=sentence))
         while registry.now_ms() < safe_ms:
-            if around.interrupted() is not None:
+            if context.interrupted() is not None:
                 lock.release()
                 return None
-            clock.sleep(around.settings.poll_ms / 1000)
+            clock.sleep(context.settings.poll_ms / 1000)
             lock.heartbeat()
         lock.take_over()
     except BaseException:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplyContext
 from kgitops.apply.lock.lock import Lock
 
 _LONGEST_PAUSE_S = 1.0
@@ -11,35 +11,35 @@ _SLICE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Now:
     """A moment of a run, in seconds that never go back.
 
     ``deadline`` is when the patience with what begins now is over; ``stopped`` says whether the
     run was interrupted.
     """
 
-    now: float
+    seconds: float
     deadline: float
-    stopped: bool
+    interrupted: bool
 
 
-class Patience:
+class LockedWaits:
     """The waits of a run that holds the lock.
 
     Whatever waits raises LockedError where the lock was lost meanwhile.
     """
 
-    def __init__(self, around: Surroundings, lock: Lock) -> None:
-        self._around = around
+    def __init__(self, context: ApplyContext, lock: Lock) -> None:
+        self._context = context
         self._lock = lock
 
-    def moment(self) -> Moment:
+    def now(self) -> Now:
         """Now."""
-        now = self._around.clock.monotonic()
-        return Moment(
-            now=now,
-            deadline=now + self._around.settings.timeout_ms / 1000,
-            stopped=self._around.interrupted() is not None,
+        seconds = self._context.clock.monotonic()
+        return Now(
+            seconds=seconds,
+            deadline=seconds + self._context.settings.timeout_ms / 1000,
+            interrupted=self._context.interrupted() is not None,
         )
 
     def keep_lock(self) -> int:
@@ -56,21 +56,21 @@ class Patience:
 
     def pause(self, seconds: float) -> None:
         """Wait for a moment, interrupted or not."""
-        self._around.clock.sleep(seconds)
+        self._context.clock.sleep(seconds)
         self.keep_lock()
 
     def rest(self, seconds: float) -> None:
         """Wait; ends early when interrupted."""
         left = seconds
-        while left > 0 and self._around.interrupted() is None:
-            self._around.clock.sleep(min(left, _SLICE_S))
+        while left > 0 and self._context.interrupted() is None:
+            self._context.clock.sleep(min(left, _SLICE_S))
             left -= _SLICE_S
         self.keep_lock()
 
-    def wait_until(self, moment: float) -> None:
+    def wait_until(self, seconds: float) -> None:
         """Wait until then, be it hours; ends early when interrupted."""
-        clock = self._around.clock
-        while self._around.interrupted() is None and (left := moment - clock.monotonic()) > 0:
+        clock = self._context.clock
+        while self._context.interrupted() is None and (left := seconds - clock.monotonic()) > 0:
             self.pause(min(left, _LONGEST_PAUSE_S))
 
 

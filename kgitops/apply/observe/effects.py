@@ -6,8 +6,8 @@ from typing import assert_never
 from kgitops.apply.observe.virtual_clusters import (
     has_copied_offsets,
     has_no_offsets,
-    is_altered,
-    is_made,
+    is_virtual_cluster_altered,
+    is_virtual_cluster_created,
     linked_topic,
 )
 from kgitops.model.cluster_state import ClusterState
@@ -68,9 +68,9 @@ def is_visible(
         case AlterBrokerRequest():
             return _has_throttles(request, state)
         case CreateVirtualClusterRequest():
-            return is_made(request, state, confirmed=reply is not None)
+            return is_virtual_cluster_created(request, state, confirmed=reply is not None)
         case AlterVirtualClusterRequest():
-            return is_altered(request, state)
+            return is_virtual_cluster_altered(request, state)
         case DeleteVirtualClusterRequest():
             return request.virtual_cluster not in state.virtual_clusters
         case CopyGroupOffsetsRequest():

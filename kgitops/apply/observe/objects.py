@@ -3,7 +3,7 @@
 from typing import assert_never
 from urllib.parse import unquote
 
-from kgitops.apply.observe.virtual_clusters import Member, find_inside
+from kgitops.apply.observe.virtual_clusters import MemberState, find_inside
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import (
     AlterBrokerRequest,
@@ -44,7 +44,9 @@ from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, C
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import EntityType, TopicLink, VirtualCluster
 
-Object = TopicState | AclBinding | ClientQuotaState | Broker | VirtualCluster | TopicLink | Member
+Object = (
+    TopicState | AclBinding | ClientQuotaState | Broker | VirtualCluster | TopicLink | MemberState
+)
 
 
 def find_object(address: str, state: ClusterState) -> Object | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kgitops.apply.observe.objects import Object, find_object
-from kgitops.apply.observe.virtual_clusters import Member
+from kgitops.apply.observe.virtual_clusters import MemberState
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import DeleteAclRequest, Request
 from kgitops.model.resources.acls import AclBinding
@@ -17,7 +17,7 @@ from kgitops.plan.document.plan import Precondition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mismatch:
+class PreconditionMismatch:
     """One field of one object that is not as expected."""
 
     object: str
@@ -31,7 +31,7 @@ class Mismatch:
 
 def check_preconditions(
     preconditions: Iterable[Precondition], state: ClusterState
-) -> tuple[Mismatch, ...]:
+) -> tuple[PreconditionMismatch, ...]:
     """Everything in which ``state`` differs from what is expected, in the order given."""
     return tuple(
         mismatch for precondition in preconditions for mismatch in _check(precondition, state)
@@ -40,7 +40,7 @@ def check_preconditions(
 
 def check_expected(
     expects: Iterable[Precondition], request: Request | None, state: ClusterState
-) -> tuple[Mismatch, ...]:
+) -> tuple[PreconditionMismatch, ...]:
     """Everything in which ``state`` differs from what a request expects just before it is sent.
 
     A lowered right of which only a part is there counts as absent (VC-327), and as whole again once
@@ -51,7 +51,7 @@ def check_expected(
     return check_preconditions(expects, state)
 
 
-def _check(precondition: Precondition, state: ClusterState) -> list[Mismatch]:
+def _check(precondition: Precondition, state: ClusterState) -> list[PreconditionMismatch]:
     address = precondition.object
     try:
         found = find_object(address, state)
@@ -74,7 +74,7 @@ def _check(precondition: Precondition, state: ClusterState) -> list[Mismatch]:
     return mismatches
 
 
-def _existence(precondition: Precondition, found: Object | None) -> list[Mismatch]:
+def _existence(precondition: Precondition, found: Object | None) -> list[PreconditionMismatch]:
     address = precondition.object
     if precondition.exists != (found is not None):
         was, now = ("present", "absent") if precondition.exists else ("absent", "present")
@@ -122,7 +122,7 @@ def _fields(found: Object, wanted: Mapping[str, str | None]) -> Mapping[str, str
             return {path: options[path] for path in wanted if path in options}
         case TopicLink():
             return {"topic": found.topic}
-        case Member():
+        case MemberState():
             return {"adopts": found.adopts} if found.entity_type is EntityType.GROUP else {}
         case AclBinding():
             return {}
@@ -149,8 +149,8 @@ def _json(value: tuple[object, ...]) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _mismatch(address: str, field: str, expected: str, found: str) -> Mismatch:
-    return Mismatch(object=address, field=field, expected=expected, found=found)
+def _mismatch(address: str, field: str, expected: str, found: str) -> PreconditionMismatch:
+    return PreconditionMismatch(object=address, field=field, expected=expected, found=found)
 
 
 def _text(value: str | None) -> str:

@@ -35,7 +35,7 @@ _MEMBERS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class MemberState:
     """A user, client id, group or transactional id; ``adopts`` is a group's global one."""
 
     entity_type: EntityType
@@ -45,7 +45,7 @@ class Member:
 
 def find_inside(
     address: str, at: ScopedAddress, state: ClusterState
-) -> TopicState | TopicLink | Member | None:
+) -> TopicState | TopicLink | MemberState | None:
     """The topic, link or member ``at`` that place; None when there is none.
 
     Raises:
@@ -62,7 +62,7 @@ def find_inside(
         raise ValueError(f"{address!r} is no address of anything in a virtual cluster")
     if found is None or name not in found.members(entity_type):
         return None
-    return Member(
+    return MemberState(
         entity_type=entity_type,
         name=name,
         adopts=found.groups[name] if entity_type is EntityType.GROUP else None,
@@ -105,7 +105,9 @@ def linked_topic(local: LocalName, state: ClusterState) -> TopicState | None:
     return state.topics.get(link.topic) if link else None
 
 
-def is_made(request: CreateVirtualClusterRequest, state: ClusterState, *, confirmed: bool) -> bool:
+def is_virtual_cluster_created(
+    request: CreateVirtualClusterRequest, state: ClusterState, *, confirmed: bool
+) -> bool:
     """Whether the virtual cluster is there; unless ``confirmed`` it must be as it was asked for."""
     found = state.virtual_clusters.get(request.virtual_cluster)
     if found is None or found.options != request.options:
@@ -113,7 +115,7 @@ def is_made(request: CreateVirtualClusterRequest, state: ClusterState, *, confir
     return confirmed or found.empty
 
 
-def is_altered(request: AlterVirtualClusterRequest, state: ClusterState) -> bool:
+def is_virtual_cluster_altered(request: AlterVirtualClusterRequest, state: ClusterState) -> bool:
     """Whether the entity is there, or gone, or the options are set."""
     found = state.virtual_clusters.get(request.virtual_cluster)
     if request.options is not None:

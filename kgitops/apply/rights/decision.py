@@ -13,9 +13,9 @@ from typing import NoReturn
 
 from kgitops.apply.observe.objects import Object, find_object
 from kgitops.apply.observe.virtual_clusters import link_of, local_name, topic_behind
-from kgitops.apply.rights.departing import has_right, may_leave, only_removes
-from kgitops.apply.rights.earned import declared_by, leaves, new_tombstone, record_after
-from kgitops.apply.rights.fitting import misfit
+from kgitops.apply.rights.owner_records import declared_by, leaves, new_tombstone, record_after
+from kgitops.apply.rights.removals import has_right, may_leave, only_removes
+from kgitops.apply.rights.request_fit import misfit
 from kgitops.apply.rights.unowned import broker_problem, copied_for, origin_problem, undoing_problem
 from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState

@@ -51,7 +51,7 @@ def origin_problem(
     return None
 
 
-def check_migrated(plan: Plan, changes: Sequence[Change], state: ClusterState) -> None:
+def check_migrated_acls(plan: Plan, changes: Sequence[Change], state: ClusterState) -> None:
     """What ``changes`` delete for a member is its own right, and stands in its virtual cluster.
 
     A plan file says for whom it deletes, and whoever can write one can say anything.

@@ -7,18 +7,18 @@ looked for; what certainly did not may be sent again.
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from kgitops.apply.lock.waiting import Moment
+from kgitops.apply.lock.waiting import Now
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
-from kgitops.apply.observe.preconditions import Mismatch, check_expected
+from kgitops.apply.observe.preconditions import PreconditionMismatch, check_expected
 from kgitops.apply.steps.outcome import (
     BEFORE,
-    Settled,
-    conflict,
-    left_alone,
-    left_open,
-    refused,
-    seen,
-    stale,
+    StepOutcome,
+    step_completed,
+    step_conflict,
+    step_refused,
+    step_skipped,
+    step_stale,
+    step_unknown,
 )
 from kgitops.apply.steps.steps import Step
 from kgitops.model.cluster_state import ClusterState
@@ -34,8 +34,8 @@ Answer = RequestResult | KgitopsError
 """What the brokers answered to a request, or why no answer came."""
 
 
-class Next(Enum):
-    """What to do with a step that is not settled."""
+class NextAction(Enum):
+    """What to do with a step that is not outcomes."""
 
     SEND = auto()
     LOOK_AGAIN = auto()
@@ -44,7 +44,7 @@ class Next(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class StepAttempt:
     """One step on its way.
 
     ``doubtful``: something that was sent earlier may have taken effect, here or before a crash;
@@ -60,16 +60,16 @@ class Attempt:
     refusal: RequestResult | None = None
     problem: str = BEFORE
 
-    def sent(self, moment: Moment) -> "Attempt":
+    def sent(self, now: Now) -> "StepAttempt":
         """It goes out now; the second sending of what may have arrived has as much time again."""
         renewed = not self.sends or self.doubts
-        deadline = moment.deadline if renewed else self.deadline
+        deadline = now.deadline if renewed else self.deadline
         return replace(self, sends=self.sends + 1, deadline=deadline)
 
 
 def after_look(
-    attempt: Attempt, state: ClusterState, moment: Moment, *, begun: bool
-) -> Next | Settled:
+    attempt: StepAttempt, state: ClusterState, now: Now, *, begun: bool
+) -> NextAction | StepOutcome:
     """What to do next, given the cluster as it is.
 
     ``begun``: something of the run was sent.
@@ -79,25 +79,25 @@ def after_look(
     """
     step = attempt.step
     if (attempt.doubtful or attempt.refusal) and is_visible(step.request, state):
-        return seen(step, OK, state, lookup="done")
+        return step_completed(step, OK, state, lookup="done")
     if attempt.refusal:
-        return refused(step, attempt.refusal)
+        return step_refused(step, attempt.refusal)
     coming = attempt.doubtful and is_under_way(step.request, state)
     if coming and is_move(step.request):
-        return Next.WATCH
+        return NextAction.WATCH
     mismatches = check_expected(step.expects, step.request, state)
     if mismatches and not coming:
         return _changed(attempt, mismatches[0], begun=begun)
-    may_send = attempt.doubts <= 1 and not (attempt.sends and moment.stopped)
+    may_send = attempt.doubts <= 1 and not (attempt.sends and now.interrupted)
     if may_send and not coming:
-        return Next.SEND
-    if moment.now < attempt.deadline and not moment.stopped:
-        return Next.LOOK_AGAIN
+        return NextAction.SEND
+    if now.seconds < attempt.deadline and not now.interrupted:
+        return NextAction.LOOK_AGAIN
     problem = f"{attempt.problem}, and its result can't be seen"
-    return left_open(step, problem, None if coming else "start")
+    return step_unknown(step, problem, None if coming else "start")
 
 
-def after_answer(attempt: Attempt, answer: Answer, moment: Moment) -> Attempt | Settled:
+def after_answer(attempt: StepAttempt, answer: Answer, now: Now) -> StepAttempt | StepOutcome:
     """What an answer other than a success leaves to do: another look at least, or nothing."""
     if isinstance(answer, KgitopsError):
         return _in_doubt(attempt, f"no answer came ({answer})")
@@ -105,9 +105,9 @@ def after_answer(attempt: Attempt, answer: Answer, moment: Moment) -> Attempt | 
     if answer.code in _UNKNOWN:
         return _in_doubt(attempt, problem)
     if answer.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED:
-        attempt = _put_off(attempt, answer, moment)
-    late = moment.now >= attempt.deadline
-    if answer.code in RETRIABLE and not late and not moment.stopped:
+        attempt = _put_off(attempt, answer, now)
+    late = now.seconds >= attempt.deadline
+    if answer.code in RETRIABLE and not late and not now.interrupted:
         return replace(attempt, problem=problem)
     match attempt.step.request:
         case DeleteTopicRequest():
@@ -119,26 +119,26 @@ def after_answer(attempt: Attempt, answer: Answer, moment: Moment) -> Attempt | 
     # An authorizer that failed may have done its work (A4-90).
     if attempt.doubtful or nothing_left or answer.code is ErrorCode.UNKNOWN_SERVER_ERROR:
         return replace(attempt, refusal=answer)
-    return refused(attempt.step, answer)
+    return step_refused(attempt.step, answer)
 
 
-def _changed(attempt: Attempt, mismatch: Mismatch, *, begun: bool) -> Settled:
+def _changed(attempt: StepAttempt, mismatch: PreconditionMismatch, *, begun: bool) -> StepOutcome:
     if attempt.step.undoes:
-        return left_alone(mismatch)
+        return step_skipped(mismatch)
     if attempt.doubtful:
-        return conflict(attempt.step, attempt.problem, mismatch)
-    return stale(attempt.step, mismatch, begun=begun)
+        return step_conflict(attempt.step, attempt.problem, mismatch)
+    return step_stale(attempt.step, mismatch, begun=begun)
 
 
-def _in_doubt(attempt: Attempt, problem: str) -> Attempt:
+def _in_doubt(attempt: StepAttempt, problem: str) -> StepAttempt:
     return replace(attempt, doubtful=True, doubts=attempt.doubts + 1, problem=problem)
 
 
-def _put_off(attempt: Attempt, answer: RequestResult, moment: Moment) -> Attempt:
+def _put_off(attempt: StepAttempt, answer: RequestResult, now: Now) -> StepAttempt:
     """A quota is obeyed for as long as it takes: the time told does not count (KIP-599).
 
     A quota lets the next few through as soon as it is no longer exceeded, and one with a
     second's worth in it lets many.
     """
     told = max(answer.retry_after_ms / 1000, _SHORTEST_PUT_OFF_S)
-    return replace(attempt, throttled_until=moment.now + told, deadline=moment.deadline + told)
+    return replace(attempt, throttled_until=now.seconds + told, deadline=now.deadline + told)

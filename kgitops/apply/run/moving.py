@@ -2,13 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.lock.waiting import Patience, growing
+from kgitops.apply.lock.waiting import LockedWaits, growing
 from kgitops.apply.observe.effects import is_under_way, is_visible
 from kgitops.apply.observe.preconditions import check_preconditions
-from kgitops.apply.run.reading import look
-from kgitops.apply.steps.outcome import Settled, cancelled, conflict, ended_early, seen
+from kgitops.apply.run.reading import read_objects
+from kgitops.apply.steps.outcome import (
+    StepOutcome,
+    move_cancelled,
+    move_ended_early,
+    step_completed,
+    step_conflict,
+)
 from kgitops.apply.steps.steps import Step
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import UnreachableError
@@ -22,14 +28,14 @@ _NAMED = 3
 class Moves:
     """The steps whose replicas are on the move, and what is known of them."""
 
-    def __init__(self, around: Surroundings, patience: Patience) -> None:
-        self._around = around
-        self._patience = patience
+    def __init__(self, context: ApplyContext, waits: LockedWaits) -> None:
+        self._context = context
+        self._waits = waits
         self._steps: dict[str, Step] = {}
         self._gone: dict[str, float] = {}
         self._given_up_at: float | None = None
-        self._pauses = growing(around.settings.poll_ms, _LONGEST_PAUSE_S)
-        self._told = ""
+        self._pauses = growing(context.settings.poll_ms, _LONGEST_PAUSE_S)
+        self._last_sentence = ""
 
     def __contains__(self, step: object) -> bool:
         """Whether this step's replicas are on the move."""
@@ -48,9 +54,9 @@ class Moves:
         """Watch these from now on."""
         self._steps |= {step.id: step for step in steps}
         if steps:
-            self._pauses = growing(self._around.settings.poll_ms, _LONGEST_PAUSE_S)
+            self._pauses = growing(self._context.settings.poll_ms, _LONGEST_PAUSE_S)
 
-    def look(self) -> Mapping[str, Settled]:
+    def poll(self) -> Mapping[str, StepOutcome]:
         """Those of which it is known by now what became of them; they are watched no more.
 
         Raises:
@@ -59,16 +65,16 @@ class Moves:
         state = self._read()
         if state is None:
             return {}
-        settled = {
+        outcomes = {
             step.id: outcome
             for step in self._steps.values()
             if (outcome := self._judge(step, state)) is not None
         }
-        for step in settled:
+        for step in outcomes:
             del self._steps[step]
         if self._steps:
-            self._tell(state)
-        return settled
+            self._report(state)
+        return outcomes
 
     def wait(self) -> None:
         """Until the next look; ends early when interrupted.
@@ -76,79 +82,79 @@ class Moves:
         Raises:
             LockedError: the lock was lost meanwhile.
         """
-        self._patience.rest(next(self._pauses))
+        self._waits.rest(next(self._pauses))
 
-    def cancel(self) -> Mapping[str, Settled]:
+    def cancel(self) -> Mapping[str, StepOutcome]:
         """Take back what moves, because someone said so, and see that it stands still.
 
         Raises:
             KgitopsError: the cluster does not answer; the moves may go on.
         """
-        around = self._around
-        state = look(around.cluster, self.steps)
+        context = self._context
+        state = read_objects(context.cluster, self.steps)
         mine = {
             _request(step).topic: state.moving.get(_request(step).topic, ())
             for step in self.steps
             if is_under_way(_request(step), state)
         }
-        around.cluster.cancel_moves(mine, until_ms=self._patience.keep_lock())
-        deadline = self._patience.moment().deadline
-        while self._patience.moment().now < deadline:
-            state = look(around.cluster, self.steps)
+        context.cluster.cancel_moves(mine, until_ms=self._waits.keep_lock())
+        deadline = self._waits.now().deadline
+        while self._waits.now().seconds < deadline:
+            state = read_objects(context.cluster, self.steps)
             if not any(is_under_way(_request(step), state) for step in self.steps):
                 break
-            self._patience.pause(around.settings.poll_ms / 1000)
-        settled = {}
+            self._waits.pause(context.settings.poll_ms / 1000)
+        outcomes = {}
         for step in self.steps:
             if is_visible(_request(step), state):
-                settled[step.id] = seen(step, OK, state)
+                outcomes[step.id] = step_completed(step, OK, state)
             elif not is_under_way(_request(step), state):
-                settled[step.id] = cancelled(step)
-        for step_id in settled:
+                outcomes[step.id] = move_cancelled(step)
+        for step_id in outcomes:
             del self._steps[step_id]
-        return settled
+        return outcomes
 
     def _read(self) -> ClusterState | None:
         """Brokers may be restarted while data is copied for hours: one timeout is forgiven."""
         try:
-            state = look(self._around.cluster, self.steps)
+            state = read_objects(self._context.cluster, self.steps)
         except UnreachableError:
-            moment = self._patience.moment()
-            self._given_up_at = self._given_up_at or moment.deadline
-            if moment.now >= self._given_up_at:
+            now = self._waits.now()
+            self._given_up_at = self._given_up_at or now.deadline
+            if now.seconds >= self._given_up_at:
                 raise
             return None
         self._given_up_at = None
         return state
 
-    def _judge(self, step: Step, state: ClusterState) -> Settled | None:
+    def _judge(self, step: Step, state: ClusterState) -> StepOutcome | None:
         request = _request(step)
         if is_visible(request, state):
-            return seen(step, OK, state)
+            return step_completed(step, OK, state)
         if is_under_way(request, state):
             self._gone.pop(step.id, None)
             return None
         # A broker that lags behind may still show how it was; the truth comes within a timeout.
-        moment = self._patience.moment()
-        if moment.now < self._gone.setdefault(step.id, moment.deadline):
+        now = self._waits.now()
+        if now.seconds < self._gone.setdefault(step.id, now.deadline):
             return None
         mismatches = check_preconditions(step.expects, state)
         if mismatches:
-            return conflict(step, "its reassignment was ended by someone else", mismatches[0])
-        return ended_early(step)
+            return step_conflict(step, "its reassignment was ended by someone else", mismatches[0])
+        return move_ended_early(step)
 
-    def _tell(self, state: ClusterState) -> None:
+    def _report(self, state: ClusterState) -> None:
         topics = [_request(step).topic for step in self.steps]
         left = sum(len(state.moving.get(topic, ())) for topic in topics)
         named = ", ".join(topics[:_NAMED])
         others = f" and {len(topics) - _NAMED:,} more topics" if len(topics) > _NAMED else ""
         partitions = "1 partition" if left == 1 else f"{left:,} partitions"
         sentence = f"copying replicas of {named}{others}: {partitions} left"
-        if sentence != self._told:
-            self._told = sentence
+        if sentence != self._last_sentence:
+            self._last_sentence = sentence
             steps = tuple(step.id for step in self.steps)
             event = Waiting(reason=WaitReason.MOVING, sentence=sentence, steps=steps)
-            self._around.on_event(event)
+            self._context.on_event(event)
 
 
 def _request(step: Step) -> AlterTopicRequest:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Waiting, WaitReason
-from kgitops.apply.lock.waiting import Patience, growing
+from kgitops.apply.lock.waiting import LockedWaits, growing
 from kgitops.apply.observe.effects import is_move, is_under_way, is_visible
-from kgitops.apply.steps.outcome import Settled, left_open, seen
+from kgitops.apply.steps.outcome import StepOutcome, step_completed, step_unknown
 from kgitops.apply.steps.steps import Step, groups_of, links_of, topics_of
 from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import ClusterState
@@ -16,7 +16,7 @@ from kgitops.model.requests import DeleteRecordsRequest
 from kgitops.model.results import RequestResult
 
 
-def look(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
+def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     """The objects of these steps.
 
     Where records are deleted, the topics' offsets as well, and where it is about the offsets of
@@ -36,7 +36,9 @@ def look(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     return state.with_usage(cluster.read_usage(cut, offsets_only=True)) if cut else state
 
 
-def look_patiently(around: Surroundings, steps: Iterable[Step], *, deadline: float) -> ClusterState:
+def read_objects_with_retry(
+    context: ApplyContext, steps: Iterable[Step], *, deadline: float
+) -> ClusterState:
     """As ``look``, but a cluster that can't be read is asked again until ``deadline``.
 
     Raises:
@@ -46,11 +48,11 @@ def look_patiently(around: Surroundings, steps: Iterable[Step], *, deadline: flo
     steps = tuple(steps)
     while True:
         try:
-            return look(around.cluster, steps)
+            return read_objects(context.cluster, steps)
         except UnreachableError:
-            if around.clock.monotonic() >= deadline or around.interrupted() is not None:
+            if context.clock.monotonic() >= deadline or context.interrupted() is not None:
                 raise
-        around.clock.sleep(around.settings.retry_ms / 1000)
+        context.clock.sleep(context.settings.retry_ms / 1000)
 
 
 _PROBED = 20
@@ -61,8 +63,8 @@ Confirmed = tuple[Step, RequestResult]
 
 
 def await_visible(
-    confirmed: Sequence[Confirmed], around: Surroundings, patience: Patience
-) -> Iterator[tuple[Step, Settled | None]]:
+    confirmed: Sequence[Confirmed], context: ApplyContext, waits: LockedWaits
+) -> Iterator[tuple[Step, StepOutcome | None]]:
     """Look until everything is visible, for as long as more and more of it is.
 
     Each step comes with what became of it once that is known; None for a move, which the cluster
@@ -72,42 +74,42 @@ def await_visible(
         KgitopsError: the lock was lost, or the cluster can't be read; the rest is not known.
     """
     left = list(confirmed)
-    deadline = patience.moment().deadline
-    pauses = growing(around.settings.poll_ms, _LONGEST_PAUSE_S)
+    deadline = waits.now().deadline
+    pauses = growing(context.settings.poll_ms, _LONGEST_PAUSE_S)
     while left:
-        late = patience.moment().now >= deadline
+        late = waits.now().seconds >= deadline
         later = left
-        if late or _is_worth_it(left, around, deadline):
-            state = _look(left, around, deadline)
+        if late or _is_worth_it(left, context, deadline):
+            state = _look(left, context, deadline)
             later = []
             for step, reply in left:
                 if is_visible(step.request, state, reply):
-                    yield step, seen(step, reply, state)
+                    yield step, step_completed(step, reply, state)
                 elif _is_moving(step, state):
                     yield step, None
                 else:
                     later.append((step, reply))
         if len(later) < len(left):
-            deadline = patience.moment().deadline
+            deadline = waits.now().deadline
         elif late:
             break
         left = later
         if left:
-            around.on_event(
+            context.on_event(
                 Waiting(
                     reason=WaitReason.VISIBLE,
                     sentence="the broker confirmed; waiting until it is visible",
                     steps=tuple(step.id for step, _ in left),
                 )
             )
-            patience.pause(next(pauses))
-    waited = f"{around.settings.timeout_ms / 1000:g} s"
+            waits.pause(next(pauses))
+    waited = f"{context.settings.timeout_ms / 1000:g} s"
     problem = f"the broker confirmed, but nothing is to be seen of it after {waited}"
     for step, _ in left:
-        yield step, left_open(step, problem)
+        yield step, step_unknown(step, problem)
 
 
-def _is_worth_it(left: Sequence[Confirmed], around: Surroundings, deadline: float) -> bool:
+def _is_worth_it(left: Sequence[Confirmed], context: ApplyContext, deadline: float) -> bool:
     """Whether to look at all of them.
 
     Brokers take on changes in the controller's order, so the last few tell whether it is worth
@@ -116,14 +118,14 @@ def _is_worth_it(left: Sequence[Confirmed], around: Surroundings, deadline: floa
     if len(left) <= _PROBED:
         return True
     last = left[-_PROBED:]
-    state = _look(last, around, deadline)
+    state = _look(last, context, deadline)
     return all(
         is_visible(step.request, state, reply) or _is_moving(step, state) for step, reply in last
     )
 
 
-def _look(confirmed: Sequence[Confirmed], around: Surroundings, deadline: float) -> ClusterState:
-    return look_patiently(around, [step for step, _ in confirmed], deadline=deadline)
+def _look(confirmed: Sequence[Confirmed], context: ApplyContext, deadline: float) -> ClusterState:
+    return read_objects_with_retry(context, [step for step, _ in confirmed], deadline=deadline)
 
 
 def _is_moving(step: Step, state: ClusterState) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 
 from kgitops.apply.checks import Recheck, check_plan, check_steps
-from kgitops.apply.context import Surroundings
+from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import ApplyStarted
-from kgitops.apply.journal.journal import Journal, Ledger
+from kgitops.apply.journal.journal import Journal, RunState
 from kgitops.apply.journal.reading import (
     Latest,
     known_projects,
@@ -16,11 +16,11 @@ from kgitops.apply.journal.reading import (
 from kgitops.apply.journal.records import closing_records
 from kgitops.apply.lock.lock import Lock, acquire
 from kgitops.apply.result import ApplyResult, conclude
-from kgitops.apply.run.reading import look
+from kgitops.apply.run.reading import read_objects
 from kgitops.apply.run.runner import Runner
-from kgitops.apply.steps.outcome import look_up, owners_of_begun, owners_of_completed
-from kgitops.apply.steps.progress import Progress, to_take_back
-from kgitops.apply.steps.runs import Outcome, Run, RunStatus
+from kgitops.apply.steps.outcome import owners_of_begun, owners_of_completed, resolve_open_step
+from kgitops.apply.steps.progress import Progress, steps_to_undo
+from kgitops.apply.steps.runs import RecordedOutcome, Run, RunStatus
 from kgitops.apply.steps.steps import build_steps
 from kgitops.cluster.port import RegistryEntry
 from kgitops.cluster.registry import Record
@@ -32,7 +32,7 @@ from kgitops.plan.document.plan import Change, Plan, PlannedRequest
 
 
 def resume(
-    around: Surroundings, *, project: Project, holder: str, recheck: Recheck | None = None
+    context: ApplyContext, *, project: Project, holder: str, recheck: Recheck | None = None
 ) -> ApplyResult | None:
     """Go on with the project's unfinished run from the journal alone; None when there is none.
 
@@ -42,25 +42,25 @@ def resume(
     Raises:
         KgitopsError: it can't be gone on with, and no change request was sent now.
     """
-    found = _unfinished(around, project)
+    found = _unfinished(context, project)
     if found is None:
         return None
-    lock = acquire(around, holder=holder)
+    lock = acquire(context, holder=holder)
     if lock is None:
         run, sealed = found
         progress = Progress(steps=build_steps(sealed.plan), known=run.steps)
         return conclude(
-            progress, run_id=run.id, begun=True, signal=around.interrupted(), earlier=progress.done
+            progress, run_id=run.id, begun=True, signal=context.interrupted(), earlier=progress.done
         )
     try:
-        found = _unfinished(around, project)
-        return None if found is None else _go_on(around, lock, *found, project, recheck)
+        found = _unfinished(context, project)
+        return None if found is None else _go_on(context, lock, *found, project, recheck)
     finally:
         lock.release()
 
 
 def superseding_records(
-    around: Surroundings, latest: Latest, plan: Plan, identities: Collection[str]
+    context: ApplyContext, latest: Latest, plan: Plan, identities: Collection[str]
 ) -> list[Record]:
     """The records that close unfinished runs of these ``identities``, for ``plan`` in their place.
 
@@ -72,10 +72,14 @@ def superseding_records(
     for run in unfinished_runs(latest, identities):
         steps = build_steps(read_sealed(run, latest).plan)
         begun = [step for step in steps if step in run.steps]
-        open_steps = [steps[step] for step in begun if run.steps[step].outcome is Outcome.OPEN]
-        state = look(around.cluster, open_steps)
-        found = {step.id: known for step in open_steps if (known := look_up(step, state))}
-        done = {step: known.known for step, known in found.items()}
+        open_steps = [
+            steps[step] for step in begun if run.steps[step].outcome is RecordedOutcome.OPEN
+        ]
+        state = read_objects(context.cluster, open_steps)
+        found = {
+            step.id: outcome for step in open_steps if (outcome := resolve_open_step(step, state))
+        }
+        done = {step: outcome.record for step, outcome in found.items()}
         owners = {
             **owners_of_completed(steps, done, {**run.steps, **done}),
             **owners_of_begun(open_steps, state),
@@ -85,7 +89,9 @@ def superseding_records(
     return records
 
 
-def still_to_undo(entries: Iterable[RegistryEntry], project: Project) -> tuple[PlannedRequest, ...]:
+def pending_undo_requests(
+    entries: Iterable[RegistryEntry], project: Project
+) -> tuple[PlannedRequest, ...]:
     """The requests with which the project's unfinished runs meant to take back what they set.
 
     Raises:
@@ -95,7 +101,7 @@ def still_to_undo(entries: Iterable[RegistryEntry], project: Project) -> tuple[P
     found: list[PlannedRequest] = []
     for run in unfinished_runs(latest, _identities(project, latest)):
         steps = build_steps(read_sealed(run, latest).plan)
-        found += [step.planned for step in to_take_back(steps, run.steps) if step.planned]
+        found += [step.planned for step in steps_to_undo(steps, run.steps) if step.planned]
     return tuple(found)
 
 
@@ -120,8 +126,8 @@ def _identities(project: Project, latest: Latest) -> frozenset[str]:
     return former_identities(project, known_projects(latest)) | {project.identity}
 
 
-def _unfinished(around: Surroundings, project: Project) -> tuple[Run, SealedPlan] | None:
-    latest = latest_values(around.cluster.registry.read() or ())
+def _unfinished(context: ApplyContext, project: Project) -> tuple[Run, SealedPlan] | None:
+    latest = latest_values(context.cluster.registry.read() or ())
     runs = unfinished_runs(latest, _identities(project, latest))
     if not runs:
         return None
@@ -130,7 +136,7 @@ def _unfinished(around: Surroundings, project: Project) -> tuple[Run, SealedPlan
 
 
 def _go_on(
-    around: Surroundings,
+    context: ApplyContext,
     lock: Lock,
     run: Run,
     sealed: SealedPlan,
@@ -139,28 +145,28 @@ def _go_on(
 ) -> ApplyResult:
     plan = sealed.plan
     steps = build_steps(plan)
-    ledger = Ledger(around, Journal(lock, run), steps)
-    runner = Runner(around, lock=lock, ledger=ledger, principal=plan.principal)
-    around.on_event(
+    run_state = RunState(context, Journal(lock, run), steps)
+    runner = Runner(context, lock=lock, run_state=run_state, principal=plan.principal)
+    context.on_event(
         ApplyStarted(
             run_id=run.id,
             project=plan.desired.project,
             planned=len(steps),
-            earlier=len(ledger.progress.done),
+            earlier=len(run_state.progress.done),
             resumed=True,
         )
     )
     runner.resolve()
-    state = look(around.cluster, steps.values())
+    state = read_objects(context.cluster, steps.values())
     try:
-        check_steps(plan, steps, around.cluster)
-        progress = ledger.progress
+        check_steps(plan, steps, context.cluster)
+        progress = run_state.progress
         pending = progress.not_attempted
         check_plan(plan, progress.not_begun, pending, state, recheck, project=project, resumed=True)
     except KgitopsError as error:
         # The run did begin, so this is no refusal of the whole: it is partly applied.
-        ledger.refuse(error.reasons)
-        runner.take_back()
+        run_state.add_reasons(error.reasons)
+        runner.undo_helpers()
     else:
         runner.run()
-    return ledger.close()
+    return run_state.close()

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from kgitops.apply.context import Surroundings
-from kgitops.apply.journal.journal import Ledger
+from kgitops.apply.context import ApplyContext
+from kgitops.apply.journal.journal import RunState
 from kgitops.apply.lock.lock import Lock
-from kgitops.apply.lock.waiting import Patience
+from kgitops.apply.lock.waiting import LockedWaits
 from kgitops.apply.observe.preconditions import check_preconditions
 from kgitops.apply.run.moving import Moves
-from kgitops.apply.run.reading import look
+from kgitops.apply.run.reading import read_objects
 from kgitops.apply.run.sending import Sender
-from kgitops.apply.steps.outcome import look_up, stale, still_moving
+from kgitops.apply.steps.outcome import move_continues, resolve_open_step, step_stale
 from kgitops.apply.steps.progress import moves_before, still_moving_in
 from kgitops.apply.steps.steps import Step, batches
 from kgitops.model.errors import KgitopsError
@@ -22,14 +22,16 @@ from kgitops.plan.document.plan import Action
 class Runner:
     """One run of a plan, from its first step or from where an earlier process left it."""
 
-    def __init__(self, around: Surroundings, *, lock: Lock, ledger: Ledger, principal: str) -> None:
-        patience = Patience(around, lock)
-        self._around = around
-        self._ledger = ledger
-        self._sender = Sender(around, ledger=ledger, patience=patience, principal=principal)
-        self._moves = Moves(around, patience)
+    def __init__(
+        self, context: ApplyContext, *, lock: Lock, run_state: RunState, principal: str
+    ) -> None:
+        waits = LockedWaits(context, lock)
+        self._context = context
+        self._run_state = run_state
+        self._sender = Sender(context, run_state=run_state, waits=waits, principal=principal)
+        self._moves = Moves(context, waits)
         # What an earlier process left open may have been sent.
-        self._doubtful = frozenset(ledger.progress.open)
+        self._doubtful = frozenset(run_state.progress.open)
 
     def resolve(self) -> None:
         """Find out by looking what became of the requests that an earlier process left open.
@@ -37,13 +39,13 @@ class Runner:
         What is there is done; what is as before may be sent again; anything else is a conflict,
         and nobody overwrites it.
         """
-        steps = [self._ledger.progress.steps[step] for step in self._ledger.progress.open]
+        steps = [self._run_state.progress.steps[step] for step in self._run_state.progress.open]
         if steps:
-            state = look(self._around.cluster, steps)
-            self._ledger.settle(
-                {step.id: found for step in steps if (found := look_up(step, state))}
+            state = read_objects(self._context.cluster, steps)
+            self._run_state.record_outcomes(
+                {step.id: found for step in steps if (found := resolve_open_step(step, state))}
             )
-        self._ledger.go_on()
+        self._run_state.reopen_undone()
 
     def run(self) -> None:
         """Carry out every step whose time comes; stops early when interrupted or stuck.
@@ -54,31 +56,31 @@ class Runner:
             KgitopsError: it can't be done, and nothing was sent.
         """
         while not self._stops():
-            ready = self._ledger.progress.ready(self._moves)
+            ready = self._run_state.progress.ready(self._moves)
             if not ready and not self._moves:
                 break
             self._carry_out_all(ready)
             self._watch(wait=not ready)
         self._leave_moves()
-        self.take_back()
+        self.undo_helpers()
 
-    def take_back(self) -> None:
+    def undo_helpers(self) -> None:
         """Undo what only helped steps that have ended, however they ended.
 
         Where replicas still move they need what helps them: then it stays, for a resume to undo.
         """
-        left = self._ledger.progress.to_take_back
-        if not left or self._ledger.stuck:
+        left = self._run_state.progress.steps_to_undo
+        if not left or self._run_state.stopped:
             return
-        moves = moves_before(left, self._ledger.progress.steps)
+        moves = moves_before(left, self._run_state.progress.steps)
         try:
-            state = look(self._around.cluster, moves)
+            state = read_objects(self._context.cluster, moves)
         except KgitopsError as error:
-            self._ledger.stick(error)
+            self._run_state.stop(error)
             return
         moving = still_moving_in(moves, state)
         for chunk in self._chunks([step for step in left if moving.isdisjoint(step.depends_on)]):
-            if not self._ledger.stuck:
+            if not self._run_state.stopped:
                 self._carry_out(chunk)
 
     def _carry_out_all(self, ready: Sequence[Step]) -> None:
@@ -93,67 +95,69 @@ class Runner:
         self._record_all([step for step in recorded if not _leaves_its_address(step)])
 
     def _record_all(self, steps: Sequence[Step]) -> None:
-        for batch in batches(steps, self._around.settings):
+        for batch in batches(steps, self._context.settings):
             if self._stops():
                 return
             self._record(batch)
 
     def _chunks(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
         """As many batches as may be on their way together."""
-        left = batches(steps, self._around.settings)
-        while chunk := list(islice(left, self._around.settings.parallelism)):
+        left = batches(steps, self._context.settings)
+        while chunk := list(islice(left, self._context.settings.parallelism)):
             yield [step for batch in chunk for step in batch]
 
     def _carry_out(self, steps: Sequence[Step]) -> None:
         result = self._sender.carry_out(steps, self._doubtful)
         self._moves.add(result.moving)
-        self._ledger.settle(result.settled)
+        self._run_state.record_outcomes(result.outcomes)
         if result.problem:
-            self._ledger.stick(result.problem)
+            self._run_state.stop(result.problem)
 
     def _record(self, steps: Sequence[Step]) -> None:
         """Commit changes that only the registry records."""
         try:
-            state = look(self._around.cluster, steps)
+            state = read_objects(self._context.cluster, steps)
         except KgitopsError as error:
-            self._ledger.stick(error)
+            self._run_state.stop(error)
             return
         good = []
         for step in steps:
             mismatches = check_preconditions(step.expects, state)
             if mismatches:
-                self._ledger.note({step.id: stale(step, mismatches[0], begun=self._ledger.begun)})
+                self._run_state.report(
+                    {step.id: step_stale(step, mismatches[0], begun=self._run_state.begun)}
+                )
             else:
                 good.append(step)
         if good:
-            self._ledger.record(good)
+            self._run_state.record_registry_changes(good)
 
     def _watch(self, *, wait: bool) -> None:
         """See which moves have ended."""
-        if not self._moves or self._ledger.stuck:
+        if not self._moves or self._run_state.stopped:
             return
         try:
             if wait:
                 self._moves.wait()
-            settled = self._moves.look()
+            outcomes = self._moves.poll()
         except KgitopsError as error:
-            self._ledger.stick(error)
+            self._run_state.stop(error)
             return
-        self._ledger.settle(settled)
+        self._run_state.record_outcomes(outcomes)
 
     def _leave_moves(self) -> None:
         """The run ends while replicas move: they go on, unless the user says otherwise."""
         addresses = [step.address for step in self._moves.steps]
-        asked = self._around.interrupted() is not None and not self._ledger.stuck
-        if addresses and asked and self._around.cancels(addresses):
+        asked = self._context.interrupted() is not None and not self._run_state.stopped
+        if addresses and asked and self._context.cancels(addresses):
             try:
-                self._ledger.settle(self._moves.cancel())
+                self._run_state.record_outcomes(self._moves.cancel())
             except KgitopsError as error:
-                self._ledger.stick(error)
-        self._ledger.note({step.id: still_moving(step) for step in self._moves.steps})
+                self._run_state.stop(error)
+        self._run_state.report({step.id: move_continues(step) for step in self._moves.steps})
 
     def _stops(self) -> bool:
-        return self._ledger.stuck or self._around.interrupted() is not None
+        return self._run_state.stopped or self._context.interrupted() is not None
 
 
 def _leaves_its_address(step: Step) -> bool:

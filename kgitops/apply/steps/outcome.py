@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kgitops.apply.observe.effects import created_topic, is_under_way, is_visible
-from kgitops.apply.observe.preconditions import Mismatch, check_expected
-from kgitops.apply.steps.runs import Outcome, StepRecord
+from kgitops.apply.observe.preconditions import PreconditionMismatch, check_expected
+from kgitops.apply.steps.runs import RecordedOutcome, StepRecord
 from kgitops.apply.steps.steps import Step
 from kgitops.cluster.registry import Record, owner_record
 from kgitops.model.cluster_state import ClusterState
@@ -23,14 +23,14 @@ BEFORE = "its request was on its way when an earlier run ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class StepOutcome:
     """What became of a step; a step that is not done has a sentence and the exit it stands for.
 
     The sentence of a step that is done tells what a person may want to know about it. ``of_run``:
     the cause is the run's, which says it once for all steps that it leaves like this.
     """
 
-    known: StepRecord
+    record: StepRecord
     sentence: str = ""
     exit: ExitCode = ExitCode.PARTIAL
     of_run: bool = False
@@ -38,28 +38,28 @@ class Settled:
     @property
     def done(self) -> bool:
         """Whether the step need not be gone on with."""
-        return self.known.outcome is Outcome.DONE
+        return self.record.outcome is RecordedOutcome.DONE
 
 
-def seen(
+def step_completed(
     step: Step, reply: RequestResult, state: ClusterState, lookup: str | None = None
-) -> Settled:
+) -> StepOutcome:
     """Its result is visible; a created topic has the id that it was given."""
     if isinstance(step.request, CreateTopicRequest):
         topic = created_topic(step.request, state)
         reply = replace(reply, topic_id=topic.topic_id if topic else None)
-    return Settled(known=StepRecord(outcome=Outcome.DONE, reply=reply, lookup=lookup))
+    return StepOutcome(record=StepRecord(outcome=RecordedOutcome.DONE, reply=reply, lookup=lookup))
 
 
-def refused(step: Step, reply: RequestResult) -> Settled:
+def step_refused(step: Step, reply: RequestResult) -> StepOutcome:
     """The broker said no."""
-    return Settled(
-        known=StepRecord(outcome=Outcome.FAILED, reply=reply),
+    return StepOutcome(
+        record=StepRecord(outcome=RecordedOutcome.FAILED, reply=reply),
         sentence=f"{step.address}: the broker answered {step.api} with {reply}; {RESUME}",
     )
 
 
-def stale(step: Step, mismatch: Mismatch, *, begun: bool) -> Settled:
+def step_stale(step: Step, mismatch: PreconditionMismatch, *, begun: bool) -> StepOutcome:
     """It was not sent, because the object is no longer as planned.
 
     Raises:
@@ -67,81 +67,81 @@ def stale(step: Step, mismatch: Mismatch, *, begun: bool) -> Settled:
     """
     if not begun:
         raise StaleError(f"{mismatch}; make a new plan")
-    return Settled(
-        known=StepRecord(outcome=Outcome.FAILED),
+    return StepOutcome(
+        record=StepRecord(outcome=RecordedOutcome.FAILED),
         sentence=f"{mismatch}, so {step.api} was not sent; make a new plan",
         exit=ExitCode.STALE,
     )
 
 
-def conflict(step: Step, problem: str, mismatch: Mismatch) -> Settled:
+def step_conflict(step: Step, problem: str, mismatch: PreconditionMismatch) -> StepOutcome:
     """It may have taken effect, and the object is now something else."""
-    return Settled(
-        known=StepRecord(outcome=Outcome.OPEN, lookup="conflict"),
+    return StepOutcome(
+        record=StepRecord(outcome=RecordedOutcome.OPEN, lookup="conflict"),
         sentence=f"{step.address}: {step.api}: {problem}, and the object is neither as before nor "
         f"as asked for ({mismatch}); nothing was overwritten: make a new plan",
     )
 
 
-def left_alone(mismatch: Mismatch) -> Settled:
+def step_skipped(mismatch: PreconditionMismatch) -> StepOutcome:
     """It would take back what is no longer as it was left, so there is nothing to take back."""
-    return Settled(
-        known=StepRecord(outcome=Outcome.DONE, lookup="not ours"),
+    return StepOutcome(
+        record=StepRecord(outcome=RecordedOutcome.DONE, lookup="not ours"),
         sentence=f"{mismatch.field} is {mismatch.found}, which this run did not set; it stays so",
     )
 
 
-def cancelled(step: Step) -> Settled:
+def move_cancelled(step: Step) -> StepOutcome:
     """Its reassignment was cancelled, because the user said so."""
-    return Settled(
-        known=StepRecord(outcome=Outcome.FAILED, lookup="cancelled"),
+    return StepOutcome(
+        record=StepRecord(outcome=RecordedOutcome.FAILED, lookup="cancelled"),
         sentence=f"{step.address}: its reassignment was cancelled as you asked, and its replicas "
         "stay where they were; `kgitops apply --resume` begins it anew",
     )
 
 
-def ended_early(step: Step) -> Settled:
+def move_ended_early(step: Step) -> StepOutcome:
     """Its reassignment is over, and the replicas are where they were before."""
-    return Settled(
-        known=StepRecord(outcome=Outcome.FAILED, lookup="start"),
+    return StepOutcome(
+        record=StepRecord(outcome=RecordedOutcome.FAILED, lookup="start"),
         sentence=f"{step.address}: its reassignment was cancelled by someone else, and its "
         f"replicas are where they were; {RESUME}",
     )
 
 
-def still_moving(step: Step) -> Settled:
+def move_continues(step: Step) -> StepOutcome:
     """The run ends before the data is copied; the cluster goes on by itself."""
-    return Settled(
-        known=StepRecord(outcome=Outcome.OPEN),
+    return StepOutcome(
+        record=StepRecord(outcome=RecordedOutcome.OPEN),
         sentence=f"{step.address}: its replicas are still being copied, and the cluster goes on "
         "with that by itself; `kgitops apply --resume` waits for it and takes its throttle off",
     )
 
 
-def left_open(
+def step_unknown(
     step: Step, problem: str, lookup: str | None = None, *, of_run: bool = False
-) -> Settled:
+) -> StepOutcome:
     """Nobody knows yet what became of it."""
-    return Settled(
-        known=StepRecord(outcome=Outcome.OPEN, lookup=lookup),
+    return StepOutcome(
+        record=StepRecord(outcome=RecordedOutcome.OPEN, lookup=lookup),
         sentence=f"{step.address}: {step.api}: {problem}; {LOOK}",
         of_run=of_run,
     )
 
 
-def look_up(step: Step, state: ClusterState) -> Settled | None:
+def resolve_open_step(step: Step, state: ClusterState) -> StepOutcome | None:
     """What became of a request that an earlier process left open.
 
     None when all is as before it, or its result is still to come.
     """
     if is_visible(step.request, state):
-        return seen(step, OK, state, lookup="done")
+        return step_completed(step, OK, state, lookup="done")
     if is_under_way(step.request, state):
         return None
     mismatches = check_expected(step.expects, step.request, state)
     if mismatches and step.undoes:
-        return left_alone(mismatches[0])
-    return conflict(step, BEFORE, mismatches[0]) if mismatches else None
+        return step_skipped(mismatches[0])
+    return step_conflict(step, BEFORE, mismatches[0]) if mismatches else None
 
 
 def owners_of_completed(
@@ -151,13 +151,15 @@ def owners_of_completed(
 
     ``known`` is everything known of all steps, the news included.
     """
-    done = [steps[step] for step, record in news.items() if record.outcome is Outcome.DONE]
+    done = [steps[step] for step, record in news.items() if record.outcome is RecordedOutcome.DONE]
     changes = {step.address: step.change for step in done}
     owners = {}
     for address, change in changes.items():
         records = [known.get(planned.id) for planned in change.requests]
         remembers = change.owner_before is not None or change.owner_after is not None
-        if remembers and all(record and record.outcome is Outcome.DONE for record in records):
+        if remembers and all(
+            record and record.outcome is RecordedOutcome.DONE for record in records
+        ):
             owners[address] = owner_of(change, [record.reply for record in records if record])
     return owners
 

@@ -4,8 +4,8 @@ from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kgitops.apply.observe.effects import is_move, is_under_way
-from kgitops.apply.steps.outcome import Settled
-from kgitops.apply.steps.runs import Outcome, StepRecord
+from kgitops.apply.steps.outcome import StepOutcome
+from kgitops.apply.steps.runs import RecordedOutcome, StepRecord
 from kgitops.apply.steps.steps import Step
 from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.document.plan import Change
@@ -20,17 +20,17 @@ class Progress:
 
     steps: Mapping[str, Step]
     known: Mapping[str, StepRecord] = field(default_factory=dict)
-    failures: Mapping[str, Settled] = field(default_factory=dict)
+    failures: Mapping[str, StepOutcome] = field(default_factory=dict)
 
     @property
     def done(self) -> tuple[str, ...]:
         """The steps that are done, in the plan's order."""
-        return self._with(Outcome.DONE)
+        return self._with(RecordedOutcome.DONE)
 
     @property
     def open(self) -> tuple[str, ...]:
         """The steps that were begun and of which no more is known."""
-        return self._with(Outcome.OPEN)
+        return self._with(RecordedOutcome.OPEN)
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -51,9 +51,9 @@ class Progress:
         return tuple(change for address, change in changes.items() if address not in begun)
 
     @property
-    def to_take_back(self) -> list[Step]:
+    def steps_to_undo(self) -> list[Step]:
         """What only helped other steps, may be there, and can still be undone."""
-        return [s for s in to_take_back(self.steps, self.known) if s.id not in self.failures]
+        return [s for s in steps_to_undo(self.steps, self.known) if s.id not in self.failures]
 
     def ready(self, under_way: Container[str]) -> list[Step]:
         """What is not attempted and not ``under_way``, with all that it depends on done."""
@@ -61,9 +61,9 @@ class Progress:
         left = [self.steps[step] for step in self.not_attempted if step not in under_way]
         return [step for step in left if done.issuperset(step.depends_on)]
 
-    def after(self, news: Mapping[str, Settled]) -> "Progress":
-        """What is known once these have settled."""
-        known = {step: outcome.known for step, outcome in news.items()}
+    def after(self, news: Mapping[str, StepOutcome]) -> "Progress":
+        """What is known once these have outcomes."""
+        known = {step: outcome.record for step, outcome in news.items()}
         failures = {step: outcome for step, outcome in news.items() if not outcome.done}
         return replace(self, known={**self.known, **known}, failures={**self.failures, **failures})
 
@@ -74,12 +74,12 @@ class Progress:
             self, known={step: known for step, known in self.known.items() if step not in early}
         )
 
-    def _with(self, outcome: Outcome) -> tuple[str, ...]:
+    def _with(self, outcome: RecordedOutcome) -> tuple[str, ...]:
         known = self.known
         return tuple(s for s in self.steps if s in known and known[s].outcome is outcome)
 
 
-def to_take_back(steps: Mapping[str, Step], known: Mapping[str, StepRecord]) -> list[Step]:
+def steps_to_undo(steps: Mapping[str, Step], known: Mapping[str, StepRecord]) -> list[Step]:
     """The steps that undo something which was sent, or may have been, and are not done."""
     return [
         step
@@ -114,8 +114,8 @@ def undone_too_early(steps: Mapping[str, Step], done: Collection[str]) -> frozen
 
 
 def _is_done(step: str, known: Mapping[str, StepRecord]) -> bool:
-    return step in known and known[step].outcome is Outcome.DONE
+    return step in known and known[step].outcome is RecordedOutcome.DONE
 
 
 def _may_be_there(step: str, known: Mapping[str, StepRecord]) -> bool:
-    return step in known and known[step].outcome is not Outcome.FAILED
+    return step in known and known[step].outcome is not RecordedOutcome.FAILED

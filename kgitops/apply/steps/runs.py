@@ -19,7 +19,7 @@ class RunStatus(StrEnum):
     SUPERSEDED = "superseded"
 
 
-class Outcome(StrEnum):
+class RecordedOutcome(StrEnum):
     """What is known of a step: ``open`` means that its intent is written and no more is known."""
 
     OPEN = "open"
@@ -31,7 +31,7 @@ class Outcome(StrEnum):
 class StepRecord:
     """One step in the journal; ``lookup`` says what a look at the cluster found, where one did."""
 
-    outcome: Outcome
+    outcome: RecordedOutcome
     reply: RequestResult | None = None
     lookup: str | None = None
 
@@ -49,14 +49,14 @@ class Batch:
     def status(self) -> str:
         """``intent`` until every step's outcome is known, then ``done`` or ``failed``."""
         outcomes = {self.outcome(step) for step in self.requests}
-        if Outcome.OPEN in outcomes:
+        if RecordedOutcome.OPEN in outcomes:
             return "intent"
-        return "failed" if Outcome.FAILED in outcomes else "done"
+        return "failed" if RecordedOutcome.FAILED in outcomes else "done"
 
-    def outcome(self, step: str) -> Outcome:
+    def outcome(self, step: str) -> RecordedOutcome:
         """What is known of ``step``."""
         known = self.results.get(step)
-        return known.outcome if known else Outcome.OPEN
+        return known.outcome if known else RecordedOutcome.OPEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Run:
     def steps(self) -> Mapping[str, StepRecord]:
         """The latest that is known of every step that was begun."""
         return {
-            step: batch.results.get(step, StepRecord(outcome=Outcome.OPEN))
+            step: batch.results.get(step, StepRecord(outcome=RecordedOutcome.OPEN))
             for batch in self.batches
             for step in batch.requests
         }

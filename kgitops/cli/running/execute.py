@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.result import ApplyResult
 from kgitops.cli.console.errors import print_verdict, tell_refusal
 from kgitops.cli.console.signals import Interrupts, graceful
@@ -59,14 +59,14 @@ def run_resume(
 
 
 def _run(
-    execute: Callable[[Surroundings], ApplyResult | None],
+    execute: Callable[[ApplyContext], ApplyResult | None],
     cluster: Cluster,
     options: ExecuteOptions,
 ) -> int:
     # Signals are only noted until the summary is printed, so that none hides what was done.
     with graceful() as interrupts:
         with EventPrinter(options.format, no_color=options.no_color) as printer:
-            ctx = Surroundings(
+            ctx = ApplyContext(
                 cluster=cluster,
                 settings=ApplySettings(
                     parallelism=options.parallelism,

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal.damage import Damage
 from kgitops.apply.journal.repair import check_registry, repair_registry
 from kgitops.cluster.port import Cluster
@@ -28,11 +28,11 @@ def mend(
     Raises:
         KgitopsError: nothing was mended.
     """
-    around = Surroundings(
+    context = ApplyContext(
         cluster=cluster,
         settings=ApplySettings(),
         on_event=lambda _: None,
         interrupted=interrupted,
     )
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
-    return repair_registry(around, damages, holder=lock_holder(), name=name)
+    return repair_registry(context, damages, holder=lock_holder(), name=name)

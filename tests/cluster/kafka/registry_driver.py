@@ -18,7 +18,7 @@ import time
 
 from cluster.kafka.registry_logs import JustTheRegistry, open_log
 
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.lock.lock import Lock, acquire
 from kgitops.model.clock import SystemClock
 from kgitops.model.errors import KgitopsError
@@ -33,7 +33,7 @@ class Contender:
         self.name = name
         self.lock: Lock | None = None
         self.written = 0
-        self.around = Surroundings(
+        self.context = ApplyContext(
             cluster=JustTheRegistry(self.log),  # type: ignore[arg-type]
             settings=ApplySettings(lease_ms=int(lease_ms), timeout_ms=int(timeout_ms)),
             clock=SystemClock(),
@@ -47,7 +47,7 @@ class Contender:
             match word:
                 case "acquire":
                     time.sleep(max(0.0, float(rest) - time.time()))
-                    self.lock = acquire(self.around, holder=self.name)
+                    self.lock = acquire(self.context, holder=self.name)
                     return "won"
                 case "write":
                     for _ in range(int(rest)):

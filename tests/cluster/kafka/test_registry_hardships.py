@@ -16,7 +16,7 @@ from kafka.protocol.admin import CreateAclsRequest
 from kafka_clusters import StartKafka
 from kafka_wiping import wipe
 
-from kgitops.apply.context import ApplySettings, Surroundings
+from kgitops.apply.context import ApplyContext, ApplySettings
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock.lock import Lock, acquire
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
@@ -122,8 +122,8 @@ def test_who_may_write_the_registry_but_not_make_it_is_told(logs: Logs) -> None:
     assert logs.open().read() is None
 
 
-def surroundings(log: KafkaRegistryLog) -> Surroundings:
-    return Surroundings(
+def surroundings(log: KafkaRegistryLog) -> ApplyContext:
+    return ApplyContext(
         cluster=JustTheRegistry(log),  # type: ignore[arg-type]
         settings=ApplySettings(lease_ms=60_000, timeout_ms=5_000),
         clock=SystemClock(),

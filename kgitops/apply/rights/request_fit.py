@@ -7,8 +7,8 @@ declared is there once the requests are done, and nothing else of the object is 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kgitops.apply.observe.virtual_clusters import Member
-from kgitops.apply.rights.earned import declared_by
+from kgitops.apply.observe.virtual_clusters import MemberState
+from kgitops.apply.rights.owner_records import declared_by
 from kgitops.desired.state import (
     ConfigsPolicy,
     DesiredAcl,
@@ -255,8 +255,8 @@ def _member(
     plan: Plan,
     state: ClusterState,
 ) -> Iterator[str]:
-    adopts = found.adopts if isinstance(found, Member) else None
-    there = isinstance(found, Member)
+    adopts = found.adopts if isinstance(found, MemberState) else None
+    there = isinstance(found, MemberState)
     for request in requests:
         match request:
             case AlterVirtualClusterRequest(change=ChangeType.ADD, topic=None, target=None):
