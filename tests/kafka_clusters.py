@@ -1,18 +1,17 @@
 """Real Kafka clusters for tests.
 
 ``kafka`` is the session's three-broker cluster, ``kafka_cluster`` a connection to it with nothing
-on it, ``own_kafka`` starts one to break, or with settings of its own. Tests that use the first two
-bear ``pytestmark = pytest.mark.kafka`` and run one after the other, in one process; those of a
-module that uses ``own_kafka`` stay together.
+on it, ``own_kafka`` starts one to break, or with settings of its own. Tests that use one get the
+marker ``kafka``; those that share a cluster run one after the other, in one process (tiers.py).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import pytest
-from rich.console import Console
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.errors import KgitopsError
@@ -63,18 +62,19 @@ def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartKafka]:
         sandbox.kill_all()
 
 
-def download_kafka(config: pytest.Config) -> None:
-    """Before the first test that a machine ever runs, with progress: later nobody would see it."""
-    in_worker = hasattr(config, "workerinput")
-    if in_worker or config.option.collectonly or libs_folder().is_dir():
-        return
-    console = Console(stderr=True, markup=False)
-    with TemporaryDirectory() as home, console.status("") as status:
-        tell = status.update if console.is_terminal else console.print
-        try:
-            prepare_jvm(Path(home), (), tell)
-        except KgitopsError as error:
-            console.print(f"Tests on a real Kafka will fail: {error}")
+def download_notice() -> str | None:
+    """A line for machines that never ran Kafka."""
+    if libs_folder().is_dir():
+        return None
+    return "Kafka: not on this machine yet; tests that need it wait until it is downloaded (56 MB)"
+
+
+def download_kafka(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Before the first test, if one needs it: no test's time runs out because of a download."""
+    needed = any(item.get_closest_marker("kafka") for item in items)
+    if needed and not config.option.collectonly and not libs_folder().is_dir():
+        with TemporaryDirectory() as home, suppress(KgitopsError):  # the tests will tell
+            prepare_jvm(Path(home), (), lambda _: None)
 
 
 def check_group(item: pytest.Item) -> None:
@@ -90,19 +90,3 @@ def check_group(item: pytest.Item) -> None:
             "pyproject.toml pins, or run with -n0",
             pytrace=False,
         )
-
-
-def group_kafka_tests(items: list[pytest.Item]) -> None:
-    """Which tests share a process (pytest-xdist): a cluster lives in one.
-
-    Raises:
-        pytest.UsageError: a test uses the shared cluster and does not say so.
-    """
-    for item in items:
-        fixtures = getattr(item, "fixturenames", ())
-        if "kafka" in fixtures:
-            if not item.get_closest_marker("kafka"):
-                raise pytest.UsageError(f"{item.nodeid} uses kafka; mark it: pytest.mark.kafka")
-            item.add_marker(pytest.mark.xdist_group("kafka"))
-        elif "own_kafka" in fixtures:
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))

@@ -1,21 +1,26 @@
 """A machine that lacks what tests need is told so in one line; nothing is left out unsaid."""
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import installed
 import pytest
+import tiers
 
-PAGES = Path(__file__).parent / "report" / "html" / "test_html_page.py"
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+PAGES = TESTS / "report" / "html" / "test_html_page.py"
 
 
-def collected(folder: Path, **env: str) -> str:
+def collected(folder: Path, *words: str, **env: str) -> str:
     """What pytest says of the tests of a page where the path has no browser."""
     kept = {key: value for key, value in os.environ.items() if key != "CHROMEWEBDRIVER"}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n", "0", "-q", "--collect-only", PAGES],
+        [sys.executable, "-m", "pytest", "-n", "0", "-q", "--collect-only", *words, PAGES],
         env={**kept, installed.INSIST: "", "PATH": str(folder), **env},
         capture_output=True,
         text=True,
@@ -25,30 +30,73 @@ def collected(folder: Path, **env: str) -> str:
     return done.stdout
 
 
-def test_without_a_browser_its_tests_are_left_out_and_one_line_says_so(tmp_path: Path) -> None:
-    said = collected(tmp_path)
-    (line,) = [line for line in said.splitlines() if "left out" in line]
-    assert line == (
-        "The tests that look at reports in a browser are left out: there is no Chrome and driver "
-        "here. Install Debian's chromium and chromium-driver, or set CHROMEWEBDRIVER to the "
-        "folder of a driver."
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine without Selenium and PyArrow."""
+    monkeypatch.setattr(
+        installed, "find_spec", lambda name: None if name in ("selenium", "pyarrow") else name
     )
+    installed.missing_packages.cache_clear()
+    yield
+    installed.missing_packages.cache_clear()
+
+
+def test_a_tier_that_is_not_run_is_named_in_one_line(tmp_path: Path) -> None:
+    said = collected(tmp_path)
+    (line,) = [line for line in said.splitlines() if "eft out" in line]
+    assert re.match(r"Left out: \d+ browser\. `uv run pytest -m browser` runs one of them; ", line)
+    assert "there is no Chrome and driver here: install Debian's chromium" in line
     assert "::test_a_thousand_changes_are_seen" not in said
     assert "deselected" in said
 
 
+def test_without_a_browser_its_tests_are_left_out_even_if_they_are_asked_for(
+    tmp_path: Path,
+) -> None:
+    said = collected(tmp_path, "-m", "browser")
+    assert "::test_a_thousand_changes_are_seen" not in said
+    assert "there is no Chrome and driver here" in said
+
+
 def test_ci_insists_on_the_browser(tmp_path: Path) -> None:
-    said = collected(tmp_path, **{installed.INSIST: "required"})
+    said = collected(tmp_path, "-m", "browser", **{installed.INSIST: "required"})
     assert "::test_a_thousand_changes_are_seen" in said
-    assert "left out" not in said
-    run = (Path(__file__).parents[1] / ".ci" / "run").read_text()
-    assert f"{installed.INSIST}=required uv run pytest" in run
+    assert "eft out" not in said
+    assert f"export {installed.INSIST}=required" in (ROOT / ".ci" / "run").read_text()
 
 
-def test_missing_packages_are_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert installed.missing_packages() == ""
-    monkeypatch.setattr(installed, "find_spec", lambda name: None if name == "pyspark" else name)
-    assert installed.missing_packages() == (
-        "the tests need pyspark, which uv run does not install by itself; run uv sync "
-        "--all-groups once, and then uv run pytest"
+@pytest.mark.usefixtures("without")
+@pytest.mark.parametrize(
+    ("file", "lacks"),
+    [
+        (PAGES, True),
+        (TESTS / "fleet" / "output" / "test_slices.py", True),
+        (TESTS / "report" / "test_injection.py", False),
+        (Path(__file__), False),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_a_file_is_not_collected_where_its_imports_lack_a_package(file: Path, lacks: bool) -> None:
+    assert installed.lacks_packages(file) is lacks
+
+
+@pytest.mark.usefixtures("without")
+def test_packages_that_are_missing_are_named_with_the_command() -> None:
+    assert tiers.left_out_sentence({"files": 3, "spark": 2}).startswith(
+        "Left out: 2 spark, 3 files that need pyarrow, selenium. `uv run pytest -m spark` runs one "
+        "of them, `uv sync --all-groups` brings the packages"
     )
+
+
+def test_nothing_is_said_where_nothing_is_left_out() -> None:
+    assert tiers.left_out_sentence({}) == ""
+
+
+def test_ci_runs_the_command_of_the_readme_first_and_then_every_tier() -> None:
+    """Each test runs in one of the two: a tier that neither names would go unproved."""
+    assert "$ uv run pytest\n" in (ROOT / "README.md").read_text()
+    first, second = re.findall(r"^uv run pytest(.*)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
+    assert first == ""
+    assert f"--hypothesis-profile={tiers.FULL}" in second
+    (chosen,) = re.findall(r'-m "(.*)"', second)
+    assert set(re.split(r" or ", chosen)) == {*tiers.TIERS, "hypothesis"}

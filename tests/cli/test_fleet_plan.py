@@ -14,14 +14,13 @@ import duckdb
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, as_yaml, document, topic
-from fleet.spark_sessions import SPARK
 
 from kgitops.cli.running.parameters import repeat_options
 from kgitops.fleet import pipeline
 from kgitops.fleet.spark.session import Session
 from kgitops.model.errors import UnreachableError
 
-pytestmark = SPARK
+pytestmark = pytest.mark.spark
 CLUSTERS = {name: {"url": f"embedded:{name}.db", "brokers": 3} for name in ("east", "west")}
 PLAN = ("fleet", "plan", "--desired", "payments", "--state", "states", "--out", "night")
 SMALL = document(

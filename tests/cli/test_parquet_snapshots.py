@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops, Ran
 from cli.projects import Project, acl, quota, topic
-from fleet.spark_sessions import PATIENCE_S, SPARK
+from fleet.spark_sessions import PATIENCE_S
 
 from kgitops.fleet.planning import plan_of_unit
 from kgitops.fleet.snapshotting import FleetSnapshot, read_cluster, specs_for
@@ -147,7 +147,7 @@ def by_command(*words: object) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
-@SPARK
+@pytest.mark.spark
 def test_fleets_are_read_compiled_and_planned_by_command(fleet: Project, here: Path) -> None:
     local = ("--master", "local[2]")
     ran = by_command("fleet", "snapshot", fleet.folder, "-o", "states", *local)

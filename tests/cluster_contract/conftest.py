@@ -20,7 +20,7 @@ URLS = {
 @pytest.fixture(
     params=[
         *URLS,
-        pytest.param("kafka", marks=[pytest.mark.kafka, pytest.mark.xdist_group("kafka")]),
+        pytest.param("kafka", marks=pytest.mark.kafka),
     ]
 )
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:

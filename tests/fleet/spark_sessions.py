@@ -1,8 +1,8 @@
 """Spark for tests: one session a process, and drivers of their own where that would not do.
 
 A test that uses ``local_spark`` runs with all others that do in one process, as a JVM takes seconds
-to start and memory. What executors call must stand in a module below ``tests/``, such as
-``fleet.spark.spark_work``.
+to start and memory. One that starts a Spark of its own bears ``pytest.mark.spark``. What executors
+call must stand in a module below ``tests/``, such as ``fleet.spark.spark_work``.
 """
 
 import json
@@ -21,10 +21,6 @@ from kgitops.fleet.spark.session import Session, session
 
 TESTS = Path(__file__).parents[1]
 DRIVER = TESTS / "fleet" / "spark" / "spark_driver.py"
-GROUP = "spark"
-SPARK = pytest.mark.xdist_group(GROUP)
-"""For tests that start a Spark of their own: one after the other, as each takes much memory."""
-
 # So that executors can import what tests give them to do.
 IMPORTING_TESTS = {"spark.executorEnv.PYTHONPATH": str(TESTS)}
 PATIENCE_S = 240
@@ -37,13 +33,6 @@ def local_spark() -> Iterator[Session]:
     with session(LOCAL, None, {"spark.driver.memory": "1g", **IMPORTING_TESTS}) as started:
         started.engine()
         yield started
-
-
-def group_spark_tests(items: list[pytest.Item]) -> None:
-    """Which tests share a process (pytest-xdist): the session lives in one."""
-    for item in items:
-        if "local_spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(GROUP))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from fleet.nightly_nights import EXAMPLE
-from fleet.spark_sessions import SPARK
 
 from kgitops.cli.main import main
 from kgitops.cluster.connect import connect
@@ -86,7 +86,7 @@ class Fleet:
         return {str(path.relative_to(self.nights)): path.read_bytes() for path in shown}
 
 
-@SPARK
+@pytest.mark.spark
 def test_nights_raise_what_others_changed(tmp_path: Path) -> None:
     """New drift; then a cluster that can't be read; the same night again when it can; no plan."""
     fleet = Fleet(tmp_path / "fleet")

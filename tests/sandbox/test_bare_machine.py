@@ -17,7 +17,7 @@ import pytest
 from kgitops.sandbox.jvm.jars import KAFKA
 from kgitops.sandbox.jvm.maven import pinned_jars
 
-pytestmark = pytest.mark.xdist_group("bare-machine")
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("bare-machine")]
 
 FETCH = """
 from kgitops.sandbox.jvm.jars import fetch_libs

@@ -17,7 +17,7 @@ from kgitops.sandbox.running import Sandbox
 from kgitops.sandbox.service import load, service_home
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
-pytestmark = pytest.mark.xdist_group("sandbox-commands")
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("sandbox-commands")]
 
 
 class Ran(NamedTuple):

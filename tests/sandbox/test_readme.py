@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 COMMAND = re.compile(r"^\$ uv run (kgitops [^#\n]*)", re.MULTILINE)
-pytestmark = pytest.mark.xdist_group("sandbox-commands")
+pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("sandbox-commands")]
 
 
 def test_the_readme_leads_to_a_real_kafka_and_back(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from cluster.kafka.many_listeners import ManyListeners
 
 @pytest.fixture(scope="session")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ManyListeners]:
-    """Tests that use it bear ``pytest.mark.xdist_group("many_listeners")``."""
+    """Started once."""
     with token_endpoint.running() as provider:
         started = many_listeners.start(tmp_path_factory.mktemp("many") / "home", provider)
         yield started

@@ -18,7 +18,6 @@ from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 from kgitops.model.verdict import ExitCode
 
-pytestmark = pytest.mark.xdist_group("many_listeners")
 Configs = Callable[[ManyListeners], dict[str, str]]
 
 WAYS: dict[str, tuple[str, Configs]] = {

@@ -10,8 +10,6 @@ from cli.projects import Project, topic
 from cluster.kafka.many_listeners import PASSWORD, ManyListeners
 from cluster.kafka.token_endpoint import CLIENT, SECRET
 
-pytestmark = pytest.mark.xdist_group("many_listeners")
-
 WRONG = "not-the-password"
 SECRETS = {"SCRAM_PASSWORD": PASSWORD, "CLIENT_SECRET": SECRET, "WRONG_PASSWORD": WRONG}
 LINES_OF_THE_CLIENTS = " kafka."

@@ -17,8 +17,6 @@ from kgitops.cluster.kafka.transport.lease import GuardedSocket, is_over, ticks
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
 
-pytestmark = pytest.mark.xdist_group("many_listeners")
-
 WAYS: dict[str, Callable[[ManyListeners], dict[str, str]]] = {
     "PLAINTEXT": lambda many: {},
     "SSL": lambda many: many.trusting(),

@@ -31,7 +31,6 @@ from kgitops.cluster.kafka.configs.client_configs import wire_options
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 
-pytestmark = pytest.mark.xdist_group("many_listeners")
 THREADS, EACH = 10, 30
 
 

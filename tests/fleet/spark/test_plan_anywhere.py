@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from fleet.spark.spark_clusters import connect_server, standalone
-from fleet.spark_sessions import PATIENCE_S, SPARK
+from fleet.spark_sessions import PATIENCE_S
 
 from kgitops.cli.main import main
 from kgitops.model.registry import Json
 
-pytestmark = SPARK
+pytestmark = pytest.mark.spark
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "quickstart"
 

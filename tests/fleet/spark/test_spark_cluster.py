@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from fleet.spark import spark_work
 from fleet.spark.spark_clusters import Cluster, nothing, standalone, until
-from fleet.spark_sessions import SPARK, Driver
+from fleet.spark_sessions import Driver
 
-pytestmark = SPARK
+pytestmark = pytest.mark.spark
 # The workers have a core each, so that each runs one executor.
 SMALL = {"spark.executor.memory": "512m", "spark.executor.cores": "1"}
 

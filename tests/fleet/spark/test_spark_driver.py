@@ -8,9 +8,9 @@ import psutil
 import pytest
 from fleet.spark import spark_work
 from fleet.spark.spark_clusters import nothing, until
-from fleet.spark_sessions import LOCAL, SPARK, Driver, bare_environment
+from fleet.spark_sessions import LOCAL, Driver, bare_environment
 
-pytestmark = SPARK
+pytestmark = pytest.mark.spark
 
 
 def test_nothing_is_said_even_where_tasks_fail_and_print(tmp_path: Path) -> None:

@@ -9,14 +9,13 @@ import psutil
 import pytest
 from fleet.spark import spark_work
 from fleet.spark.spark_clusters import nothing, until
-from fleet.spark_sessions import SPARK
 
 from kgitops.fleet.spark.progress import TaskProgress
 from kgitops.fleet.spark.session import Session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.model.errors import KgitopsError, SafetyError
 
-pytestmark = SPARK
+pytestmark = pytest.mark.spark
 
 
 def test_every_spec_is_answered_once_and_in_order(local_spark: Session) -> None:

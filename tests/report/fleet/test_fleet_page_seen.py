@@ -17,7 +17,6 @@ from kgitops.fleet.summary import History
 from kgitops.report.fleet.fleet_html import render_fleet_html
 from kgitops.report.fleet.telling import headline
 
-pytestmark = pytest.mark.xdist_group("chromium")
 Save = Callable[[History], Path]
 _OPEN_ALL = "document.querySelectorAll('details').forEach((e) => { e.open = true; })"
 

@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from report.html.browser import Browser, chromium
 from report.plans import sealed
 
 from kgitops.plan.document.plan import Plan
 from kgitops.report.html import render_html
 
+if TYPE_CHECKING:
+    from report.html.browser import Browser
+
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Started once; tests that use it bear the group ``chromium``."""
+def browser() -> "Iterator[Browser]":
+    """Started once."""
+    from report.html.browser import chromium
+
     with chromium() as started:
         yield started
 
@@ -28,11 +33,3 @@ def saved(tmp_path: Path) -> Callable[[Plan], Path]:
         return file
 
     return save
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who uses the browser runs where it is."""
-    for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("chromium"))

@@ -1,0 +1,114 @@
+"""Tiers of tests: what a test needs, which of them plain ``uv run pytest`` runs, in what order.
+
+A marker names what a test needs beyond Python packages and a quick machine: ``kafka``, ``spark``,
+``browser``, ``slow``. Fixtures bring the first three; a module that starts brokers or Spark by
+itself bears the marker. ``pyproject.toml`` leaves all four out, but for the tests of real Kafka
+that bear ``arrow`` as well: a handful that take one cluster from a document to an apply.
+
+Property tests run few examples by default and all of them with ``--hypothesis-profile=full``, which
+``.ci/run`` asks for.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pytest
+from hypothesis import settings
+from installed import missing_browser, missing_packages
+
+QUICK, FULL = "quick", "full"
+FEW = 25
+TIERS: Mapping[str, frozenset[str]] = {
+    "kafka": frozenset({"kafka", "own_kafka", "many"}),
+    "spark": frozenset({"local_spark"}),
+    "browser": frozenset({"browser"}),
+    "slow": frozenset(),
+}
+"""The fixtures that put a test into a tier."""
+
+LONGEST = (
+    "kafka-real_kafka",
+    "kafka-faults",
+    "spark",
+    "test_nightly_example",
+    "test_spark_driver",
+    "kafka-cluster_contract",
+    "kafka-cluster",
+    "chromium",
+    "test_plan_anywhere",
+    "test_parquet_snapshots",
+    "test_spark_cluster",
+)
+"""The groups that take minutes; they start first, so that no process ends with one."""
+
+
+def examples(number: int) -> int:
+    """How many examples a property test tries: all, or a few of them in the quick profile."""
+    return number if is_full() else min(number, FEW)
+
+
+def is_full() -> bool:
+    """Counts of what a property test has met mean something only after all examples."""
+    return settings.get_current_profile_name() == FULL
+
+
+def mark_tiers(items: Iterable[pytest.Item]) -> None:
+    """Add the markers that follow from fixtures, and the groups of those that share something."""
+    for item in items:
+        fixtures = frozenset(getattr(item, "fixturenames", ()))
+        for tier, names in TIERS.items():
+            if fixtures & names:
+                item.add_marker(tier)
+        if item.get_closest_marker("xdist_group") is None and (group := _group(item, fixtures)):
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _group(item: pytest.Item, fixtures: frozenset[str]) -> str | None:
+    """The tests that run in one process, one after the other (pytest-xdist).
+
+    A shared cluster or session lives in one process. So that more than one process has work, each
+    folder of tests is a group, and a process that gets two groups still starts one cluster.
+    """
+    module = item.path.stem
+    shared = item.get_closest_marker("kafka")
+    if "kafka" in fixtures or (shared and "own_kafka" not in fixtures and "many" not in fixtures):
+        (name,) = shared.args if shared and shared.args else (item.nodeid.split("/")[1],)
+        return f"kafka-{name}"
+    if "many" in fixtures:
+        return "many_listeners"
+    if "own_kafka" in fixtures:
+        return module
+    if "browser" in fixtures:
+        return "chromium"
+    if "local_spark" in fixtures:
+        return "spark"
+    return module if item.get_closest_marker("spark") else None
+
+
+def longest_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Groups first, then what is slow, then the rest, each in the order of its files."""
+    return sorted(items, key=_rank)
+
+
+def left_out_sentence(left_out: Mapping[str, int]) -> str:
+    """One line about what this run left out, and how to run it; empty where that is nothing."""
+    counts = [f"{left_out[tier]} {tier}" for tier in TIERS if left_out.get(tier)]
+    if files := left_out.get("files"):
+        counts.append(f"{files} files that need {', '.join(missing_packages())}")
+    if not counts:
+        return ""
+    how = f"`uv run pytest -m {next(filter(left_out.get, TIERS), 'slow')}` runs one of them"
+    if missing_packages():
+        how += ", `uv sync --all-groups` brings the packages"
+    if browser := missing_browser():
+        how += f"; {browser}"
+    return f"Left out: {', '.join(counts)}. {how[0].upper()}{how[1:]}."
+
+
+def _rank(item: pytest.Item) -> int:
+    group = item.get_closest_marker("xdist_group")
+    name = str((group.args or group.kwargs.values())[0]) if group else ""
+    if name in LONGEST:
+        return LONGEST.index(name)
+    if group:
+        return len(LONGEST)
+    return len(LONGEST) + (1 if item.get_closest_marker("slow") else 2)
