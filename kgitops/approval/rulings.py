@@ -12,9 +12,9 @@ from kgitops.model.source import Located, Source
 from kgitops.plan.document.plan import Change
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.plan.order.waves import in_waves
-from kgitops.policy.evaluate.judgement import Outcome, Ruling
 from kgitops.policy.evaluate.protocol import Judging
 from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
+from kgitops.policy.evaluate.verdict import Outcome, Ruling
 
 
 @dataclass(frozen=True)

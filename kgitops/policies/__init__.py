@@ -1,20 +1,28 @@
 """The pack: policies that most teams want; a project file names them ``kgitops.policies:Class``."""
 
 from kgitops.policies.acls import NoAllOnCluster, NoWildcardHosts, NoWildcardPrincipals
-from kgitops.policies.brokers import BrokerConfigBounds
-from kgitops.policies.configs import FrozenConfigs, ImmutableConfigs
+from kgitops.policies.configs import BrokerConfigBounds, FrozenConfigs, ImmutableConfigs
 from kgitops.policies.create_policy import NeverLeaveCreatePolicy
-from kgitops.policies.deletion import MassDeleteGuard, ProtectFromDeletion, RecordDeletionLimit
+from kgitops.policies.deletion import (
+    DeleteOnlyIfUnused,
+    MassDeleteGuard,
+    ProtectFromDeletion,
+    RecordDeletionLimit,
+)
 from kgitops.policies.naming import NamingByPrincipal, RequiredLabels, TopicNaming
 from kgitops.policies.partitions import (
     NoPartitionGrowthOfKeyedTopics,
     PartitionBudget,
     PartitionRange,
 )
-from kgitops.policies.placement import NoManualAssignment, RackSpread, ReservedBrokers
 from kgitops.policies.quotas import QuotaCeilings
-from kgitops.policies.register import DeleteOnlyIfUnused
-from kgitops.policies.replicas import MinInsyncReplicasRange, ReplicationFactorRange
+from kgitops.policies.replicas import (
+    MinInsyncReplicasRange,
+    NoManualAssignment,
+    RackSpread,
+    ReplicationFactorRange,
+    ReservedBrokers,
+)
 from kgitops.policies.retention import RetentionRange, ShortRetentionOfBigTopics, TopicSizeCap
 from kgitops.policies.virtual_clusters import LinkConsent, MembersAreUsers, VirtualClusterNaming
 

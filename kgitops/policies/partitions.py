@@ -1,8 +1,14 @@
 """How many partitions topics have, alone and together."""
 
 from kgitops.model.resources.topics import TopicState
-from kgitops.policies.ranges import partitions_text, require_range, wanted
-from kgitops.policies.topic_rule import TopicPolicy, TopicRule, called
+from kgitops.policies.topic_rule import (
+    TopicPolicy,
+    TopicRule,
+    called,
+    partitions_text,
+    require_range,
+    wanted,
+)
 from kgitops.policy import (
     AlterTopicRequest,
     ClusterState,

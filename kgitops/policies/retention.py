@@ -1,8 +1,15 @@
 """How long topics keep records, and how much."""
 
 from kgitops.model.resources.topics import TopicState
-from kgitops.policies.ranges import deletes, limit, partitions_text, require_range, shown, wanted
-from kgitops.policies.topic_rule import TopicRule
+from kgitops.policies.topic_rule import (
+    TopicRule,
+    deletes,
+    limit,
+    partitions_text,
+    require_range,
+    shown,
+    wanted,
+)
 from kgitops.policy import ClusterState, PolicyViolation
 from kgitops.policy.readers import whole
 from kgitops.policy.settings import Setting, optional

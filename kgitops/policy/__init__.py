@@ -29,11 +29,9 @@ from kgitops.policy.api.interfaces import (
     BrokerManagementPolicy,
     ClientQuotaManagementPolicy,
     Configurable,
+    PolicyViolation,
     TopicManagementPolicy,
     VirtualClusterManagementPolicy,
-)
-from kgitops.policy.api.principal import (
-    Principal,
 )
 from kgitops.policy.api.requests import (
     AlterBrokerRequest,
@@ -49,6 +47,7 @@ from kgitops.policy.api.requests import (
     DeleteTopicLinkRequest,
     DeleteTopicRequest,
     DeleteVirtualClusterRequest,
+    Principal,
 )
 from kgitops.policy.api.states import (
     BrokerState,
@@ -57,9 +56,6 @@ from kgitops.policy.api.states import (
     RequestedQuotaState,
     VirtualClusterChange,
     VirtualClusterState,
-)
-from kgitops.policy.api.violation import (
-    PolicyViolation,
 )
 from kgitops.policy.load.composing import (
     AllOf,

@@ -13,7 +13,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.planner import make_plan
 from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.api.violation import Violation
+from kgitops.policy.api.interfaces import Violation
 from kgitops.policy.evaluate.judge import Judge
 from kgitops.policy.evaluate.policy_input import Asked
 from kgitops.policy.evaluate.rules import Bundle, CelPolicy, Level, Waiver

@@ -15,8 +15,8 @@ from kgitops.model.resources.virtual_clusters import (
 from kgitops.policies import LinkConsent
 from kgitops.policy import CreateTopicLinkRequest, CreateTopicRequest
 from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.policy.load.python_rule import PythonRule
 
 APIS = {

@@ -18,8 +18,8 @@ from kgitops.approval.rulings import judge_changes
 from kgitops.approval.waivers import expiry_notice, waiver_problem
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, Judge
-from kgitops.policy.evaluate.judgement import fingerprint
 from kgitops.policy.evaluate.rules import Level, Waiver
+from kgitops.policy.evaluate.verdict import fingerprint
 
 SOFT = {"no": Level.SOFT}
 

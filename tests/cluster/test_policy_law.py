@@ -33,9 +33,9 @@ from kgitops.policy import (
 from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.api.requests import PolicyRequest
 from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.judgement import Judgement
 from kgitops.policy.evaluate.policy_input import address_of
 from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.load.python_rule import PythonRule
 from kgitops.workflow.usage import with_offsets
 

@@ -26,7 +26,7 @@ from kgitops.policies import (
     RetentionRange,
     TopicSizeCap,
 )
-from kgitops.policies.ranges import number_of
+from kgitops.policies.topic_rule import number_of
 from kgitops.policy import AllOf, Broker, LocalName, PolicyViolation
 from kgitops.policy.legacy import CreateTopicPolicy, LegacyPolicyAdapter
 from kgitops.policy.settings import Configured

@@ -22,8 +22,8 @@ from kgitops.policy.api.requests import DeleteRecordsRequest as DeleteRecords
 from kgitops.policy.api.requests import DeleteTopicRequest as DeleteTopic
 from kgitops.policy.api.requests import PolicyRequest
 from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.judgement import Judgement
 from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.load.python_rule import PythonRule
 
 TOPIC_ID = "A" * 22

@@ -12,8 +12,8 @@ from typing import Any
 
 from kgitops import policies
 from kgitops.model.cluster_state import Broker
-from kgitops.policy.api.naming import kebab_case
 from kgitops.policy.api.requests import PolicyRequest
+from kgitops.policy.evaluate.rules import kebab_case
 from kgitops.policy.settings import Configured, Setting
 from kgitops.policy.testing import (
     acl,

@@ -37,7 +37,6 @@ from kgitops.policy import (
     VirtualClusterChange,
     VirtualClusterManagementPolicy,
 )
-from kgitops.policy.api.principal import Principal
 from kgitops.policy.api.requests import (
     AlterVirtualClusterRequest as AlterVirtualCluster,
 )
@@ -45,6 +44,7 @@ from kgitops.policy.api.requests import (
     CreateTopicLinkRequest,
     DeleteTopicLinkRequest,
     PolicyRequest,
+    Principal,
 )
 from kgitops.policy.api.requests import (
     CreateVirtualClusterRequest as CreateVirtualCluster,

@@ -15,11 +15,11 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.policy import BaseTopicPolicy, Configurable, PolicyViolation
-from kgitops.policy.api.violation import Violation
+from kgitops.policy.api.interfaces import Violation
 from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, Judge
-from kgitops.policy.evaluate.judgement import Judgement, Outcome
-from kgitops.policy.evaluate.rule import PolicyFailed
+from kgitops.policy.evaluate.protocol import PolicyFailed
 from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.verdict import Judgement, Outcome
 from kgitops.policy.load.python_rule import PythonRule
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgitops.policy import BaseTopicPolicy
-from kgitops.policy.api.patterns import Patterns
 from kgitops.policy.readers import (
+    Patterns,
     counts,
     flag,
     names,

@@ -49,8 +49,8 @@ from kgitops.plan.document.plan import (
 )
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.plan.document.risks import Risk, all_risks
-from kgitops.policy.evaluate.judgement import Outcome, fingerprint
 from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.verdict import Outcome, fingerprint
 
 TOPIC_ID = "pLbTz2s1R5eK0cQyA1b2Cg"
 

@@ -44,7 +44,6 @@ from kgitops.plan.document.plan import (
     Precondition,
 )
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
-from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import (
     CelPolicy,
     Level,
@@ -54,6 +53,7 @@ from kgitops.policy.evaluate.rules import (
     Validation,
     Waiver,
 )
+from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.policy.testing import virtual_cluster
 from kgitops.workflow.policy_descriptions import PolicyDescription
 from kgitops.workflow.policy_tests.mutants.inspection import SettingOf

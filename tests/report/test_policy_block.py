@@ -32,7 +32,7 @@ from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.broker_validation import BROKER_POLICY
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.policies import WaiverUse
-from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.report.content.policy_rows import Standing, counts, groups, tally, waiver_sentence
 from kgitops.report.markdown.plan import (
     GITHUB_BUDGET,

@@ -21,8 +21,8 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
-from kgitops.policy.evaluate.judgement import Judgement
 from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.state.simulated import as_current
 from kgitops.virtual_clusters.image import VirtualClustersImage
 

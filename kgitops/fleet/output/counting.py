@@ -12,7 +12,7 @@ from kgitops.model.verdict import Reason, decide
 from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import PolicyResult
-from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.verdict import Outcome
 
 _SHOWN = 100
 

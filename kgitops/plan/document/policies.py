@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.verdict import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,4 @@
-"""What policies are asked about: KIP-201's request metadata, and the same for the other kinds.
-
-These are no wire classes (P108-08): fields may be added, always by keyword. The request of
-``kgitops.model.requests`` of the same name is what a cluster carries out; this one also knows who
-asks.
-"""
+"""Who asks for a change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,13 +7,39 @@ from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
-from kgitops.policy.api.principal import Principal
 from kgitops.policy.api.states import (
     RequestedBrokerState,
     RequestedQuotaState,
     VirtualClusterChange,
     VirtualClusterState,
 )
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Principal:
+    """An authenticated principal (P201-50): ``User:kgitops`` is type and name."""
+
+    type: str
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Principal":
+        """``User:kgitops`` as a principal; only the first colon separates.
+
+        Raises:
+            ValueError: there is no colon.
+        """
+        type_, colon, name = text.partition(":")
+        if not colon:
+            raise ValueError(f"{text!r} is no principal; write for example User:{text}")
+        return cls(type_, name)
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.name}"
+
+
+ANONYMOUS = Principal("User", "ANONYMOUS")
+"""Who asks where nobody says (P201-51)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,13 @@
-"""Compiles a policy's expressions, and checks them as far as that goes without a request."""
+"""A policy's expressions as programs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Source
-from kgitops.policy.cel.check.checker import Checker, wrong_result
-from kgitops.policy.cel.check.constants import constant_problems
-from kgitops.policy.cel.check.problems import Problem, everywhere
-from kgitops.policy.cel.check.wording import nearest
-from kgitops.policy.cel.compiled import Compiled, CompiledPolicy, CompiledValidation
-from kgitops.policy.cel.engine import CompileError, compile_expression
+from kgitops.policy.cel.checker import Checker
+from kgitops.policy.cel.engine import CompileError, Program, compile_expression
+from kgitops.policy.cel.evaluation_context import Needs, needs_of
 from kgitops.policy.cel.expressions import (
     Tree,
     UnknownVariable,
@@ -18,12 +16,67 @@ from kgitops.policy.cel.expressions import (
     read_expression,
     used_variables,
 )
-from kgitops.policy.cel.needs import needs_of
 from kgitops.policy.cel.nodes import Literal, Node, walk
+from kgitops.policy.cel.operators import result_problem
+from kgitops.policy.cel.problems import Problem, constant_problems, nearest, problems_of_every_api
+from kgitops.policy.cel.records.variables import SHAPES, types_of
 from kgitops.policy.cel.tokens import SyntaxProblem
 from kgitops.policy.cel.types import BOOL, STRING, Type
-from kgitops.policy.cel.variables import SHAPES, types_of
 from kgitops.policy.evaluate.rules import CelPolicy, NamedExpression, Validation
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """An expression that can be evaluated; ``text`` is what the user wrote.
+
+    ``problems`` are what the check found for some kinds of request and not for all, by api.
+    """
+
+    text: str
+    source: Source | None
+    wanted: Type
+    root: Node
+    program: Program
+    needs: Needs
+    problems: Mapping[str, Sequence[Problem]]
+
+
+@dataclass(frozen=True)
+class CompiledValidation:
+    """What must be true, and how it is said that it is not."""
+
+    expression: Compiled
+    message: str | None
+    message_expression: Compiled | None
+    field: str | None
+
+
+@dataclass(frozen=True)
+class CompiledPolicy:
+    """All expressions of a policy; ``words`` are the texts that they name."""
+
+    apis: tuple[str, ...]
+    conditions: tuple[Compiled, ...]
+    validations: tuple[CompiledValidation, ...]
+    words: tuple[str, ...]
+
+    @property
+    def expressions(self) -> Iterator[Compiled]:
+        """All of them."""
+        yield from self.conditions
+        for validation in self.validations:
+            yield validation.expression
+            if validation.message_expression is not None:
+                yield validation.message_expression
+
+    @property
+    def needs(self) -> Needs:
+        """What they need together."""
+        needs = Needs()
+        for expression in self.expressions:
+            needs = needs.merged(expression.needs)
+        return needs
+
 
 MAX_EXPRESSIONS = 100
 
@@ -150,11 +203,11 @@ class _Compiler:
         for api in self._apis:
             checker = Checker(types_of(api))
             given = checker.check(tree.root)
-            if wanted is not None and (unfit := wrong_result(given, wanted)) is not None:
+            if wanted is not None and (unfit := result_problem(given, wanted)) is not None:
                 checker.problems.append(Problem(tree.root, *unfit))
             types.append(checker.types)
             problems[api] = checker.problems
-        wrong += everywhere(problems)
+        wrong += problems_of_every_api(problems)
         for problem in wrong:
             self._add(source, problem.text, problem.advice)
         # Not by the findings: another expression may have had the same one.

@@ -21,9 +21,9 @@ class Program(Protocol):
 class EvaluationError(Exception):
     """An expression that gave no answer; ``kind_error``: because of the types of its values."""
 
-    def __init__(self, words: str, *, kind_error: bool = False) -> None:
-        super().__init__(words)
-        self.words = words
+    def __init__(self, text: str, *, kind_error: bool = False) -> None:
+        super().__init__(text)
+        self.text = text
         self.kind_error = kind_error
 
 

@@ -21,9 +21,9 @@ from kgitops.policy.cel.nodes import (
     walk,
 )
 from kgitops.policy.cel.parser import MAX_DEPTH, parse, too_deep
+from kgitops.policy.cel.records.variables import VARIABLES
 from kgitops.policy.cel.tokens import RESERVED, SyntaxProblem
 from kgitops.policy.cel.types import Kind, Type
-from kgitops.policy.cel.variables import VARIABLES
 
 MAX_SIZE = 2_000
 MAX_COST = 1_000_000

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from kgitops.model.errors import FindingsError
 from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.api.violation import Violation
-from kgitops.policy.cel.compiled import Compiled, CompiledPolicy, CompiledValidation
-from kgitops.policy.cel.compiler import compile_policy
-from kgitops.policy.cel.contexts import Contexts
+from kgitops.policy.api.interfaces import Violation
+from kgitops.policy.cel.compiler import Compiled, CompiledPolicy, CompiledValidation, compile_policy
 from kgitops.policy.cel.engine import EvaluationError, evaluate
-from kgitops.policy.cel.trying import try_out
+from kgitops.policy.cel.evaluation_context import Contexts
+from kgitops.policy.cel.sample_run import try_out
 from kgitops.policy.evaluate.policy_input import Asked
-from kgitops.policy.evaluate.rule import PolicyFailed
+from kgitops.policy.evaluate.protocol import PolicyFailed
 from kgitops.policy.evaluate.rules import CelPolicy
 
 MAX_MESSAGE = 2_000
@@ -98,9 +97,7 @@ def _holds(expression: Compiled, context: object) -> bool:
     try:
         answer = evaluate(expression.program, context)
     except EvaluationError as error:
-        raise PolicyFailed(
-            f"{_shown(expression.text)} can't be evaluated: {error.words}"
-        ) from error
+        raise PolicyFailed(f"{_shown(expression.text)} can't be evaluated: {error.text}") from error
     if not isinstance(answer, bool):
         raise PolicyFailed(
             f"{_shown(expression.text)} gives {answer!r:.40} where true or false is needed"

@@ -33,7 +33,7 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
 )
 from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.api.principal import Principal
+from kgitops.policy.api.requests import Principal
 from kgitops.policy.evaluate.policy_input import Asked, ask
 from kgitops.policy.state.simulated import World
 

@@ -6,15 +6,13 @@ from collections.abc import Mapping, MutableSequence, Sequence
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.api.principal import Principal
-from kgitops.policy.api.violation import Violation
-from kgitops.policy.evaluate.exception_text import cut, told
-from kgitops.policy.evaluate.interrupts import is_interrupt
-from kgitops.policy.evaluate.judgement import Judgement, Outcome, Ruling, fingerprint
+from kgitops.policy.api.interfaces import Violation
+from kgitops.policy.api.requests import Principal
+from kgitops.policy.evaluate.exceptions import cut, is_interrupt, told
 from kgitops.policy.evaluate.policy_input import Asked, ask
-from kgitops.policy.evaluate.rule import PolicyFailed, Rule
+from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
 from kgitops.policy.evaluate.rules import Waiver
-from kgitops.policy.evaluate.waivers import waived
+from kgitops.policy.evaluate.verdict import Judgement, Outcome, Ruling, fingerprint, waived
 from kgitops.policy.state.lazy import late_parts
 from kgitops.policy.state.simulated import World
 

@@ -18,8 +18,7 @@ from kgitops.model.resources.addresses import (
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.policy.api import requests as asked
-from kgitops.policy.api.principal import Principal
-from kgitops.policy.api.requests import PolicyRequest, api_of
+from kgitops.policy.api.requests import PolicyRequest, Principal, api_of
 from kgitops.policy.api.states import RequestedBrokerState, RequestedQuotaState
 from kgitops.policy.evaluate.virtual_cluster_input import about_virtual_cluster
 from kgitops.policy.state.simulated import World, overlaid, read_only

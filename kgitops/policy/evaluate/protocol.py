@@ -1,11 +1,45 @@
-"""The one thing that whoever judges requests needs: a session that is asked about them in order."""
+"""The interfaces of a loaded policy and of a session that asks policies about requests in order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
-from kgitops.policy.evaluate.judgement import Judgement
+from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.api.interfaces import Violation
+from kgitops.policy.evaluate.policy_input import Asked
+from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.verdict import Judgement
+
+
+class PolicyFailed(Exception):  # noqa: N818 (what happened, as PolicyViolation is)
+    """A policy can't say whether the request is right, which denies it; the words say why."""
+
+
+class Rule(Protocol):
+    """``name`` and ``level`` are the policy's; what it raises is a crash of the policy."""
+
+    @property
+    def name(self) -> str:
+        """The policy's name."""
+        ...
+
+    @property
+    def level(self) -> Level:
+        """How binding it is."""
+        ...
+
+    def judges(self, asked: Asked) -> bool:
+        """Whether the request is any of this policy's business; anything raised denies."""
+        ...
+
+    def check(self, asked: Asked, cluster: PolicyClusterState) -> Sequence[Violation]:
+        """What is wrong with the request; nothing where it is accepted."""
+        ...
+
+    def close(self) -> None:
+        """Release what it holds."""
+        ...
 
 
 class Judging(Protocol):

@@ -1,8 +1,6 @@
-"""Policies and waivers as values: what is loaded, before anything is judged.
+"""The name of a policy in Python to which nobody gave one."""
 
-A bundle travels to a worker process: everything here can be pickled, and nothing here is code.
-"""
-
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -10,6 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from kgitops.model.source import Finding, Source
+
+_NAME_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z]|\b)|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+
+
+def kebab_case(name: str) -> str:
+    """``TeamPrefix`` as ``team-prefix``."""
+    return "-".join(word.lower() for word in _NAME_PARTS.findall(name)) or name
 
 
 class Level(StrEnum):

@@ -11,7 +11,7 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
 )
 from kgitops.policy.api import requests as asked
-from kgitops.policy.api.principal import Principal
+from kgitops.policy.api.requests import Principal
 from kgitops.policy.api.states import (
     VirtualClusterChange,
     VirtualClusterState,

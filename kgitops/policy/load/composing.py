@@ -18,6 +18,7 @@ from kgitops.policy.api.interfaces import (
     BrokerManagementPolicy,
     ClientQuotaManagementPolicy,
     Configurable,
+    PolicyViolation,
     TopicManagementPolicy,
     VirtualClusterManagementPolicy,
 )
@@ -38,7 +39,6 @@ from kgitops.policy.api.requests import (
     PolicyRequest,
     api_of,
 )
-from kgitops.policy.api.violation import PolicyViolation
 from kgitops.policy.evaluate.rules import Level
 from kgitops.policy.load.python_rule import PythonRule
 

@@ -10,9 +10,8 @@ from types import ModuleType
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
 from kgitops.policy.api.interfaces import Configurable
-from kgitops.policy.evaluate.exception_text import told
-from kgitops.policy.evaluate.interrupts import is_interrupt
-from kgitops.policy.evaluate.rule import Rule
+from kgitops.policy.evaluate.exceptions import is_interrupt, told
+from kgitops.policy.evaluate.protocol import Rule
 from kgitops.policy.evaluate.rules import CelPolicy, Level, Policy, PythonPolicy
 from kgitops.policy.importing import import_from, line_of
 from kgitops.policy.load.python_rule import METHODS, PythonRule
@@ -63,7 +62,7 @@ class _Loader:
     @cached_property
     def _load_cel(self) -> Callable[[CelPolicy], Rule]:
         # Imported only where CEL is used; what policies know of a request, they share.
-        from kgitops.policy.cel.contexts import Contexts  # noqa: PLC0415
+        from kgitops.policy.cel.evaluation_context import Contexts  # noqa: PLC0415
         from kgitops.policy.cel.rule import load_cel  # noqa: PLC0415
 
         return partial(load_cel, contexts=Contexts())

@@ -9,11 +9,12 @@ from kgitops.policy.api.interfaces import (
     BrokerManagementPolicy,
     ClientQuotaManagementPolicy,
     Configurable,
+    PolicyViolation,
     TopicManagementPolicy,
+    Violation,
     VirtualClusterManagementPolicy,
 )
 from kgitops.policy.api.requests import PolicyRequest
-from kgitops.policy.api.violation import PolicyViolation, Violation
 from kgitops.policy.evaluate.policy_input import Asked
 from kgitops.policy.evaluate.rules import Level
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from kgitops.model.source import Source
 from kgitops.policy.cel.tokens import Token, tokenize
 from kgitops.policy.evaluate.rules import CelPolicy
-from kgitops.policy.mutation.change import (
+from kgitops.policy.mutation.expressions import (
     OPERATORS,
     Change,
     other_numbers,

@@ -11,12 +11,9 @@ What a request leaves behind is computed as a cluster would: ``configs`` of an a
 its true configs afterwards, and a key that is set to None is removed (P201-25…27).
 """
 
-from kgitops.policy.testing.acls import acl, create_acl, delete_acl
-from kgitops.policy.testing.assignments import Assignments as Assignments
-from kgitops.policy.testing.brokers import alter_broker
-from kgitops.policy.testing.clusters import cluster
-from kgitops.policy.testing.labels import labelled
-from kgitops.policy.testing.quotas import alter_client_quota, entity
+from kgitops.policy.testing.acls import acl, alter_client_quota, create_acl, delete_acl, entity
+from kgitops.policy.testing.clusters import alter_broker, cluster, labelled, violation
+from kgitops.policy.testing.topics import Assignments as Assignments
 from kgitops.policy.testing.topics import (
     alter_topic,
     create_topic,
@@ -24,7 +21,6 @@ from kgitops.policy.testing.topics import (
     delete_topic,
     topic,
 )
-from kgitops.policy.testing.violations import violation
 from kgitops.policy.testing.virtual_clusters import (
     alter_virtual_cluster,
     create_topic_link,

@@ -1,4 +1,6 @@
-"""ACLs and the requests for them."""
+"""Builders of ACLs, client quotas, and the requests for them."""
+
+from collections.abc import Mapping
 
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
@@ -8,8 +10,16 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.policy.api.principal import ANONYMOUS, Principal
-from kgitops.policy.api.requests import CreateAclRequest, DeleteAclRequest
+from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity
+from kgitops.policy.api.requests import (
+    ANONYMOUS,
+    AlterClientQuotaRequest,
+    CreateAclRequest,
+    DeleteAclRequest,
+    Principal,
+)
+from kgitops.policy.api.states import RequestedQuotaState
+from kgitops.policy.state.simulated import overlaid
 
 
 def acl(
@@ -44,3 +54,25 @@ def create_acl(binding: AclBinding, *, principal: str = str(ANONYMOUS)) -> Creat
 def delete_acl(binding: AclBinding, *, principal: str = str(ANONYMOUS)) -> DeleteAclRequest:
     """A binding is to be removed; ``principal`` asks."""
     return DeleteAclRequest(principal=Principal.parse(principal), binding=binding)
+
+
+def entity(**names: str | None) -> ClientQuotaEntity:
+    """``entity(user="app", client_id=None)``: None is the default of that type."""
+    return make_entity({kind.replace("_", "-"): name for kind, name in names.items()})
+
+
+def alter_client_quota(
+    of: ClientQuotaEntity,
+    quotas: Mapping[str, float | None],
+    *,
+    before: Mapping[str, float] | None = None,
+    principal: str = str(ANONYMOUS),
+) -> AlterClientQuotaRequest:
+    """Quotas of an entity that had ``before``; None as a value removes the key."""
+    return AlterClientQuotaRequest(
+        entity=of,
+        principal=Principal.parse(principal),
+        requested_state=RequestedQuotaState(
+            quotas=overlaid(before or {}, quotas), requested_quotas=dict(quotas)
+        ),
+    )

@@ -1,6 +1,8 @@
-"""What policies see of a cluster."""
+"""Builders of clusters, the request for a broker's configs, and the verdict of a policy."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
 
 from kgitops.model.cluster_state import Broker
 from kgitops.model.cluster_state import ClusterState as WholeState
@@ -9,8 +11,19 @@ from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.state.simulated import World
-from kgitops.policy.testing.assignments import numbered
+from kgitops.policy.api.interfaces import Configurable, PolicyViolation
+from kgitops.policy.api.requests import (
+    ANONYMOUS,
+    AlterBrokerRequest,
+    PolicyRequest,
+    Principal,
+    api_of,
+)
+from kgitops.policy.api.states import RequestedBrokerState
+from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.load.python_rule import METHODS, PythonRule
+from kgitops.policy.state.simulated import World, overlaid
+from kgitops.policy.testing.topics import numbered
 
 
 def cluster(
@@ -42,3 +55,51 @@ def cluster(
         broker_defaults=dict(broker_defaults or {}),
     )
     return ClusterState(World(state), broker_configs)
+
+
+def alter_broker(
+    broker_id: int,
+    configs: Mapping[str, str | None],
+    *,
+    before: Mapping[str, str] | None = None,
+    principal: str = str(ANONYMOUS),
+) -> AlterBrokerRequest:
+    """Configs of a broker that had ``before``; None as a value removes the key."""
+    return AlterBrokerRequest(
+        broker_id=broker_id,
+        principal=Principal.parse(principal),
+        requested_state=RequestedBrokerState(
+            configs=overlaid(before or {}, configs), requested_configs=dict(configs)
+        ),
+    )
+
+
+R = TypeVar("R", bound=PolicyRequest)
+
+
+def labelled(request: R, labels: Mapping[str, str]) -> R:
+    """The request as from a document with these ``metadata.labels``."""
+    return replace(request, labels=dict(labels))
+
+
+def violation(
+    policy: Configurable,
+    request: PolicyRequest,
+    cluster_state: ClusterState | None = None,
+) -> PolicyViolation | None:
+    """Why the policy refuses the request; None where it accepts it.
+
+    Without ``cluster_state`` the cluster is empty. Whatever else the policy raises is raised.
+
+    Raises:
+        TypeError: the policy implements no interface for this kind of request, or returned
+            something.
+    """
+    api = api_of(request)
+    interface, _ = METHODS[api]
+    if not isinstance(policy, interface):
+        raise TypeError(f"{type(policy).__name__} is no {interface.__name__}: it never sees {api}")
+    rule = PythonRule(type(policy).__name__, Level.HARD, policy)
+    for found in rule.look(api, request, cluster() if cluster_state is None else cluster_state):
+        return PolicyViolation(found.message, field=found.field)
+    return None

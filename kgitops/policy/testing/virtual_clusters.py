@@ -10,13 +10,14 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     as_principal,
 )
-from kgitops.policy.api.principal import ANONYMOUS, Principal
 from kgitops.policy.api.requests import (
+    ANONYMOUS,
     AlterVirtualClusterRequest,
     CreateTopicLinkRequest,
     CreateVirtualClusterRequest,
     DeleteTopicLinkRequest,
     DeleteVirtualClusterRequest,
+    Principal,
     VirtualClusterRequest,
 )
 from kgitops.policy.api.states import VirtualClusterState

@@ -1,4 +1,4 @@
-"""The worker as its parent holds it: started, told, listened to with a limit, and killed."""
+"""The output of policies, passed on: whatever a policy starts holds none of kgitops' files."""
 
 import json
 import os
@@ -8,44 +8,85 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import weakref
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 from kgitops.model.errors import KgitopsError
-from kgitops.policy.worker.limits import Limits
-from kgitops.policy.worker.marks import BYTES, NOBODY, Marks
+from kgitops.policy.worker.limits import Limits, LimitViolation
 from kgitops.policy.worker.messages import BROKEN, HEADER, OUT_OF_MEMORY, Message, to_bytes
-from kgitops.policy.worker.relaying import Relay
+from kgitops.policy.worker.progress_marker import BYTES, NO_POLICY, ProgressMarker
 from kgitops.policy.worker.supervisor import TOKEN, end
+
+_STDERR = 2
+
+
+class Relay:
+    """A pipe whose content goes to stderr; ``write_end`` is for another process."""
+
+    def __init__(self) -> None:
+        """Begin to read."""
+        self._from, self.write_end = os.pipe()
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._from, False)
+        self._thread = threading.Thread(
+            target=_relay, args=(self._from, self._woken), name="kgitops-policies", daemon=True
+        )
+        self._thread.start()
+
+    def handed_over(self) -> None:
+        """The other process has its end now."""
+        os.close(self.write_end)
+
+    def close(self) -> None:
+        """Pass on what was written until now; who still holds the pipe writes into nothing."""
+        os.close(self._wake)
+        self._thread.join()
+        os.close(self._from)
+        os.close(self._woken)
+
+
+def _relay(source: int, woken: int) -> None:
+    events = select.poll()
+    for file in (source, woken):
+        events.register(file, select.POLLIN)
+    while True:
+        ready = {file for file, _ in events.poll()}
+        while source in ready:
+            try:
+                words = os.read(source, 1 << 16)
+            except BlockingIOError:
+                break
+            if not words:
+                return
+            with suppress(OSError):  # nobody reads kgitops' own stderr
+                _write(words)
+        if woken in ready:
+            return
+
+
+def _write(words: bytes) -> None:
+    rest = memoryview(words)
+    while rest:
+        rest = rest[os.write(_STDERR, rest) :]
+
 
 # The worker finds the modules that this process would find, whatever folder it is started in.
 _PROGRAM = (
-    "import sys; marks, lifeline, owner = map(int, sys.argv[1:4]); sys.path[:] = sys.argv[4:]; "
-    "from kgitops.policy.worker.supervising import supervise; supervise(lifeline, owner); "
-    "from kgitops.policy.worker.serving import serve; serve(marks)"
+    "import sys; marker, lifeline, owner = map(int, sys.argv[1:4]); sys.path[:] = sys.argv[4:]; "
+    "from kgitops.policy.worker.supervisor import supervise; supervise(lifeline, owner); "
+    "from kgitops.policy.worker.server import serve; serve(marker)"
 )
 _MOST_BYTES = 256 << 20  # what claims to be a longer answer is none
 _ENDED_S = 2.0
 _KILLED_S = 5.0
 
 
-class Breach(Exception):  # noqa: N818 (of the limits)
-    """The worker took too long or too much, or is gone.
-
-    ``policy`` was at work, and ``what`` continues a sentence about it; or it is NOBODY, and the
-    sentence is about the process. ``request`` is the number of the request.
-    """
-
-    def __init__(self, what: str, place: tuple[int, int]) -> None:
-        super().__init__(what)
-        self.what = what
-        self.request, self.policy = place
-
-
 class Process:
-    """One worker process; once it raised ``Breach``, kill it."""
+    """One worker process; once it raised ``LimitViolation``, kill it."""
 
     def __init__(self, limits: Limits) -> None:
         """Start it; it works while its parent does other things.
@@ -58,8 +99,8 @@ class Process:
         self._read = bytearray()
         with tempfile.TemporaryFile() as file:
             file.truncate(BYTES)
-            self._marks = Marks(file.fileno())
-            self._marks.at_nothing()
+            self._marker = ProgressMarker(file.fileno())
+            self._marker.at_nothing()
             theirs, lifeline = os.pipe()
             relay = Relay()
             words = [_PROGRAM, *map(str, (file.fileno(), theirs, os.getpid())), *sys.path]
@@ -105,14 +146,14 @@ class Process:
         """Its next answer; a policy may be at work for ``seconds`` on one request.
 
         Raises:
-            Breach: it took longer, ended, or wrote nonsense.
+            LimitViolation: it took longer, ended, or wrote nonsense.
         """
-        place, since = self._marks.place, time.monotonic()
+        place, since = self._marker.place, time.monotonic()
         while (answer := self._next()) is None:
-            limit = self._limits.idle_seconds if place[1] <= NOBODY else seconds
+            limit = self._limits.idle_seconds if place[1] <= NO_POLICY else seconds
             left = since + limit - time.monotonic()
             if left <= 0:
-                raise Breach(f"took longer than {limit:g} s", place)
+                raise LimitViolation(f"took longer than {limit:g} s", place)
             if self._unsent:
                 self._events.register(self._to, select.POLLOUT)
             ready = self._events.poll(min(left, 1.0) * 1000)
@@ -121,13 +162,13 @@ class Process:
                 self._write()
             if any(file == self._from for file, _ in ready):
                 self._receive()
-            if self._marks.place != place:
-                place, since = self._marks.place, time.monotonic()
+            if self._marker.place != place:
+                place, since = self._marker.place, time.monotonic()
         return answer
 
-    def nonsense(self) -> Breach:
+    def nonsense(self) -> LimitViolation:
         """To raise where an answer isn't one."""
-        return Breach("gives answers that can't be read", (0, NOBODY))
+        return LimitViolation("gives answers that can't be read", (0, NO_POLICY))
 
     def kill(self) -> None:
         """End it and what it started, at once; a second time does nothing."""
@@ -169,19 +210,21 @@ class Process:
         del self._read[:end]
         return answer
 
-    def _ended(self) -> Breach:
-        place = self._marks.place
+    def _ended(self) -> LimitViolation:
+        place = self._marker.place
         try:
             status = self._child.wait(_ENDED_S)
         except subprocess.TimeoutExpired:
-            return Breach("closed the files of its process", place)
+            return LimitViolation("closed the files of its process", place)
         if status == BROKEN:
-            return Breach("broke after they had judged", (0, NOBODY))
+            return LimitViolation("broke after they had judged", (0, NO_POLICY))
         if status == OUT_OF_MEMORY:
-            return Breach(f"took more than {self._limits.memory >> 20:,} MiB of memory", place)
+            return LimitViolation(
+                f"took more than {self._limits.memory >> 20:,} MiB of memory", place
+            )
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        what = "ended" if place[1] <= NOBODY else "ended its process"
-        return Breach(f"{what} ({how})", place)
+        what = "ended" if place[1] <= NO_POLICY else "ended its process"
+        return LimitViolation(f"{what} ({how})", place)
 
 
 def _kill(

@@ -8,16 +8,22 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, KgitopsError, UnreachableError
 from kgitops.model.requests import Request
 from kgitops.model.source import Finding
-from kgitops.policy.api.principal import Principal
-from kgitops.policy.evaluate.judgement import Judgement
+from kgitops.policy.api.requests import Principal
 from kgitops.policy.evaluate.policy_input import address_of
 from kgitops.policy.evaluate.rules import Policy, Waiver
-from kgitops.policy.worker.answers import Answers, read_findings
-from kgitops.policy.worker.breaches import Breaches
-from kgitops.policy.worker.limits import Limits
-from kgitops.policy.worker.memory import ENFORCED
-from kgitops.policy.worker.messages import Begin, BrokerConfigs, Close, Load, Work
-from kgitops.policy.worker.process import Breach, Process
+from kgitops.policy.evaluate.verdict import Judgement
+from kgitops.policy.worker.limits import Limits, LimitViolation, LimitViolations
+from kgitops.policy.worker.messages import (
+    Answers,
+    Begin,
+    BrokerConfigs,
+    Close,
+    Load,
+    Work,
+    read_findings,
+)
+from kgitops.policy.worker.process import Process
+from kgitops.policy.worker.process_setup import ENFORCED
 
 _BATCH = 200
 _ON_THEIR_WAY = 4 * _BATCH
@@ -46,7 +52,7 @@ class WorkerJudging:
         self._waivers = tuple(waivers)
         self._limits = limits
         self._answers = Answers(self._policies, self._waivers)
-        self._breaches = Breaches(self._policies, limits)
+        self._violations = LimitViolations(self._policies, limits)
         self._asked = 0  # how many requests so far: the number of the next one
         self._closed = False
         self._failure: KgitopsError | None = None
@@ -57,7 +63,7 @@ class WorkerJudging:
     @property
     def sound(self) -> bool:
         """Whether no policy has broken a limit, and the process can go on."""
-        return self._failure is None and not self._breaches.happened
+        return self._failure is None and not self._violations.happened
 
     def begin(self, state: ClusterState, *, principal: str) -> None:
         """Judge from now on for ``principal``, on ``state``.
@@ -100,8 +106,10 @@ class WorkerJudging:
                 # After an interrupt there may be answers that nobody waited for.
                 while self._process.answer(self._limits.closing_seconds) != ["closed"]:
                     pass
-        except Breach as breach:
-            _log.warning("%s %s while it was closed", self._breaches.who(breach), breach.what)
+        except LimitViolation as violation:
+            _log.warning(
+                "%s %s while it was closed", self._violations.culprit(violation), violation.what
+            )
         finally:
             self._process.kill()
 
@@ -118,7 +126,7 @@ class WorkerJudging:
             Load(
                 policies=self._policies,
                 waivers=self._waivers,
-                banned=self._breaches.banned,
+                banned=self._violations.banned,
                 memory=self._limits.memory,
                 verbose=_log.isEnabledFor(logging.DEBUG),
             )
@@ -127,11 +135,11 @@ class WorkerJudging:
     def _wait_until_loaded(self) -> None:
         try:
             findings = read_findings(self._process.answer(self._limits.loading_seconds)[1])
-        except Breach as breach:
-            if not self._breaches.has_culprit(breach):
-                self._give_up(breach)
-            policy = self._policies[breach.policy]
-            problem = f"{self._breaches.who(breach)} can't be loaded: it {breach.what}"
+        except LimitViolation as violation:
+            if not self._violations.has_culprit(violation):
+                self._give_up(violation)
+            policy = self._policies[violation.policy]
+            problem = f"{self._violations.culprit(violation)} can't be loaded: it {violation.what}"
             findings = [Finding(source=policy.source, problem=problem, advice="correct it")]
         if findings:
             self._fail(FindingsError(findings))
@@ -174,8 +182,8 @@ class WorkerJudging:
                         self._told += 1
                     judged.append(judgement)
                 self._in_step = True
-            except Breach as breach:
-                self._blame(breach, requests, first, failed)
+            except LimitViolation as violation:
+                self._retry_without(violation, requests, first, failed)
         return judged
 
     def _tell(self, broker_configs: Mapping[str, str] | None) -> None:
@@ -234,30 +242,31 @@ class WorkerJudging:
 
     # What goes wrong
 
-    def _blame(
+    def _retry_without(
         self,
-        breach: Breach,
+        violation: LimitViolation,
         requests: Sequence[Request],
         first: int,
         failed: dict[int, dict[int, str]],
     ) -> None:
         """The policy at work denies that request, and a new process goes on."""
-        position = breach.request - first
-        if not (self._breaches.has_culprit(breach) and 0 <= position < len(requests)):
-            self._give_up(breach)
-        why = self._breaches.blame(breach, address_of(requests[position]))
+        position = violation.request - first
+        if not (self._violations.has_culprit(violation) and 0 <= position < len(requests)):
+            self._give_up(violation)
+        why = self._violations.record(violation, address_of(requests[position]))
         _log.info("%s", why)
-        if self._breaches.are_hopeless:
-            self._give_up(breach)
-        failed.setdefault(breach.request, {})[breach.policy] = why
+        if self._violations.too_many:
+            self._give_up(violation)
+        failed.setdefault(violation.request, {})[violation.policy] = why
         self._process.kill()
         self._start()
 
-    def _give_up(self, breach: Breach) -> NoReturn:
+    def _give_up(self, violation: LimitViolation) -> NoReturn:
         self._fail(
             KgitopsError(
-                f"the process that runs the policies {breach.what}; look for a policy that closes "
-                "files or starts threads, processes or timers, and run with --log-level debug"
+                f"the process that runs the policies {violation.what}; look for a policy that "
+                "closes files or starts threads, processes or timers, and run with --log-level "
+                "debug"
             )
         )
 

@@ -1,11 +1,145 @@
-"""A supervisor as its owner holds it: its lifeline, and what is done where it can't do its work."""
+"""Stands between kgitops and what runs policies, to end whatever they leave running.
+
+On Linux every process that a policy starts, or what it started, becomes this one's child once its
+own parent is gone, whatever session it is in: none is left when this one has no child any more.
+"""
 
 import os
+import resource
+import select
 import signal
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
 
-from kgitops.policy.worker.supervising import END
+END = b"e"
+"""The bytes that the owner writes into the lifeline to have everything ended at once."""
+
+_LINUX = sys.platform == "linux"
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_CLOSING_S = 2.0
+"""Seconds that policies may take to close once the owner is gone."""
+_KILLING_S = 1.5
+_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def supervise(lifeline: int, owner: int) -> None:
+    """Go on in a child of this process, which from now on only looks after it.
+
+    ``lifeline`` can be read when the owner, the process of this id, wants the end or is gone.
+    """
+    if _LINUX:
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    supervisor = os.getpid()
+    worker = os.fork()
+    if worker:
+        _look_after(worker, lifeline, owner, woken, wake)
+    for file in (lifeline, woken, wake):
+        os.close(file)
+    os.setsid()  # what a policy does to its group is not done to the supervisor
+    if _LINUX:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != supervisor:
+            os._exit(1)
+
+
+def _look_after(worker: int, lifeline: int, owner: int, woken: int, wake: int) -> NoReturn:
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for file in (0, 1):  # the worker alone holds its pipes
+        os.dup2(nothing, file)
+    events = select.poll()
+    for file in (lifeline, woken):
+        events.register(file, select.POLLIN)
+    until: float | None = None
+    status = None
+    try:
+        while (status := _reaped(worker)) is None and (until is None or time.monotonic() < until):
+            ready = {file for file, _ in events.poll(1000 if until is None else 20)}
+            if woken in ready:
+                os.read(woken, 512)
+            if until is None and (lifeline in ready or os.getppid() != owner):
+                asked = lifeline in ready and os.read(lifeline, 1) == END
+                until = time.monotonic() + (0.0 if asked else _CLOSING_S)
+                events.unregister(lifeline)
+    finally:
+        _end_all(worker)
+        _end_like(status)
+
+
+def _reaped(worker: int) -> int | None:
+    """The worker's status once it has ended; orphans that ended are gone for good."""
+    status = None
+    with suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            if found[0] == worker:
+                status = found[1]
+                break
+    return status
+
+
+def _end_all(worker: int) -> None:
+    """Kill all children, and those that come to be ours thereby, until there are none."""
+    deadline = time.monotonic() + _KILLING_S
+    elsewhere = () if _LINUX else tuple(_descendants())
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(worker, signal.SIGKILL)
+    while time.monotonic() < deadline:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        finally:
+            for process in _children() if _LINUX else elsewhere:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(process, signal.SIGKILL)
+        time.sleep(0.002)
+
+
+def _children() -> Iterator[int]:
+    own = str(os.getpid())
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):
+                # The name, in parentheses, may hold anything; after it come the state and parent.
+                fields = (folder / "stat").read_text(errors="replace")
+                if fields.rpartition(")")[2].split()[1] == own:
+                    yield int(folder.name)
+
+
+def _descendants() -> Iterator[int]:
+    import psutil
+
+    for process in psutil.Process().children(recursive=True):
+        yield process.pid
+
+
+def _end_like(status: int | None) -> NoReturn:
+    """So that the owner learns from this process how the worker ended."""
+    if status is not None and os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        with suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        time.sleep(1)
+    os._exit(os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else 0)
+
+
+def _prctl(option: int, value: int) -> None:
+    import ctypes
+
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
 
 TOKEN = "KGITOPS_POLICY_WORKER"  # noqa: S105 (the name of a variable, which marks processes)
 """The environment variable by which a worker's processes know whose they are."""

@@ -13,7 +13,7 @@ from kgitops.model.source import Finding
 from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
-from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.report.ci.junit_elements import JUnit
 from kgitops.report.content.headline import lost_words
 from kgitops.report.content.policy_rows import Group, Row, Standing, groups, today_of, with_advice

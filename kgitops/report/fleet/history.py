@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
 from kgitops.model.verdict import ExitCode
-from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.verdict import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Action
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
-from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level as PolicyLevel
+from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.report.content.policy_rows import Standing
 from kgitops.report.fleet.history import Since, denied_count, drift_count
 from kgitops.report.fleet.outliers import Outlier

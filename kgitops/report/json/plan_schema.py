@@ -21,8 +21,8 @@ from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action, Kind
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.document.to_json import PLAN_KIND
-from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level as PolicyLevel
+from kgitops.policy.evaluate.verdict import Outcome
 
 _TEXT: Json = {"type": "string"}
 _MAYBE: Json = {"type": ["string", "null"]}

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from kgitops.manifests.policies.policy_test_requests import RequestStep
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.workflow.policy_tests.report import CaseOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +54,29 @@ class Suite:
     policy: str
     asked: frozenset[str]
     cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a policy said of one request; ``rules`` are the validations that denied.
+
+    ``api`` is the request's, which in Python names the method.
+    """
+
+    policy: str
+    api: str
+    denied: bool
+    rules: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """One case that ran."""
+
+    outcome: CaseOutcome
+    seen: tuple[Seen, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was as expected."""
+        return not self.outcome.failures

@@ -15,7 +15,7 @@ from kgitops.model.resources.virtual_clusters import (
 )
 from kgitops.workflow.policy_tests.given import (
     TOPIC_ID,
-    Path,
+    DocumentPath,
     StepError,
     binding_of,
     configs_of,
@@ -106,5 +106,5 @@ def _brokers(given: GivenCluster) -> tuple[Broker, ...]:
     return tuple(Broker(id=broker.id, rack=broker.rack) for broker in given.brokers)
 
 
-def _below(path: Path, error: StepError) -> StepError:
+def _below(path: DocumentPath, error: StepError) -> StepError:
     return StepError((*path, *error.path), error.problem, error.advice)

@@ -24,14 +24,14 @@ from kgitops.model.resources.topics import Assignment
 TOPIC_ID = "A" * 22
 """The id of every topic of a case: there is no cluster that could have minted another."""
 
-Path = tuple[str | int, ...]
+DocumentPath = tuple[str | int, ...]
 Value = TypeVar("Value", float, float | None)
 
 
 class StepError(Exception):
     """Something that can't be: ``path`` below what was asked about, the problem, the advice."""
 
-    def __init__(self, path: Path, problem: str, advice: str) -> None:
+    def __init__(self, path: DocumentPath, problem: str, advice: str) -> None:
         super().__init__(f"{problem}; {advice}")
         self.path = path
         self.problem = problem

@@ -14,8 +14,12 @@ from kgitops.model.source import Finding
 from kgitops.policy.evaluate.rules import Level, Policy
 from kgitops.workflow.policies.policies import load_policies
 from kgitops.workflow.policy_tests.cases import Suite
-from kgitops.workflow.policy_tests.documents import ParsedTest, find_documents
-from kgitops.workflow.policy_tests.reading import read_suite, unknown_policy
+from kgitops.workflow.policy_tests.reading import (
+    ParsedTest,
+    find_documents,
+    read_suite,
+    unknown_policy,
+)
 from kgitops.workflow.project.selection import Workspace
 
 

@@ -1,20 +1,96 @@
-"""Test documents → suites whose every request can be made; what is wrong are findings."""
+"""Test documents, read into suites of which every request can be made."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from kgitops.manifests.policies.policy_test import ExpectedOutcome, PolicyTestCase
+from pydantic import ValidationError
+
+from kgitops.manifests.check import kind_of
+from kgitops.manifests.files import find_files
+from kgitops.manifests.kind_models import adapter
+from kgitops.manifests.policies.policy_test import ExpectedOutcome, PolicyTest, PolicyTestCase
 from kgitops.manifests.policies.policy_test_cluster import GivenCluster
-from kgitops.manifests.problems import suggestion
+from kgitops.manifests.problems import dotted, model_findings, suggestion
+from kgitops.manifests.yaml.construct import Content
+from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.parse import ParsedDocument, parse
+from kgitops.manifests.yaml.text import read_text
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.names import is_principal
 from kgitops.model.source import Finding
-from kgitops.policy.evaluate.judgement import Outcome
+from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.workflow.policy_tests.cases import Case, Expected, Step, Suite
 from kgitops.workflow.policy_tests.clusters import cluster_of
-from kgitops.workflow.policy_tests.documents import ParsedTest
-from kgitops.workflow.policy_tests.given import Path, StepError, listed
-from kgitops.workflow.policy_tests.rehearsal import rehearse
+from kgitops.workflow.policy_tests.given import DocumentPath, StepError, listed
+from kgitops.workflow.policy_tests.running import rehearse
+
+KIND = "PolicyTest"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTest:
+    """A checked document and where it stands."""
+
+    test: PolicyTest
+    document: Document
+
+
+def find_documents(
+    paths: Sequence[Path], cluster: str, findings: list[Finding], *, may_be_empty: bool
+) -> list[ParsedTest]:
+    """The tests below ``paths`` for ``cluster``, in the order of their files.
+
+    What is wrong is a finding; that a path holds no files is none where it ``may_be_empty``.
+    """
+    found: list[ParsedTest] = []
+    for file in find_files(paths, findings, may_be_empty=may_be_empty):
+        text = read_text(file.path, file.name)
+        if isinstance(text, Finding):
+            findings.append(text)
+        elif KIND in text.text:  # of a fleet's manifests none is parsed for nothing
+            for parsed in parse(text, findings):
+                found += _document(parsed, findings)
+    return [one for one in found if cluster in (one.test.metadata.clusters or [cluster])]
+
+
+def _document(parsed: ParsedDocument, findings: list[Finding]) -> list[ParsedTest]:
+    content, document = parsed.content, parsed.document
+    if not (isinstance(content, dict) and content.get("kind") == KIND):
+        return []
+    if kind_of(content, document, findings) is None:
+        return []
+    try:
+        test: PolicyTest = adapter(KIND).validator.validate_python(content)
+    except ValidationError as error:
+        findings.extend(model_findings(error, KIND, document, content))
+        return []
+    if place := _placeholder(content, ()):
+        findings.append(
+            Finding(
+                source=document.at(*place),
+                problem=f"{dotted(place)} holds a placeholder",
+                advice="write the value: a test says the same on every cluster",
+            )
+        )
+        return []
+    return [ParsedTest(test, document)]
+
+
+def _placeholder(content: Content, path: tuple[str | int, ...]) -> tuple[str | int, ...] | None:
+    """Where the first one stands, None where there is none."""
+    items: Sequence[tuple[str | int, Content]] = ()
+    if isinstance(content, str):
+        return path if "${var:" in content or "${env:" in content else None
+    if isinstance(content, dict):
+        items = list(content.items())
+    elif isinstance(content, list):
+        items = list(enumerate(content))
+    for step, item in items:
+        if place := _placeholder(item, (*path, step)):
+            return place
+    return None
 
 
 def read_suite(
@@ -54,9 +130,9 @@ class _Reader:
 
     def cases(self) -> Iterator[Case]:
         shared = self._cluster(("spec", "cluster"), self._spec.cluster)
-        names: dict[str, Path] = {}
+        names: dict[str, DocumentPath] = {}
         for index, case in enumerate(self._spec.cases):
-            path: Path = ("spec", "cases", index)
+            path: DocumentPath = ("spec", "cases", index)
             if case.name in names:
                 self._error(
                     (*path, "name"),
@@ -68,7 +144,7 @@ class _Reader:
             state = shared if own is None else self._cluster((*path, "cluster"), own)
             yield self._case(case, path, state)
 
-    def _case(self, case: PolicyTestCase, path: Path, state: ClusterState) -> Case:
+    def _case(self, case: PolicyTestCase, path: DocumentPath, state: ClusterState) -> Case:
         if not is_principal(case.principal):
             self._error(
                 (*path, "principal"),
@@ -100,7 +176,7 @@ class _Reader:
             never=tuple(case.never),
         )
 
-    def _expected(self, item: ExpectedOutcome, path: Path, addresses: set[str]) -> Expected:
+    def _expected(self, item: ExpectedOutcome, path: DocumentPath, addresses: set[str]) -> Expected:
         if item.policy is not None:
             self._check_known((*path, "policy"), item.policy)
         if addresses and item.address not in addresses:
@@ -120,7 +196,7 @@ class _Reader:
             source=self._document.at(*path),
         )
 
-    def _check_message(self, item: ExpectedOutcome, path: Path) -> None:
+    def _check_message(self, item: ExpectedOutcome, path: DocumentPath) -> None:
         try:
             re.compile(item.message or "")
         except re.error as error:
@@ -136,22 +212,22 @@ class _Reader:
                 "remove the message, or expect the outcome denied",
             )
 
-    def _check_known(self, path: Path, name: str) -> None:
+    def _check_known(self, path: DocumentPath, name: str) -> None:
         if name not in self._known:
             problem, advice = unknown_policy(name, self._known)
             self._error(path, problem, advice)
 
-    def _cluster(self, path: Path, given: GivenCluster) -> ClusterState:
+    def _cluster(self, path: DocumentPath, given: GivenCluster) -> ClusterState:
         try:
             return cluster_of(given)
         except StepError as error:
             self._step_error(path, error)
             return ClusterState(cluster_id="", backend="")
 
-    def _step_error(self, path: Path, error: StepError) -> None:
+    def _step_error(self, path: DocumentPath, error: StepError) -> None:
         self._error((*path, *error.path), error.problem, error.advice)
 
-    def _error(self, path: Path, problem: str, advice: str) -> None:
+    def _error(self, path: DocumentPath, problem: str, advice: str) -> None:
         self._findings.append(
             Finding(source=self._document.at(*path), problem=problem, advice=advice)
         )

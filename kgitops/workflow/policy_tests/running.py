@@ -1,18 +1,175 @@
-"""Runs cases: each request is judged on what the accepted ones before it left behind."""
+"""Goes through a case's requests without any policy: which can't be made, whatever is said?"""
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from kgitops.policy.api.principal import Principal
-from kgitops.policy.evaluate.judgement import Outcome, Ruling
+from kgitops.manifests.policies.policy_test_requests import RequestStep
+from kgitops.model.cluster_state import ClusterState
+from kgitops.model.requests import (
+    AlterVirtualClusterRequest,
+    CreateTopicRequest,
+    CreateVirtualClusterRequest,
+    DeleteTopicRequest,
+    DeleteVirtualClusterRequest,
+    Request,
+)
+from kgitops.model.resources.virtual_clusters import ChangeType
+from kgitops.model.source import Source
+from kgitops.policy.api.requests import ANONYMOUS, Principal
 from kgitops.policy.evaluate.policy_input import ask
 from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.verdict import Outcome, Ruling
 from kgitops.policy.state.simulated import World
-from kgitops.workflow.policy_tests.cases import Case, Suite
-from kgitops.workflow.policy_tests.comparing import Said, compare
-from kgitops.workflow.policy_tests.given import StepError
+from kgitops.workflow.policy_tests.cases import Case, CaseResult, Expected, Seen, Suite
+from kgitops.workflow.policy_tests.given import DocumentPath, StepError
 from kgitops.workflow.policy_tests.report import CaseOutcome, Failure
-from kgitops.workflow.policy_tests.results import CaseResult, Seen
 from kgitops.workflow.policy_tests.steps import broker_configs_of, request_of
+
+_KINDS = tuple(name for name in RequestStep.__dataclass_fields__ if name != "labels")
+
+
+def rehearse(
+    steps: Sequence[RequestStep], state: ClusterState
+) -> Iterator[tuple[DocumentPath, str | StepError]]:
+    """The path of each step, and the address it is about or why it can't be made.
+
+    Whether a topic or virtual cluster that the case itself creates or deletes is there later
+    depends on what the policies say, so nothing is said of requests on it.
+    """
+    world = World(state)
+    touched: set[str] = set()
+    for index, step in enumerate(steps):
+        kinds = [name for name in _KINDS if getattr(step, name)]
+        if len(kinds) != 1:
+            yield (index,), _not_one()
+            continue
+        path = (index, _written(kinds[0]))
+        try:
+            request = request_of(step, world)
+        except StepError as error:
+            if error.path != ("name",) or getattr(step, kinds[0]).name not in touched:
+                yield path, error
+            continue
+        yield path, ask(request, ANONYMOUS, world, None).address
+        if isinstance(request, CreateTopicRequest | DeleteTopicRequest):
+            touched.add(request.topic)
+        if isinstance(request, CreateVirtualClusterRequest | DeleteVirtualClusterRequest):
+            touched.add(request.virtual_cluster)
+        if not _takes_away(request):
+            world.accept(request)
+
+
+def _takes_away(request: Request) -> bool:
+    if isinstance(request, AlterVirtualClusterRequest):
+        return request.change is ChangeType.REMOVE
+    return isinstance(request, DeleteTopicRequest | DeleteVirtualClusterRequest)
+
+
+def _not_one() -> StepError:
+    return StepError(
+        (),
+        "a request has exactly one key beside labels",
+        "write for example createTopic: {…}, each request as an item of the list",
+    )
+
+
+def _written(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A ruling on the request at ``source``, which is the case's ``number``th, from 0."""
+
+    number: int
+    source: Source
+    api: str
+    address: str
+    ruling: Ruling
+
+
+def compare(case: Case, said: Sequence[Said]) -> Iterator[Failure]:
+    """Everything that is not as expected; each thing is said once."""
+    explained: set[tuple[str, str]] = set()
+    for expected in case.expect:
+        if not any(_matches(expected, item) for item in said):
+            explained.add((expected.address, expected.policy))
+            yield _missing(expected, said)
+    for item in said:
+        place = item.address, item.ruling.policy
+        if item.ruling.crashed:
+            yield _crashed(item)
+        elif item.ruling.outcome is not Outcome.DENIED or place in explained:
+            continue
+        elif item.ruling.policy in case.never:
+            yield _never(item)
+        elif not any(_matches(expected, item) for expected in case.expect):
+            yield _unexpected(item)
+
+
+def _matches(expected: Expected, item: Said) -> bool:
+    ruling = item.ruling
+    return (
+        (item.address, ruling.policy) == (expected.address, expected.policy)
+        and ruling.outcome is expected.outcome
+        and (expected.message is None or re.search(expected.message, ruling.message) is not None)
+    )
+
+
+def _missing(expected: Expected, said: Sequence[Said]) -> Failure:
+    saying = f" with a message like /{expected.message}/" if expected.message else ""
+    came = [
+        _words(item.ruling)
+        for item in said
+        if (item.address, item.ruling.policy) == (expected.address, expected.policy)
+    ]
+    return Failure(
+        source=expected.source,
+        expected=f"{expected.policy}: {expected.address} {expected.outcome}{saying}",
+        came="; ".join(dict.fromkeys(came)) or f"{expected.policy} does not judge this request",
+        advice="" if came else "see which requests and names it matches",
+    )
+
+
+def _unexpected(item: Said) -> Failure:
+    return Failure(
+        source=item.source,
+        expected=f"{item.ruling.policy}: {item.address} not denied",
+        came=_words(item.ruling),
+        advice=f"if it should be, add {{address: {_quoted(item.address)}, outcome: denied}} "
+        "to expect",
+    )
+
+
+def _never(item: Said) -> Failure:
+    return Failure(
+        source=item.source,
+        expected=f"{item.ruling.policy}: never denies here",
+        came=f"{item.address} {_words(item.ruling)}",
+    )
+
+
+def _crashed(item: Said) -> Failure:
+    return Failure(
+        source=item.source,
+        expected=f"{item.ruling.policy}: {item.address} judged",
+        came=item.ruling.message,
+        advice="correct the policy: where it fails, it denies",
+    )
+
+
+def _words(ruling: Ruling) -> str:
+    if ruling.outcome is not Outcome.DENIED:
+        return str(ruling.outcome)
+    if ruling.crashed:
+        return ruling.message
+    return f"denied: {ruling.message}" if ruling.message else "denied without a message"
+
+
+def _quoted(address: str) -> str:
+    return address if re.fullmatch(r"[\w/.-]+", address) else f'"{address}"'
 
 
 def run_case(case: Case, suite: Suite, judging: Judging) -> CaseResult:

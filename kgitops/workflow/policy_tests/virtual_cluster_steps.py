@@ -27,7 +27,7 @@ from kgitops.model.resources.virtual_clusters import (
     virtual_cluster_name_problem,
 )
 from kgitops.policy.state.virtual_clusters import VirtualClusters
-from kgitops.workflow.policy_tests.given import Path, StepError
+from kgitops.workflow.policy_tests.given import DocumentPath, StepError
 
 
 def virtual_cluster_request(
@@ -54,7 +54,9 @@ def virtual_cluster_request(
             raise StepError((), "the request has no kind", "write one of the thirteen")
 
 
-def found_in(known: VirtualClusters, name: str, path: Path = ("virtualCluster",)) -> VirtualCluster:
+def found_in(
+    known: VirtualClusters, name: str, path: DocumentPath = ("virtualCluster",)
+) -> VirtualCluster:
     """The virtual cluster of that name.
 
     Raises:

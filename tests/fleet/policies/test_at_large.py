@@ -14,9 +14,9 @@ from kgitops.fleet.tables.hydrating import read_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.judgement import Judgement
 from kgitops.policy.evaluate.protocol import Judging
 from kgitops.policy.evaluate.rules import Level, Policy
+from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.session import WorkerJudging
 

@@ -20,11 +20,11 @@ from policy.cel.writing import (
 )
 
 from kgitops.model.cluster_state import Broker
-from kgitops.policy.cel.contexts import Contexts
+from kgitops.policy.cel.evaluation_context import Contexts
 from kgitops.policy.cel.rule import MAX_MESSAGE, load_cel
 from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.judgement import Outcome
 from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.verdict import Outcome
 
 MIN_INSYNC = document(
     "match: {requests: [CreateTopic, AlterTopic], names: ['payments.*']}\n"

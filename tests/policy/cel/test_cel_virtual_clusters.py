@@ -19,7 +19,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.policy.cel.variables import SHAPES
+from kgitops.policy.cel.records.variables import SHAPES
 from kgitops.policy.load.python_rule import METHODS
 from kgitops.policy.testing import acl, virtual_cluster
 

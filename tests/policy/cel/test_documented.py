@@ -17,7 +17,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.quotas import USER, ClientQuotaState, make_entity
-from kgitops.policy.cel.reference import PAGE, with_tables
+from kgitops.policy.cel.records.reference import PAGE, with_tables
 from kgitops.policy.cel.rule import load_cel
 
 TEXT = (Path(__file__).parents[3] / PAGE).read_text(encoding="utf-8")
@@ -103,7 +103,7 @@ CASES: list[tuple[str, wire.Request, wire.Request, ClusterState, str]] = [
 
 
 def test_the_tables_are_up_to_date() -> None:
-    """To regenerate: uv run python -m kgitops.policy.cel.reference."""
+    """To regenerate: uv run python -m kgitops.policy.cel.records.reference."""
     assert with_tables(TEXT) == TEXT
 
 

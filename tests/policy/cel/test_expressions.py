@@ -47,7 +47,7 @@ def _answer(text: str) -> object:
     try:
         answer = evaluate(compile_expression(text), None)
     except EvaluationError as error:
-        return error.words
+        return error.text
     return "nan" if isinstance(answer, float) and math.isnan(answer) else repr(answer)
 
 

@@ -22,9 +22,9 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, ClientQuotaState, make_entity
+from kgitops.policy.cel.records.variables import ROOTS, SHAPES, read
 from kgitops.policy.cel.samples import samples
 from kgitops.policy.cel.types import Kind, Type
-from kgitops.policy.cel.variables import ROOTS, SHAPES, read
 
 ENTITY = make_entity({USER: "billing", CLIENT_ID: None})
 BINDING = AclBinding(

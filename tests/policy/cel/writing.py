@@ -21,8 +21,8 @@ from kgitops.model.resources.topics import Assignment, RequestedTopicState, Topi
 from kgitops.model.source import Finding
 from kgitops.policy.cel.rule import load_cel
 from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.judgement import Judgement
 from kgitops.policy.evaluate.rules import CelPolicy
+from kgitops.policy.evaluate.verdict import Judgement
 
 TOPICS = ("CreateTopic", "AlterTopic")
 BROKERS = tuple(Broker(id=number, rack=f"rack-{number}") for number in (1, 2, 3))

@@ -8,8 +8,8 @@ from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.judgement import Judgement, Ruling
 from kgitops.policy.evaluate.rules import Level, PythonPolicy
+from kgitops.policy.evaluate.verdict import Judgement, Ruling
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.session import WorkerJudging
 

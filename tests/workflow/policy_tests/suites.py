@@ -8,8 +8,7 @@ from kgitops.manifests.yaml.parse import parse
 from kgitops.manifests.yaml.text import SourceText
 from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, PythonPolicy, Validation
 from kgitops.workflow.policy_tests.cases import Suite
-from kgitops.workflow.policy_tests.documents import ParsedTest
-from kgitops.workflow.policy_tests.reading import read_suite
+from kgitops.workflow.policy_tests.reading import ParsedTest, read_suite
 
 HEAD = "apiVersion: kgitops/v1\nkind: PolicyTest\nmetadata: {name: t}\nspec:\n  policy: p\n"
 

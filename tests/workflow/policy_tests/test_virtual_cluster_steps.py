@@ -18,7 +18,7 @@ from kgitops.model.requests import (
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.policy.state.simulated import World
 from kgitops.workflow.policy_tests.given import StepError
-from kgitops.workflow.policy_tests.rehearsal import rehearse
+from kgitops.workflow.policy_tests.running import rehearse
 from kgitops.workflow.policy_tests.steps import request_of
 
 THERE = """\

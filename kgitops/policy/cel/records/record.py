@@ -1,11 +1,12 @@
-"""What describes an object: its fields, each with its type, its words and its reading."""
+"""The description of an object by its fields, and the differences between two objects."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kgitops.model.topic_configs import normal_value
 from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.cel.types import Type, record
+from kgitops.policy.cel.types import Type, map_of, record
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,3 +29,43 @@ class Record:
     def type(self) -> Type:
         """Its type."""
         return record(self.name, {name: field.type for name, field in self.fields.items()})
+
+
+CHANGED = "What differs, by key, as `{before, after}`; null where the key is not set."
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What ``change`` is made from: the object before and after, None where there is none."""
+
+    before: Any
+    after: Any
+
+
+def changes(side: Type) -> Type:
+    """The type of what differs by key; ``side`` is that of the values."""
+    return map_of(record("a change", {"before": side.or_null, "after": side.or_null}))
+
+
+def changed_configs(sides: Sides, _: ClusterState) -> object:
+    """The configs that differ; two spellings of one value are no difference."""
+    before = sides.before.configs if sides.before is not None else {}
+    after = sides.after.configs if sides.after is not None else {}
+    return differences(before, after, _same_config)
+
+
+def differences(
+    before: Mapping[str, Any], after: Mapping[str, Any], same: Callable[[str, Any, Any], bool]
+) -> dict[str, dict[str, object]]:
+    """What differs by key, with both sides; ``same`` gets the key and the two values."""
+    return {
+        key: {"before": before.get(key), "after": after.get(key)}
+        for key in {**before, **after}
+        if not same(key, before.get(key), after.get(key))
+    }
+
+
+def _same_config(key: str, before: str | None, after: str | None) -> bool:
+    if before is None or after is None:
+        return before is after
+    return before == after or normal_value(key, before) == normal_value(key, after)

@@ -1,8 +1,8 @@
-"""Requests, and who asks."""
+"""Requests, their principals and their cluster as expressions see them."""
 
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.records.record import Field, Record
-from kgitops.policy.cel.types import STRING, list_of, map_of, record
+from kgitops.policy.cel.types import INT, STRING, list_of, map_of, record
 from kgitops.policy.evaluate.policy_input import Asked
 
 
@@ -57,5 +57,42 @@ PRINCIPAL = Record(
     {
         "type": Field(STRING, "User in most cases.", lambda principal, _: principal.type),
         "name": Field(STRING, "What follows the colon.", lambda principal, _: principal.name),
+    },
+)
+
+
+CLUSTER = Record(
+    "a cluster",
+    {
+        "size": Field(
+            INT, "How many brokers are registered.", lambda _, cluster: cluster.cluster_size()
+        ),
+        "brokers": Field(
+            list_of(record("a broker", {"id": INT, "rack": STRING.or_null})),
+            "The brokers as `{id, rack}`; rack is null where none is configured.",
+            lambda _, cluster: [
+                {"id": broker.id, "rack": broker.rack} for broker in cluster.brokers()
+            ],
+        ),
+        "topics": Field(
+            INT,
+            "How many topics, internal ones left out.",
+            lambda _, cluster: cluster.topic_count(),
+        ),
+        "partitions": Field(
+            INT,
+            "How many partitions these topics have.",
+            lambda _, cluster: cluster.partitions(),
+        ),
+        "virtualClusters": Field(
+            list_of(STRING),
+            "The names of the virtual clusters.",
+            lambda _, cluster: sorted(cluster.virtual_clusters()),
+        ),
+        "defaults": Field(
+            map_of(STRING),
+            "What a topic gets where it sets nothing.",
+            lambda _, cluster: dict(cluster.default_configs()),
+        ),
     },
 )

@@ -9,7 +9,7 @@ from kgitops.manifests.files import display_name
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.rules import CelPolicy, Policy, PythonPolicy
 from kgitops.policy.mutation.cel import cel_mutants
-from kgitops.policy.mutation.change import Change, other_quantities
+from kgitops.policy.mutation.expressions import Change, other_quantities
 from kgitops.policy.mutation.python import python_mutants
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
 from kgitops.workflow.policy_tests.report import MutationOutcome, Survivor

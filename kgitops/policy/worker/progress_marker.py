@@ -4,11 +4,11 @@ import mmap
 from collections.abc import MutableSequence
 
 BYTES = 16
-NOBODY = -1
+NO_POLICY = -1
 """No policy is at work; nor is one below this number."""
 
 
-class Marks:
+class ProgressMarker:
     """Two numbers: which request is judged and, in ``at_work[0]``, which policy judges it."""
 
     def __init__(self, file: int) -> None:
@@ -19,7 +19,7 @@ class Marks:
 
     @property
     def place(self) -> tuple[int, int]:
-        """The request's number and the policy's index, or NOBODY or less."""
+        """The request's number and the policy's index, or NO_POLICY or less."""
         return self._cells[0], self._cells[1]
 
     def at_request(self, number: int) -> None:
@@ -28,4 +28,4 @@ class Marks:
 
     def at_nothing(self, piece: int = 0) -> None:
         """No policy is at work; ``piece`` lets others see how far other work has come."""
-        self._cells[1] = NOBODY - piece
+        self._cells[1] = NO_POLICY - piece

@@ -5,14 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgitops.policy.cel.functions import FUNCTIONS
-from kgitops.policy.cel.records.brokers import BROKER_CHANGE
-from kgitops.policy.cel.records.cluster import CLUSTER
-from kgitops.policy.cel.records.quotas import QUOTA_CHANGE
+from kgitops.policy.cel.records.objects import BROKER_CHANGE, QUOTA_CHANGE, RECORDS, TOPIC_CHANGE
 from kgitops.policy.cel.records.record import Field, Record
-from kgitops.policy.cel.records.requests import LABELS, PRINCIPAL, REQUEST
-from kgitops.policy.cel.records.topics import RECORDS, TOPIC_CHANGE
+from kgitops.policy.cel.records.requests import CLUSTER, LABELS, PRINCIPAL, REQUEST
+from kgitops.policy.cel.records.variables import ROOTS, SHAPES
 from kgitops.policy.cel.records.virtual_clusters import VIRTUAL_CLUSTER_CHANGE
-from kgitops.policy.cel.variables import ROOTS, SHAPES
 
 PAGE = Path("docs/policies-cel.md")
 _FIXED: Mapping[str, Record] = {"request": REQUEST, "cluster": CLUSTER, "principal": PRINCIPAL}

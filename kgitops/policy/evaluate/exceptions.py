@@ -1,4 +1,6 @@
-"""Words about what policies raise: whatever it is, they are text, and not too long."""
+"""Exceptions that policies raise, described as text, and told apart from a user's Ctrl-C."""
+
+import signal
 
 from kgitops.policy.importing import line_of
 
@@ -22,3 +24,11 @@ def cut(text: str) -> str:
     if len(text) <= MOST_CHARACTERS:
         return text
     return f"{text[:MOST_CHARACTERS]}… ({len(text) - MOST_CHARACTERS:,} more characters)"
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether a person asks this process to stop; where Ctrl-C is ignored, nobody can have."""
+    return (
+        isinstance(error, KeyboardInterrupt)
+        and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    )

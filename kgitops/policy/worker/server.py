@@ -1,6 +1,6 @@
 """The worker's own side: reads messages, lets the policies judge, writes answers.
 
-Whatever goes wrong outside of a policy ends the process. The other side sees that, and the marks
+Whatever goes wrong outside of a policy ends the process. The other side sees that, and the marker
 tell it which policy was at work.
 """
 
@@ -14,26 +14,19 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.requests import Request
 from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.api.violation import Violation
+from kgitops.policy.api.interfaces import Violation
 from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.judgement import Ruling
 from kgitops.policy.evaluate.policy_input import Asked
-from kgitops.policy.evaluate.rule import PolicyFailed, Rule
+from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
 from kgitops.policy.evaluate.rules import Policy
+from kgitops.policy.evaluate.verdict import Ruling
 from kgitops.policy.load.load import load_rules
 from kgitops.policy.state.lazy import late_parts
-from kgitops.policy.worker.answers import Answers, written_findings
-from kgitops.policy.worker.becoming import (
-    live_no_longer_than_the_supervisor,
-    log_everything,
-    take_pipes,
-)
-from kgitops.policy.worker.marks import Marks
-from kgitops.policy.worker.memory import above_limit, lift_limit, limit_memory
 from kgitops.policy.worker.messages import (
     BROKEN,
     HEADER,
     OUT_OF_MEMORY,
+    Answers,
     Ban,
     Begin,
     BrokerConfigs,
@@ -41,19 +34,29 @@ from kgitops.policy.worker.messages import (
     Message,
     Work,
     from_bytes,
+    written_findings,
 )
+from kgitops.policy.worker.process_setup import (
+    above_limit,
+    lift_limit,
+    limit_memory,
+    live_no_longer_than_the_supervisor,
+    log_everything,
+    take_pipes,
+)
+from kgitops.policy.worker.progress_marker import ProgressMarker
 
 _NONE: dict[int, str] = {}
 _LARGE = 1 << 20
 _log = logging.getLogger(__name__)
 
 
-def serve(marks_file: int) -> None:
+def serve(marker_file: int) -> None:
     """Do what the parent says until it is done, or gone."""
     messages, answers = take_pipes()
     live_no_longer_than_the_supervisor()
     try:
-        Worker(Marks(marks_file), messages, answers).run()
+        Worker(ProgressMarker(marker_file), messages, answers).run()
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except BaseException:  # noqa: BLE001 (a policy's thread or alarm may raise anything here)
@@ -66,8 +69,8 @@ def serve(marks_file: int) -> None:
 class Worker:
     """Reads and writes by file descriptor, as policies may close what Python holds."""
 
-    def __init__(self, marks: Marks, messages: int, answers: int) -> None:
-        self._marks = marks
+    def __init__(self, marker: ProgressMarker, messages: int, answers: int) -> None:
+        self._marker = marker
         self._messages = messages
         self._answers = answers
         self._state: ClusterState | None = None
@@ -103,7 +106,7 @@ class Worker:
                     return
 
     def _load(self, load: Load) -> Judge | None:
-        at_work = self._marks.at_work
+        at_work = self._marker.at_work
         order = iter(range(len(load.policies)))
 
         def mark(_: Policy) -> None:
@@ -114,11 +117,11 @@ class Worker:
         except FindingsError as error:
             self._send(["loaded", written_findings(error.findings)])
             return None
-        self._marks.at_nothing()
+        self._marker.at_nothing()
         self._send(["loaded", []])
         self._writing = Answers(load.policies, load.waivers)
         heeded = [
-            _Banned(rule, load.banned[index], self._marks) if index in load.banned else rule
+            _Banned(rule, load.banned[index], self._marker) if index in load.banned else rule
             for index, rule in enumerate(rules)
         ]
         return _Judge(heeded, load.waivers, at_work=at_work)
@@ -136,10 +139,10 @@ class Worker:
 
         Each piece of reading counts anew as a time without an answer.
         """
-        at_work = self._marks.at_work
+        at_work = self._marker.at_work
         policy = at_work[0]
         self._pieces += 1
-        self._marks.at_nothing(self._pieces)
+        self._marker.at_nothing(self._pieces)
         try:
             with above_limit():
                 yield
@@ -152,7 +155,7 @@ class Worker:
         except KgitopsError as error:
             answer = ["unreadable", work.first, str(error)]
         self._send(answer)
-        self._marks.at_nothing()
+        self._marker.at_nothing()
 
     def _judged(self, judge: Judge, work: Work) -> list[object]:
         for accepted in work.accepted:
@@ -161,7 +164,7 @@ class Worker:
                 judge.accept(carried_out)
         written: list[object] = []
         for number, request in enumerate(work.requests, work.first):
-            self._marks.at_request(number)
+            self._marker.at_request(number)
             judgement = judge.judge(
                 request,
                 broker_configs=self._broker_configs.configs,
@@ -214,14 +217,14 @@ class _Judge(Judge):
 class _Banned:
     """A policy that broke its limits too often: it is not asked any more."""
 
-    def __init__(self, rule: Rule, ban: Ban, marks: Marks) -> None:
+    def __init__(self, rule: Rule, ban: Ban, marker: ProgressMarker) -> None:
         self.name = rule.name
         self.level = rule.level
         self.judges = rule.judges
         self.close = rule.close
         self._rule = rule
         self._ban = ban
-        self._marks = marks
+        self._marker = marker
 
     def check(self, asked: Asked, cluster: PolicyClusterState) -> Sequence[Violation]:
         """What it says of requests before it was banned, which may be judged again.
@@ -229,7 +232,7 @@ class _Banned:
         Raises:
             PolicyFailed: it is banned; or whatever the policy raises.
         """
-        request, _ = self._marks.place
+        request, _ = self._marker.place
         if request < self._ban.since:
             return self._rule.check(asked, cluster)
         raise PolicyFailed(self._ban.why)

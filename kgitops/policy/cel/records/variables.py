@@ -24,19 +24,23 @@ from kgitops.policy.api.requests import (
     DeleteVirtualClusterRequest,
     TopicRequest,
 )
-from kgitops.policy.cel.records.acls import ACL
-from kgitops.policy.cel.records.brokers import (
+from kgitops.policy.cel.records.objects import (
+    ACL,
     BROKER_CHANGE,
     CURRENT_BROKER,
+    CURRENT_QUOTA,
+    CURRENT_TOPIC,
+    QUOTA_CHANGE,
+    RECORDS,
     REQUESTED_BROKER,
+    REQUESTED_QUOTA,
+    REQUESTED_TOPIC,
+    TOPIC_CHANGE,
     BrokerConfigs,
+    Quota,
 )
-from kgitops.policy.cel.records.changes import Sides
-from kgitops.policy.cel.records.cluster import CLUSTER
-from kgitops.policy.cel.records.quotas import CURRENT_QUOTA, QUOTA_CHANGE, REQUESTED_QUOTA, Quota
-from kgitops.policy.cel.records.record import Record
-from kgitops.policy.cel.records.requests import LABELS, PRINCIPAL, REQUEST
-from kgitops.policy.cel.records.topics import CURRENT_TOPIC, RECORDS, REQUESTED_TOPIC, TOPIC_CHANGE
+from kgitops.policy.cel.records.record import Record, Sides
+from kgitops.policy.cel.records.requests import CLUSTER, LABELS, PRINCIPAL, REQUEST
 from kgitops.policy.cel.records.virtual_clusters import (
     LINK,
     REQUESTED_LINK,

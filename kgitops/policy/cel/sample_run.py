@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 
 from kgitops.model.source import Finding
-from kgitops.policy.cel.check.problems import Problem
-from kgitops.policy.cel.compiled import Compiled, CompiledPolicy
-from kgitops.policy.cel.compiler import policy_finding
-from kgitops.policy.cel.contexts import Contexts
+from kgitops.policy.cel.compiler import Compiled, CompiledPolicy, policy_finding
 from kgitops.policy.cel.engine import EvaluationError, evaluate
-from kgitops.policy.cel.needs import reads_object
+from kgitops.policy.cel.evaluation_context import Contexts, reads_object
 from kgitops.policy.cel.nodes import Name, walk
+from kgitops.policy.cel.problems import Problem
+from kgitops.policy.cel.records.variables import ROOTS
 from kgitops.policy.cel.samples import samples
 from kgitops.policy.cel.types import BOOL, STRING
-from kgitops.policy.cel.variables import ROOTS
 from kgitops.policy.evaluate.rules import CelPolicy
 
 
@@ -74,10 +72,10 @@ def _why(expression: Compiled, error: EvaluationError, api: str) -> tuple[str, s
     if error.kind_error:
         if found:
             return _in_request(found[0], api)
-        return f"{error.words} {_in(api)}", "correct the expression"
+        return f"{error.text} {_in(api)}", "correct the expression"
     if any(isinstance(node, Name) and node.name in ROOTS for node in walk(expression.root)):
         return None
-    return f"it can never be evaluated: {error.words}", "correct the expression"
+    return f"it can never be evaluated: {error.text}", "correct the expression"
 
 
 def _in_request(problem: Problem, api: str) -> tuple[str, str]:

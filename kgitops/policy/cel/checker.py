@@ -1,0 +1,257 @@
+"""The check of an expression: the type of every part, and the mistakes in it."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from kgitops.policy.cel.functions import FUNCTIONS, OTHERS
+from kgitops.policy.cel.nodes import (
+    LOOPS,
+    Call,
+    Chain,
+    Conditional,
+    Index,
+    ListOf,
+    Literal,
+    MapOf,
+    Name,
+    Node,
+    Select,
+    Unary,
+)
+from kgitops.policy.cel.operators import (
+    LITERAL_TYPES,
+    OperatorChecker,
+    item_type,
+    literal_problem,
+)
+from kgitops.policy.cel.problems import (
+    bare,
+    conversion,
+    named,
+    nearest,
+    shown,
+)
+from kgitops.policy.cel.records.variables import ROOTS, VARIABLES
+from kgitops.policy.cel.types import (
+    ANY,
+    BOOL,
+    INT,
+    STRING,
+    Kind,
+    Type,
+    fits,
+    joined,
+    list_of,
+    map_of,
+)
+
+_KUBERNETES_NAMES = {
+    "object": "requested",
+    "oldObject": "current",
+    "self": "requested",
+    "oldSelf": "current",
+    "topic": "requested",
+    "namespaceObject": "cluster",
+    "authorizer": "principal",
+    "params": "a literal, or ${var:NAME} of the cluster's variables",
+}
+"""Names that Kubernetes' policies use, and what to write here."""
+
+
+class Checker(OperatorChecker):
+    """Checks one expression for one kind of request.
+
+    ``_scope`` holds the type of each name at the moment. ``_following`` maps a field to the fields
+    behind it: the key of a config is often written as if it were fields.
+    """
+
+    def __init__(self, roots: Mapping[str, Type]) -> None:
+        super().__init__()
+        self._scope: dict[str, Type] = dict(roots)
+        self._following: dict[Node, str] = {}
+
+    def check(self, node: Node) -> Type:
+        """Check the node and all below it, and return its type; ANY where it is not known."""
+        type_ = self.types[node] = self._type(node)
+        return type_
+
+    def _type(self, node: Node) -> Type:
+        match node:
+            case Literal():
+                if node.kind in LITERAL_TYPES:
+                    return LITERAL_TYPES[node.kind]
+                return self._add(node, *literal_problem(node))
+            case Name():
+                return self._name(node)
+            case Select(operand=operand, field=field):
+                self._following[operand] = f".{field}{self._following.get(node, '')}"
+                return self._field(node, operand, self.check(operand), field)
+            case Index():
+                return self._index(node)
+            case Call(loop_name=None):
+                return self._call(node)
+            case Call(loop_name=str() as name):
+                return self._loop(node, name)
+            case ListOf(items=items):
+                return list_of(self._joined(items))
+            case MapOf():
+                return self._map(node)
+            case Unary():
+                return self._unary(node)
+            case Chain():
+                return self._chain(node)
+            case Conditional(condition=condition, yes=yes, no=no):
+                self._require_bool(condition, "the condition before ?")
+                return joined(self.check(yes), self.check(no))
+            case _:
+                raise TypeError(type(node).__name__)
+
+    # Names, fields and items
+
+    def _name(self, node: Name) -> Type:
+        name = node.name
+        if name in self._scope:
+            return self._scope[name]
+        if name == VARIABLES:
+            return self._add(node, "variables stands alone", "write variables.NAME")
+        if name in FUNCTIONS or name in OTHERS:
+            return self._add(node, f"{name} is a function", f"write {name}(…)")
+        here = _KUBERNETES_NAMES.get(name)
+        advice = f"write {here}" if here else nearest(name, self._scope, "it may be")
+        return self._add(node, f"there is no variable {name}", advice)
+
+    def _field(self, node: Node, operand: Node, type_: Type, field: str) -> Type:
+        match type_.kind:
+            case Kind.ANY:
+                return ANY
+            case Kind.NULL:
+                return self._add_null(node)
+            case Kind.RECORD:
+                self._check_nullable(operand, type_)
+                fields = type_.fields or {}
+                if field in fields:
+                    return fields[field]
+                text = f"{shown(operand)} has no field {field}"
+                return self._add(node, text, nearest(field, fields, f"{type_.name} has"))
+            case Kind.MAP if type_.keys.kind is Kind.STRING or type_.keys.kind is Kind.ANY:
+                self._check_nullable(operand, type_)
+                return type_.items
+            case _:
+                text = f"{shown(operand)} is {named(type_)}, which has no field {field}"
+                return self._add(node, text, self._dotted_key(node, field) or f"remove .{field}")
+
+    def _dotted_key(self, node: Node, field: str) -> str | None:
+        """Advice for a config key that is written as if its dots separated fields."""
+        parts = [field]
+        dotted = node
+        while isinstance(dotted, Select) and isinstance(dotted.operand, Select):
+            dotted = dotted.operand
+            if self.types.get(dotted.operand, ANY).kind is Kind.MAP:
+                key = ".".join([dotted.field, *reversed(parts)]) + self._following.get(node, "")
+                return f"write {shown(dotted.operand)}['{key}']"
+            parts.append(dotted.field)
+        return None
+
+    def _index(self, node: Index) -> Type:
+        operand, index = self.check(node.operand), self.check(node.index)
+        match operand.kind:
+            case Kind.ANY:
+                return ANY
+            case Kind.NULL:
+                return self._add_null(node)
+            case Kind.LIST:
+                self._check_nullable(node.operand, operand)
+                if not fits(index, INT):
+                    text = f"a list is indexed by a number, not by {named(index)}"
+                    return self._add(node, text, "write the number of an item, from 0")
+                return operand.items
+            case Kind.MAP:
+                self._check_nullable(node.operand, operand)
+                if not fits(index, operand.keys):
+                    text = f"{shown(node.operand)} has no key that is {named(index)}"
+                    return self._add(node, text, f"its keys are {bare(operand.keys)}")
+                return operand.items
+            case Kind.RECORD:
+                if isinstance(node.index, Literal) and node.index.kind == "string":
+                    return self._field(node, node.operand, operand, node.index.text[1:-1])
+                return ANY
+            case _:
+                text = f"{shown(node.operand)} is {named(operand)}, which has no parts"
+                return self._add(node, text, "remove the brackets")
+
+    # Lists, maps and calls
+
+    def _map(self, node: MapOf) -> Type:
+        keys, values = [key for key, _ in node.entries], [value for _, value in node.entries]
+        for key in keys:
+            if self.check(key).kind not in (Kind.STRING, Kind.INT, Kind.BOOL, Kind.ANY):
+                self._add(key, f"{shown(key)} can't be a key", "write text as the key")
+        return map_of(self._joined(values), key=self._joined(keys))
+
+    def _joined(self, nodes: Iterable[Node]) -> Type:
+        types = [self.check(node) for node in nodes]
+        type_ = types[0] if types else ANY
+        for other in types[1:]:
+            type_ = joined(type_, other)
+        return type_
+
+    def _call(self, node: Call) -> Type:
+        if node.function == "has" and node.target is None:
+            self.check(node.arguments[0])
+            return BOOL
+        arguments = node.arguments if node.target is None else (node.target, *node.arguments)
+        types = [self.check(argument) for argument in arguments]
+        function = FUNCTIONS.get(node.function)
+        if function is None:
+            return self._unknown_function(node)
+        if not function.is_called(method=node.target is not None, arguments=len(node.arguments)):
+            text = f"{node.function}() is called in another way"
+            return self._add(node, text, f"write {function.form}")
+        for argument, type_, takes in zip(
+            arguments, types, (function.takes, (STRING,)), strict=False
+        ):
+            if type_.kind is Kind.NULL:
+                return self._add_null(argument)
+            if not any(fits(type_, taken) for taken in takes):
+                expected = " or ".join(dict.fromkeys(named(taken) for taken in takes))
+                text = f"{node.function}() takes {expected}, and {shown(argument)} is "
+                return self._add(node, f"{text}{named(type_)}", conversion(type_, takes))
+            self._check_nullable(argument, type_)
+        return function.gives
+
+    def _unknown_function(self, node: Call) -> Type:
+        names = [*FUNCTIONS, *LOOPS, "has"]
+        near = difflib.get_close_matches(node.function, [*names, *OTHERS], n=1, cutoff=0.75)
+        advice = OTHERS.get(near[0] if near else "") or nearest(node.function, names, "there are")
+        return self._add(node, f"there is no function {node.function}()", advice)
+
+    def _loop(self, node: Call, name: str) -> Type:
+        assert node.target is not None  # noqa: S101 (a loop has one)
+        collection = self.check(node.target)
+        if collection.kind is Kind.NULL:
+            return self._add_null(node)
+        item = item_type(collection)
+        if item is None:
+            text = f"{node.function}() goes over a list or a map, and {shown(node.target)}"
+            return self._add(node, f"{text} is {named(collection)}", "name a list or a map")
+        self._check_nullable(node.target, collection)
+        if name in ROOTS or name == VARIABLES or name.startswith("__"):
+            text = f"the item of {node.function}() is called {name}, like a variable"
+            return self._add(node, text, "give it another name, such as item")
+        before = self._scope.get(name)
+        self._scope[name] = item
+        result = self._loop_result(node, item)
+        if before is None:
+            del self._scope[name]
+        else:
+            self._scope[name] = before
+        return result
+
+    def _loop_result(self, node: Call, item: Type) -> Type:
+        *conditions, last = node.arguments[1:]
+        for condition in conditions:
+            self._require_bool(condition, f"what {node.function}() filters by")
+        if node.function == "map":
+            return list_of(self.check(last))
+        self._require_bool(last, f"what {node.function}() asks of each item")
+        return list_of(item) if node.function == "filter" else BOOL

@@ -1,0 +1,242 @@
+"""Topics, deletions of their records, brokers, ACLs and client quotas as expressions see them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, VIRTUAL_CLUSTER, ClientQuotaEntity
+from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.cel.records.record import (
+    CHANGED,
+    Field,
+    Record,
+    Sides,
+    changed_configs,
+    changes,
+    differences,
+)
+from kgitops.policy.cel.types import BOOL, DOUBLE, INT, STRING, list_of, map_of, record
+
+_TOPIC = {
+    "name": Field(STRING, "The topic's name.", lambda topic, _: topic.name),
+    "partitions": Field(INT, "How many partitions.", lambda topic, _: topic.num_partitions),
+    "replicationFactor": Field(
+        INT, "How many replicas partition 0 has.", lambda topic, _: topic.replication_factor
+    ),
+    "assignments": Field(
+        list_of(list_of(INT)),
+        "The broker ids of each partition's replicas, the preferred leader first.",
+        lambda topic, _: topic.assignment,
+    ),
+    "configs": Field(
+        map_of(STRING),
+        "The topic's own configs; a key that it doesn't set is missing.",
+        lambda topic, _: dict(topic.configs),
+    ),
+    "effectiveConfigs": Field(
+        map_of(STRING),
+        "The same over the cluster's defaults, so that every config of Kafka is there.",
+        lambda topic, cluster: {**cluster.default_configs(), **topic.configs},
+    ),
+    "internal": Field(BOOL, "Whether brokers own the topic.", lambda topic, _: topic.internal),
+}
+REQUESTED_TOPIC = Record(
+    "a topic",
+    {
+        **_TOPIC,
+        "requestedConfigs": Field(
+            map_of(STRING.or_null),
+            "Only the configs that the request names; null for a key that it removes.",
+            lambda topic, _: dict(topic.requested_configs),
+        ),
+        "generatedAssignments": Field(
+            BOOL,
+            "Whether the replicas were placed for the user, who named no brokers.",
+            lambda topic, _: topic.generated_replica_assignments,
+        ),
+    },
+)
+CURRENT_TOPIC = Record(
+    "a topic",
+    {
+        **_TOPIC,
+        "reassigning": Field(
+            BOOL, "Whether replicas are being moved just now.", lambda topic, _: topic.reassigning
+        ),
+    },
+)
+RECORDS = Record(
+    "a deletion of records",
+    {
+        "offsets": Field(
+            map_of(INT, key=INT),
+            "Partition to the first offset that is kept.",
+            lambda request, _: dict(request.deleted_message_offsets),
+        )
+    },
+)
+
+
+def _delta(name: str) -> Callable[[Sides, ClusterState], int]:
+    def read(sides: Sides, _: ClusterState) -> int:
+        before = getattr(sides.before, name) if sides.before is not None else 0
+        after = getattr(sides.after, name) if sides.after is not None else 0
+        return int(after - before)
+
+    return read
+
+
+def _replicas(sides: Sides, _: ClusterState) -> bool:
+    if sides.before is None or sides.after is None:
+        return False
+    pairs = zip(sides.before.assignment, sides.after.assignment, strict=False)
+    return any(before != after for before, after in pairs)
+
+
+TOPIC_CHANGE = Record(
+    "a change of a topic",
+    {
+        "configs": Field(changes(STRING), CHANGED, changed_configs),
+        "partitions": Field(
+            INT, "How many partitions more; fewer where negative.", _delta("num_partitions")
+        ),
+        "replicationFactor": Field(
+            INT, "How many replicas more; fewer where negative.", _delta("replication_factor")
+        ),
+        "replicas": Field(
+            BOOL,
+            "Whether replicas of partitions that stay move, or change their order.",
+            _replicas,
+        ),
+    },
+)
+
+
+@dataclass(frozen=True)
+class BrokerConfigs:
+    """A broker and its configs; ``requested`` are those that the request names."""
+
+    id: int
+    configs: Mapping[str, str]
+    requested: Mapping[str, str | None]
+
+
+_BROKER = {
+    "id": Field(INT, "The broker's id.", lambda broker, _: broker.id),
+    "configs": Field(
+        map_of(STRING),
+        "Its configs, as far as they are known.",
+        lambda broker, _: dict(broker.configs),
+    ),
+}
+CURRENT_BROKER = Record("a broker", _BROKER)
+REQUESTED_BROKER = Record(
+    "a broker",
+    {
+        **_BROKER,
+        "requestedConfigs": Field(
+            map_of(STRING.or_null),
+            "Only the configs that the request names; null for a key that it removes.",
+            lambda broker, _: dict(broker.requested),
+        ),
+    },
+)
+BROKER_CHANGE = Record(
+    "a change of a broker", {"configs": Field(changes(STRING), CHANGED, changed_configs)}
+)
+
+
+ACL = Record(
+    "an ACL",
+    {
+        "principal": Field(STRING, "Who, such as User:billing.", lambda acl, _: acl.principal),
+        "host": Field(STRING, "From where; * is anywhere.", lambda acl, _: acl.host),
+        "operation": Field(
+            STRING, "Such as Read, in Kafka's spelling.", lambda acl, _: acl.operation.value
+        ),
+        "permission": Field(STRING, "Allow or Deny.", lambda acl, _: acl.permission_type.value),
+        "resourceType": Field(
+            STRING,
+            "topic, group, cluster, transactionalId, delegationToken or user.",
+            lambda acl, _: acl.resource_type.value,
+        ),
+        "resourceName": Field(
+            STRING, "The resource's name or prefix; * is all.", lambda acl, _: acl.resource_name
+        ),
+        "patternType": Field(STRING, "literal or prefixed.", lambda acl, _: acl.pattern_type.value),
+        "virtualCluster": Field(
+            STRING,
+            "The virtual cluster in which the resource's name holds, or its prefix; * is every "
+            "one, kafka-cluster none.",
+            lambda acl, _: acl.virtual_cluster,
+        ),
+        "virtualClusterPatternType": Field(
+            STRING,
+            "How virtualCluster is read: literal or prefixed.",
+            lambda acl, _: acl.virtual_cluster_pattern_type.value,
+        ),
+    },
+)
+
+
+DEFAULT_ENTITY = "<default>"
+
+
+@dataclass(frozen=True)
+class Quota:
+    """The quotas of one entity; ``requested`` are those that the request names."""
+
+    entity: ClientQuotaEntity
+    quotas: Mapping[str, float]
+    requested: Mapping[str, float | None]
+
+
+def _entity(quota: Quota, _: ClusterState) -> object:
+    parts = {kind: DEFAULT_ENTITY if name is None else name for kind, name in quota.entity}
+    return {
+        "user": parts.get(USER),
+        "clientId": parts.get(CLIENT_ID),
+        "ip": parts.get(IP),
+        "virtualCluster": parts.get(VIRTUAL_CLUSTER),
+    }
+
+
+_QUOTA = {
+    "entity": Field(
+        record(
+            "an entity",
+            dict.fromkeys(("user", "clientId", "ip", "virtualCluster"), STRING.or_null),
+        ),
+        f"Whom it is about: user, clientId, ip, virtualCluster; null where the entity has "
+        f"no such part, `'{DEFAULT_ENTITY}'` for the default.",
+        _entity,
+    ),
+    "quotas": Field(
+        map_of(DOUBLE),
+        "The quotas by Kafka's key, such as producer_byte_rate.",
+        lambda quota, _: dict(quota.quotas),
+    ),
+}
+CURRENT_QUOTA = Record("a quota", _QUOTA)
+REQUESTED_QUOTA = Record(
+    "a quota",
+    {
+        **_QUOTA,
+        "requestedQuotas": Field(
+            map_of(DOUBLE.or_null),
+            "Only the quotas that the request names; null for a key that it removes.",
+            lambda quota, _: dict(quota.requested),
+        ),
+    },
+)
+
+
+def _quotas(sides: Sides, _: ClusterState) -> object:
+    before = {} if sides.before is None else sides.before.quotas
+    return differences(before, sides.after.quotas, _same)
+
+
+def _same(_key: str, before: object, after: object) -> bool:
+    return before == after
+
+
+QUOTA_CHANGE = Record("a change of a quota", {"quotas": Field(changes(DOUBLE), CHANGED, _quotas)})
