@@ -138,9 +138,9 @@ EXPRESSIONS: dict[str, tuple[str, str]] = {
     "a size beyond 64 bits": ("byteSize('9999999999TiB') > 1", "is beyond 64 bits; write less"),
     "no regular expression": (
         "requested.name.matches('(')",
-        "'(' is no regular expression: unclosed group; correct it; the syntax is RE2's",
+        "'(' is not a regular expression: unclosed group; correct it; the syntax is RE2's",
     ),
-    "a lookahead": ("requested.name.matches('(?=a)')", "is no regular expression: look-around"),
+    "a lookahead": ("requested.name.matches('(?=a)')", "is not a regular expression: look-around"),
     "an absurd regular expression": (
         "requested.name.matches('((a{1000}){1000}){1000}')",
         "the regular expression '((a{1000}){1000}){1000}' is too big; repeat less",
