@@ -35,8 +35,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
-from kgitops.virtual_clusters.operations import allowing, covering
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.rights import Scope, allowing, covering
 
 _PHYSICAL = Scope(CLUSTER_NAME)
 

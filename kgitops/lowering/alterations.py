@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kgitops.lowering.effects import Effects, FinalRecord
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.records.writing import (
+from kgitops.lowering.records import (
     Record,
     Status,
     gone,

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from operator import itemgetter
 
-from kgitops.lowering.presence import amiss
-from kgitops.lowering.records.reading import QuotaKey, Records, read_records
-from kgitops.lowering.records.writing import Status
+from kgitops.lowering.missing import amiss
+from kgitops.lowering.record_reading import QuotaKey, Records, read_records
+from kgitops.lowering.records import Status
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered, LoweredAcl
 from kgitops.model.resources.addresses import acl_address, quota_address

@@ -18,7 +18,7 @@ from kgitops.model.resources.virtual_clusters import (
     user_name,
 )
 from kgitops.virtual_clusters.image import VirtualClustersDelta
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.rights import Scope
 
 
 class Namespaces:

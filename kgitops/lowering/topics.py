@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest
+from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, wording
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.records.writing import Status, link_record
-from kgitops.lowering.report.wording import wording
+from kgitops.lowering.records import Status, link_record
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
     AlterTopicRequest,
     CreateTopicRequest,
@@ -19,6 +19,7 @@ from kgitops.model.resources.virtual_clusters import (
     MAX_LOCAL_NAME,
     LocalName,
     TopicLink,
+    generated_parts,
     generated_topic_name,
 )
 from kgitops.virtual_clusters.links import check_link_free, refuse_linked
@@ -140,4 +141,24 @@ def _state(requested: RequestedTopicState) -> TopicState:
         assignment=requested.assignment,
         configs=requested.configs,
         reassigning=requested.reassigning,
+    )
+
+
+def orphans(state: ClusterState) -> tuple[str, ...]:
+    """Physical topics whose last link is gone, or nobody knows; they are never deleted unasked."""
+    linked = {link.topic for vc in state.virtual_clusters.values() for link in vc.links.values()}
+    pending = state.lowered.pending.values() if state.lowered else ()
+    known = linked.union(pending)
+    return tuple(sorted(t for t in state.topics if t not in known and generated_parts(t)))
+
+
+def lost_registry(state: ClusterState) -> str | None:
+    """Why no virtual cluster may be made: the registry is not there, but was once (VC-330)."""
+    found = orphans(state) if state.registry is None else ()
+    if not found:
+        return None
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return (
+        f"the registry is gone, but {found[0]}{more} was made in a virtual cluster; restore "
+        "__kgitops as docs/virtual-clusters.md says, and delete nothing before that"
     )

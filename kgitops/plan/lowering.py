@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from kgitops.lowering.orphans import lost_registry
+from kgitops.lowering.lowerer import Lowering
 from kgitops.lowering.report.report import native_report, report, super_users
-from kgitops.lowering.step import Lowering
+from kgitops.lowering.topics import lost_registry
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.requests import NEW_UUID, CreateVirtualClusterRequest

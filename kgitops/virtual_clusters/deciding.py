@@ -19,14 +19,13 @@ from kgitops.model.resources.virtual_clusters import (
     virtual_cluster_name_problem,
 )
 from kgitops.virtual_clusters import links, members
-from kgitops.virtual_clusters.existing import existing
 from kgitops.virtual_clusters.image import VirtualClustersDelta
 from kgitops.virtual_clusters.records import (
     RemoveVirtualClusterRecord,
     VirtualClusterMetadataRecord,
     VirtualClusterRecord,
 )
-from kgitops.virtual_clusters.refusals import WORDS, Symbol, VirtualClusterRefusal, some
+from kgitops.virtual_clusters.refusals import WORDS, Symbol, VirtualClusterRefusal, existing, some
 
 
 def create(

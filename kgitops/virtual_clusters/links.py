@@ -5,13 +5,18 @@ from collections.abc import Callable, Iterator
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.names import is_internal, topic_name_problem
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, VirtualCluster
-from kgitops.virtual_clusters.existing import check_has, existing
 from kgitops.virtual_clusters.image import VirtualClustersDelta
 from kgitops.virtual_clusters.records import (
     VirtualClusterMetadataRecord,
     VirtualClusterTopicLinkRecord,
 )
-from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal, some
+from kgitops.virtual_clusters.refusals import (
+    Symbol,
+    VirtualClusterRefusal,
+    check_has,
+    existing,
+    some,
+)
 
 TopicId = Callable[[str], str | None]
 """The topic id of a physical topic, None where there is none of that name."""

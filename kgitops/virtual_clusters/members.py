@@ -11,13 +11,18 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     physical_id,
 )
-from kgitops.virtual_clusters.existing import check_has, existing
 from kgitops.virtual_clusters.image import VirtualClustersDelta
 from kgitops.virtual_clusters.records import (
     VirtualClusterEntityRecord,
     VirtualClusterMetadataRecord,
 )
-from kgitops.virtual_clusters.refusals import WORDS, Symbol, VirtualClusterRefusal
+from kgitops.virtual_clusters.refusals import (
+    WORDS,
+    Symbol,
+    VirtualClusterRefusal,
+    check_has,
+    existing,
+)
 
 _ANONYMOUS = "User:ANONYMOUS"
 

@@ -12,7 +12,7 @@ from kgitops.model.resources.quotas import (
     quota_keys,
 )
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
-from kgitops.virtual_clusters.scopes import EVERY
+from kgitops.virtual_clusters.rights import EVERY
 
 _NOT_A_FRACTION = 1e-6  # that little is taken for an error of rounding
 

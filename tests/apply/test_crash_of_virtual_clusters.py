@@ -12,7 +12,7 @@ from apply.scenario import UID, apply_until, open_scenario, plan_at
 from cli.golden import OFFSETS
 
 from kgitops.cluster.port import Cluster
-from kgitops.lowering.orphans import orphans
+from kgitops.lowering.topics import orphans
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.virtual_clusters import generated_parts
 

@@ -10,7 +10,7 @@ from cli.conftest import Kgitops
 from cli.golden import Golden
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.lowering.orphans import orphans
+from kgitops.lowering.topics import orphans
 
 
 @pytest.fixture(params=[False, True], ids=["native", "lowered"])

@@ -42,7 +42,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.results import ErrorCode
-from kgitops.virtual_clusters.operations import ApiKey
+from kgitops.virtual_clusters.rights import ApiKey
 
 USER, CLIENT, GROUP = EntityType.USER, EntityType.CLIENT_ID, EntityType.GROUP
 TOPIC, TXN = EntityType.TOPIC, EntityType.TRANSACTIONAL_ID

@@ -6,8 +6,8 @@ from itertools import count
 
 from kgitops.lowering.effects import PhysicalRequest, Step
 from kgitops.lowering.lifting import lift
-from kgitops.lowering.records.writing import PREFIX, Record
-from kgitops.lowering.step import Lowering
+from kgitops.lowering.lowerer import Lowering
+from kgitops.lowering.records import PREFIX, Record
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.json.canonical import canonical_json, plain_json
 from kgitops.model.registry import RegistryState

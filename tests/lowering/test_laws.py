@@ -10,7 +10,7 @@ from lowering.fleets import TOPICS, fleets
 from lowering.modelled_brokers import Brokers, CrashError
 
 from kgitops.lowering.lifting import lift
-from kgitops.lowering.step import Lowering
+from kgitops.lowering.lowerer import Lowering
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered
 from kgitops.model.requests import Request

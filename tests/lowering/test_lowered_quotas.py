@@ -10,7 +10,7 @@ from kgitops.lowering.quotas.compile import ceiling, lower_user
 from kgitops.lowering.quotas.table import QuotaTable
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
 from kgitops.model.resources.virtual_clusters import CapLowering, LoweringOptions, VirtualCluster
-from kgitops.virtual_clusters.quota_resolution import resolve
+from kgitops.virtual_clusters.resolution import resolve
 
 KEY = "producer_byte_rate"
 CN = "CN=jane,OU=sales/emea"

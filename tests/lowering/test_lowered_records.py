@@ -6,7 +6,7 @@ import pytest
 from lowering import scenario
 from lowering.scenario import COMMIT_1, SALES
 
-from kgitops.lowering.records.reading import read_records
+from kgitops.lowering.record_reading import read_records
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import Json
 
@@ -69,7 +69,7 @@ def test_a_registry_cut_short_is_refused(kind: str) -> None:
 
 def test_names_with_slashes_and_percents_come_back_as_they_were() -> None:
     """VC-224, VC-326: keys are percent-encoded, whatever a principal holds."""
-    from kgitops.lowering.records.writing import member_record, user_record, virtual_cluster_record
+    from kgitops.lowering.records import member_record, user_record, virtual_cluster_record
     from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
 
     user = "User:CN=jane/o=x,O=%2F €"

@@ -21,8 +21,8 @@ from lowering.scenario import (
     remove,
 )
 
-from kgitops.lowering.orphans import orphans
-from kgitops.lowering.step import Lowering, step
+from kgitops.lowering.lowerer import Lowering, step
+from kgitops.lowering.topics import orphans
 from kgitops.model.requests import (
     NEW_UUID,
     AlterBrokerRequest,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from kgitops.model.resources.acls import Operation
-from kgitops.virtual_clusters.operations import (
+from kgitops.virtual_clusters.rights import (
     ALLOWED,
     ApiKey,
     allowing,

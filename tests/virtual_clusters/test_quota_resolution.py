@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
-from kgitops.virtual_clusters.quota_resolution import explain, resolve
+from kgitops.virtual_clusters.resolution import explain, resolve
 
 KEY = "producer_byte_rate"
 ORDER: list[dict[str, str | None]] = [

@@ -3,7 +3,7 @@
 import pytest
 
 from kgitops.model.resources.acls import CLUSTER_NAME, PatternType
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.rights import Scope
 
 A, AB = Scope("a"), Scope("a.b")
 A_ALL, AB_ALL, NOTHING = (Scope(prefix, PatternType.PREFIXED) for prefix in ("a", "a.b", ""))

@@ -80,7 +80,7 @@ def orphans(options: ClusterOptions) -> None:
     """
     from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.running.imperative import read_cluster
-    from kgitops.lowering.orphans import orphans as find_orphans
+    from kgitops.lowering.topics import orphans as find_orphans
 
     topics = find_orphans(read_cluster(options))
     if not topics:
@@ -241,7 +241,7 @@ def explain(
     from kgitops.model.resources.virtual_clusters import as_principal
     from kgitops.report.text.listings import render_quotas
     from kgitops.virtual_clusters.image import build_image
-    from kgitops.virtual_clusters.resolving import bind
+    from kgitops.virtual_clusters.resolution import bind
     from kgitops.workflow.commands.member_options import known
 
     if user is None and client_id is None:

@@ -14,9 +14,8 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.virtual_clusters.operations import ApiKey, allowing, covering, rights
-from kgitops.virtual_clusters.resolving import Binding, Reason
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.resolution import Binding, Reason
+from kgitops.virtual_clusters.rights import ApiKey, Scope, allowing, covering, rights
 
 WILDCARD = "*"
 PHYSICAL = Scope(CLUSTER_NAME)

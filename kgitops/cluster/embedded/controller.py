@@ -19,7 +19,7 @@ from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.embedded.store.store import Store
 from kgitops.cluster.port import Author, Authors
 from kgitops.model.cluster_state import ClusterState
-from kgitops.virtual_clusters.resolving import bind
+from kgitops.virtual_clusters.resolution import bind
 
 T = TypeVar("T")
 

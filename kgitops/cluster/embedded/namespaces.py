@@ -15,9 +15,8 @@ from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import SEPARATOR, LocalName, TopicLink
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.virtual_clusters.operations import ApiKey
-from kgitops.virtual_clusters.resolving import Binding
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.resolution import Binding
+from kgitops.virtual_clusters.rights import ApiKey, Scope
 
 _DENIED = {
     ResourceType.TOPIC: (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed."),

@@ -9,8 +9,7 @@ from kgitops.model.requests import AlterStep, AlterTopicRequest, DeleteRecordsRe
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode
-from kgitops.virtual_clusters.operations import ApiKey
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.rights import ApiKey, Scope
 
 
 def check_virtual_clusters_enabled(draft: Draft) -> None:

@@ -5,14 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from kgitops.cluster.lowered.carrying_out import carry_out, in_batches
-from kgitops.cluster.lowered.checks import refusal
-from kgitops.cluster.lowered.concerns import concerns, links_of, topics_of
-from kgitops.cluster.lowered.lifted import Lifted
+from kgitops.cluster.lowered.requests import (
+    carry_out,
+    concerns,
+    in_batches,
+    links_of,
+    refusal,
+    topics_of,
+)
+from kgitops.cluster.lowered.state_cache import Lifted
 from kgitops.cluster.port import Cluster, RegistryLog
 from kgitops.lowering.effects import Step
+from kgitops.lowering.lowerer import Lowering, step
 from kgitops.lowering.report.report import super_users
-from kgitops.lowering.step import Lowering, step
 from kgitops.model.cluster_state import (
     Capabilities,
     ClusterState,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, once
-from kgitops.lowering.records.writing import gone, lowered_acl_record
+from kgitops.lowering.records import gone, lowered_acl_record
 from kgitops.model.lowered import LoweredAcl
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding

@@ -11,7 +11,7 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.rights import Scope
 
 
 class BindingsIn:

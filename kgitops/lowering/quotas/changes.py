@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kgitops.lowering.effects import Askers, Effects, FinalRecord, PhysicalRequest, once
 from kgitops.lowering.quotas.compile import Target, Targets, lower_user
 from kgitops.lowering.quotas.table import QuotaTable, user_of
-from kgitops.lowering.records.writing import (
+from kgitops.lowering.records import (
     Status,
     gone,
     lowered_quota_record,

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.lowering.acls.scoped_acls import ScopedAcls
-from kgitops.lowering.report.acls import acl_lines
-from kgitops.lowering.report.isolation import isolation_lines
+from kgitops.lowering.report.acls import acl_lines, isolation_lines
 from kgitops.lowering.report.lines import line
 from kgitops.lowering.report.quotas import quota_lines
 from kgitops.model.cluster_state import ClusterState

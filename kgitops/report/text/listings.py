@@ -9,7 +9,7 @@ from kgitops.model.resources.addresses import acl_address, quota_address
 from kgitops.model.resources.quotas import CLIENT_KEYS, quota_text
 from kgitops.model.resources.virtual_clusters import VirtualCluster, as_principal, user_name
 from kgitops.report.content.safe_text import guarded_line, terminal_text
-from kgitops.virtual_clusters.quota_resolution import Quotas, explain, resolve
+from kgitops.virtual_clusters.resolution import Quotas, explain, resolve
 
 
 def render_acls(bindings: Sequence[AclBinding]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from kgitops.model.errors import UsageError
 from kgitops.model.resources.acls import AclBinding, Operation, PatternType, ResourceType
 from kgitops.model.resources.addresses import acl_address
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.rights import Scope
 from kgitops.workflow.commands.acl_options import (
     ANY,
     MATCH,

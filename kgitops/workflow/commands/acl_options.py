@@ -13,7 +13,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.names import is_principal
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.rights import Scope
 
 _PRODUCER = (Operation.WRITE, Operation.DESCRIBE, Operation.CREATE)
 _CONSUMER = (Operation.READ, Operation.DESCRIBE)

@@ -17,9 +17,8 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
 from kgitops.virtual_clusters.image import build_image
-from kgitops.virtual_clusters.operations import ApiKey
-from kgitops.virtual_clusters.resolving import bind
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.resolution import bind
+from kgitops.virtual_clusters.rights import ApiKey, Scope
 
 ENFORCED = Options(authorizer=AuthorizerKind.ACLS, super_users=frozenset({"User:root"}))
 READ, WRITE, DESCRIBE, ALTER = Operation.READ, Operation.WRITE, Operation.DESCRIBE, Operation.ALTER

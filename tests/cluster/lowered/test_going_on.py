@@ -5,7 +5,7 @@ from cluster.lowered.test_crashes import SCRIPT, ask, minting, physical
 from cluster_contract.contract import binding, creation
 from cluster_contract.tenant_requests import TOPIC, USER, acl_in, add, make
 
-from kgitops.cluster.lowered import lifted
+from kgitops.cluster.lowered import state_cache as lifted
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.lowering.lifting import lift
 from kgitops.model.cluster_state import ClusterState

@@ -25,8 +25,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.results import OK, ErrorCode, RequestResult
-from kgitops.virtual_clusters.operations import ApiKey
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.rights import ApiKey, Scope
 from kgitops.virtual_clusters.well_formed import binding_problem
 
 _log = logging.getLogger(__name__)

@@ -21,8 +21,7 @@ from kgitops.model.resources.quotas import (
     make_entity,
 )
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.virtual_clusters.operations import ApiKey
-from kgitops.virtual_clusters.scopes import Scope
+from kgitops.virtual_clusters.rights import ApiKey, Scope
 from kgitops.virtual_clusters.well_formed import entity_problem, quota_problem
 
 _PARTS, _BYTE = 4, 255

@@ -17,7 +17,7 @@ from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace, localiz
 from kgitops.cluster.embedded.refusal import Refusal, duplicate
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import RequestResult
-from kgitops.virtual_clusters.operations import ApiKey
+from kgitops.virtual_clusters.rights import ApiKey
 
 
 def incremental_alter_configs(

@@ -12,7 +12,7 @@ from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace, localiz
 from kgitops.cluster.embedded.refusal import Refusal, missing_right
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import RequestResult
-from kgitops.virtual_clusters.operations import ApiKey
+from kgitops.virtual_clusters.rights import ApiKey
 
 T = TypeVar("T")
 

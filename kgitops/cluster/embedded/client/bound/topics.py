@@ -18,7 +18,7 @@ from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.names import topic_name_problem
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, TopicLink
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.virtual_clusters.operations import ApiKey
+from kgitops.virtual_clusters.rights import ApiKey
 
 
 def create_topics(

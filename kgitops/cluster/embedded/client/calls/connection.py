@@ -9,7 +9,7 @@ from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBat
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.cluster.embedded.namespaces import VirtualClusterNamespace, tenant
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.virtual_clusters.resolving import bind
+from kgitops.virtual_clusters.resolution import bind
 
 T = TypeVar("T")
 K = TypeVar("K")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kgitops.lowering.lifting import lift
-from kgitops.lowering.records.writing import PREFIX, Record
-from kgitops.lowering.step import Lowering
+from kgitops.lowering.lowerer import Lowering
+from kgitops.lowering.records import PREFIX, Record
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import RegistryState
 from kgitops.model.requests import (

@@ -9,15 +9,20 @@ from kgitops.lowering.acls.compile import INEXPRESSIBLE, is_logical
 from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.lowering.admins import Administrator
 from kgitops.lowering.alterations import Alterations
-from kgitops.lowering.effects import Effects, FinalRecord, NotLowerable, PhysicalRequest, Step
+from kgitops.lowering.effects import (
+    Effects,
+    FinalRecord,
+    NotLowerable,
+    PhysicalRequest,
+    Step,
+    wording,
+)
+from kgitops.lowering.missing import repaired_acls, repaired_quotas
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.orphans import lost_registry
 from kgitops.lowering.quotas.changes import QuotaChanges
 from kgitops.lowering.quotas.table import user_of
-from kgitops.lowering.records.writing import Status, acl_record, gone
-from kgitops.lowering.repaired import repaired_acls, repaired_quotas
-from kgitops.lowering.report.wording import wording
-from kgitops.lowering.topics import Topics
+from kgitops.lowering.records import Status, acl_record, gone
+from kgitops.lowering.topics import Topics, lost_registry
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered
 from kgitops.model.requests import (

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from kgitops.lowering.records.writing import PREFIX, Status
+from kgitops.lowering.records import PREFIX, Status
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.objects import read_binding, read_entity, read_quota
 from kgitops.model.json.strict import (

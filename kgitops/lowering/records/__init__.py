@@ -1,1 +1,0 @@
-"""The registry's records of virtual clusters."""
