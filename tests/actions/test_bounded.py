@@ -5,6 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from report.payloads import assert_of_each, of_every_family
+from tiers import examples
 
 POINTER = "Cut off here, see the artefact."
 
@@ -24,7 +25,7 @@ def cut(markdown: str, limit: int) -> str:
         return str(bounded.bounded(markdown, limit, POINTER))
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(lines, st.integers(100, 400))
 @example([FOLD, *["```"] * 7, FOLD, FOLD, FOLD, "", "+ 💥" * 9], 200)
 def test_the_pointer_is_never_inside_a_fence(written: list[str], limit: int) -> None:

@@ -10,6 +10,8 @@ from actions.step_runner import Job, Runner
 from cli.projects import Project, acl, topic
 from report.workflow_commands import commands
 
+pytestmark = pytest.mark.slow
+
 CONFIG = topic("orders", configs={"retention.ms": 1000}, deletionPolicy="Delete")
 
 

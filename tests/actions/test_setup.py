@@ -51,6 +51,7 @@ def setup(temp: Path, path: str, **more: str) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["uv", "pip"])
 def test_setup_installs_this_commit_and_what_is_pinned(tool: str, tmp_path: Path) -> None:
     (tmp_path / "temp").mkdir()

@@ -10,6 +10,7 @@ from apply.plans import DELETE, Apply, comparable, open_cluster, sealed_now, spe
 from builders import UID, a_binding, a_desired, a_quota, a_topic, an_acl, plan_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 from used import used
 
 from kgitops.apply.context import ApplySettings
@@ -69,7 +70,7 @@ def _kill_at(cluster: FaultyCluster, boundary: int) -> None:
     cluster.before_append = cluster.after_append = pass_boundary
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     DESIRED,
     DESIRED,

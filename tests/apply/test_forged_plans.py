@@ -233,6 +233,7 @@ CHUNKS = 4
 _FORGED = {(key,) for key in KEYS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_no_forged_field_does_harm(attacked: Attacked, honest: ClusterState, chunk: int) -> None:
     world = attacked.world

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from cli.conftest import Kgitops
 from cli.processes import PausedApply
 from cli.projects import Project, acl, topic
@@ -75,6 +76,7 @@ def test_a_store_that_another_process_writes_is_locked(project: Project, kgitops
     assert project.records() == before
 
 
+@pytest.mark.slow
 def test_of_many_processes_that_apply_at_once_exactly_one_does(here: Path) -> None:
     """The others find the lock held, or that the winner has done it all already."""
     project = Project(here / "payments").write(*(topic(f"t{number}") for number in range(30)))

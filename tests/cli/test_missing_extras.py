@@ -8,6 +8,8 @@ import pytest
 
 from kgitops.model.origin import install_command
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PLAIN = """
 import sys

@@ -76,6 +76,7 @@ def test_a_terminal_gets_colour_and_a_pipe_does_not(project: Project, process: K
     assert "\x1b" not in piped.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "env"),
     [(("--no-color",), {}), ((), {"NO_COLOR": "1"}), ((), {"TERM": "dumb"})],
@@ -122,6 +123,7 @@ def test_a_pipe_sees_no_progress(
 # Readers that go away, and streams that can't be written.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("plan", "--full"), ("plan", "--format", "json"), ("snapshot",)])
 def test_piping_to_head_is_no_failure(words: tuple[str, ...], long: Project, here: Path) -> None:
     command, *options = words
@@ -152,6 +154,7 @@ def test_an_apply_whose_reader_goes_away_is_finished(long: Project, kgitops: Kgi
     assert kgitops("plan", "payments", "--detailed-exitcode").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&- <&-"])
 def test_closed_streams_do_not_stop_an_apply(closed: str, project: Project, here: Path) -> None:
     project.write(topic())

@@ -232,6 +232,7 @@ def test_everything_covered_is_100_percent(project: Project, kgitops: Kgitops) -
     assert (ran.code, "Coverage is 100 %." in ran.out) == (0, True), ran.said
 
 
+@pytest.mark.slow
 def test_mutants_that_no_test_notices_are_listed_with_their_lines(
     project: Project, kgitops: Kgitops
 ) -> None:
@@ -252,6 +253,7 @@ def test_mutants_that_no_test_notices_are_listed_with_their_lines(
     assert kgitops("policy", "test", project.folder, "--mutate", "--min-score", "20").code == 0
 
 
+@pytest.mark.slow
 def test_good_tests_catch_every_mutant(write: Project, kgitops: Kgitops) -> None:
     ran = kgitops("policy", "test", write.folder, "--mutate")
     assert ran.code == 0
@@ -344,6 +346,7 @@ def test_junit_counts_what_failed(project: Project, kgitops: Kgitops) -> None:
     assert re.match(r"\S+all\.yaml:\d+:\d+: expected replicas: topic/a not", failure.text)
 
 
+@pytest.mark.slow
 def test_junit_fails_for_mutants_only_below_the_score(project: Project, kgitops: Kgitops) -> None:
     put(project, replicas(), test_of("replicas", FEW))
     for least, failures in (("0", 0), ("100", 1)):
@@ -425,6 +428,7 @@ def test_explain_gives_a_waiver_that_works_when_pasted(project: Project, kgitops
     assert "team-prefix-once: topic/orders, 30 days left" in again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "api",
     [
@@ -516,6 +520,7 @@ def test_a_policy_that_cannot_be_loaded_is_listed_all_the_same(
     assert (ran.code, "unknown: it can't be loaded" in ran.out) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_new_project_tests_its_policies_green(here: Path, kgitops: Kgitops) -> None:
     """From an empty folder: init, plan, apply, and tests that notice every mistake."""
     assert kgitops("init", "shop").code == 0

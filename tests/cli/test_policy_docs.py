@@ -34,6 +34,7 @@ def test_the_test_of_the_page_prints_what_the_page_shows(
     assert kgitops("policy", "test", "--coverage", "--min", "100").code == 0
 
 
+@pytest.mark.slow
 def test_the_survivor_of_the_page_survives_until_the_page_s_case_is_written(
     documented: Project, kgitops: Kgitops, monkeypatch: pytest.MonkeyPatch
 ) -> None:

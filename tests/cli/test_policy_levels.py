@@ -92,6 +92,7 @@ def rows(ran: Ran) -> list[Json]:
     return change["policies"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcome", OUTCOMES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_plan_apply_and_saved_plan_have_one_verdict(

@@ -10,6 +10,8 @@ from cli.conftest import Kgitops
 from cli.projects import Project
 from manifests.real_fleet import FLEET
 
+pytestmark = pytest.mark.slow
+
 REMOVED = {
     "message.timestamp.difference.max.ms": 104,
     "message.format.version": 2,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from cluster.clusters import a_cluster, a_grant, admin
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 from virtual_clusters.vc_requests import CLUSTERS, create, link
 from virtual_clusters.vc_requests import NAMES as MEMBERS
 from virtual_clusters.vc_requests import any_request as any_virtual_cluster_request
@@ -143,7 +144,7 @@ def through_text(value: Json) -> Json:
     return json.loads(dump_json(value))
 
 
-LAW = settings(max_examples=60)
+LAW = settings(max_examples=examples(60))
 
 
 @LAW

@@ -9,6 +9,7 @@ import pytest
 from cluster.clusters import a_cluster, a_cluster_with, a_grant, admin
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 from used import used
 from virtual_clusters.vc_requests import A, add, create, link
 
@@ -182,7 +183,7 @@ states = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(states)
 def test_a_snapshot_comes_back_as_it_was(state: ClusterState):
     """Law: snapshot, write and read give the same state, and the same text again."""

@@ -357,6 +357,7 @@ def run_as_nobody(path: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_nothing_but_the_store_opens_its_file() -> None:
     """A4-01, A4-108: all else asks the cluster, as it would ask brokers."""
     package = Path(str(kgitops.__file__)).parent

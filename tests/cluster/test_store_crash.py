@@ -8,11 +8,14 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from cluster.store_driver import __file__ as driver
 
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.store.file import open_store
 from kgitops.cluster.embedded.store.store import START
+
+pytestmark = pytest.mark.slow
 
 
 def kill_after(seconds: float, mode: str, path: Path) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from manifests.loading import acl, build, declaration, load, quota, tombstone, topic, write
+from tiers import examples
 
 from kgitops.desired.state import DesiredState
 
@@ -53,7 +54,7 @@ def in_one_file(documents: list[str]) -> DesiredState:
     return desired({"a.yaml": "---\n".join(documents)})
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.permutations(DOCUMENTS), st.lists(st.integers(0, 4), min_size=10, max_size=10))
 def test_shuffling_documents_and_files_changes_nothing(
     documents: list[str], places: list[int]

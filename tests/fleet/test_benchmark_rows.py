@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
+@pytest.mark.slow
 def test_the_quick_rows_are_those_of_the_product() -> None:
     """Byte by byte, or what is measured would not be what users have."""
     run = subprocess.run(

@@ -147,6 +147,7 @@ def _write_records(twin: Twin) -> None:
         twin.commit(f"reads {topic}", {(topic, 0): 0})
 
 
+@pytest.mark.slow
 @SLOW
 @given(data=st.data())
 def test_fleets_of_virtual_clusters_are_planned_alike(
@@ -180,6 +181,7 @@ def show_policies_what_differs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(planning, "at_large", lambda current, *_: current)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutate", [forget_what_is_settled, show_policies_what_differs])
 def test_the_law_catches_a_fleet_that_would(
     mutate: Callable[[pytest.MonkeyPatch], None],

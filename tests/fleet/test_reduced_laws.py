@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from laws.chains import Turn, assert_caught, obey
 from strategies import TEAMS
+from tiers import examples
 
 from kgitops.desired.last_applied import declared_object
 from kgitops.desired.state import DesiredState
@@ -90,7 +91,7 @@ def what_is_left_alone_is_counted(turn: Turn, _: Sequence[Turn]) -> None:
 
 @pytest.mark.parametrize("rows_at_once", [1_000_000, 2])
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
@@ -142,6 +143,7 @@ def forget_tombstones(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reduced, "differing", lambda keys, identity, also: real(keys, identity, ()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mutate",
     [see_no_context, forget_the_other_side, trust_what_drifted, count_nothing, forget_tombstones],

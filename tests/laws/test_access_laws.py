@@ -9,6 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from laws.cluster_model import may
 from strategies import HOSTS, TOPICS, bindings
+from tiers import examples
 
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding, Operation
@@ -140,16 +141,17 @@ def executed(acls: Acls, planned: PlannedRequest) -> Acls:
 Law = Callable[[tuple[Acls, Acls], st.DataObject], None]
 
 
-def tried(law: Law, examples: int, *phases: Phase) -> Callable[[], None]:
+def tried(law: Law, number: int, *phases: Phase) -> Callable[[], None]:
     more = {"phases": phases, "database": None, "derandomize": True} if phases else {}
-    return settings(max_examples=examples, **more)(  # type: ignore[arg-type]
+    return settings(max_examples=number, **more)(  # type: ignore[arg-type]
         given(edits(), st.data())(law)
     )
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("law", [every_loss_is_told, only_losses_are_told, no_order_opens_a_window])
 def test_the_law_holds(law: Law) -> None:
-    tried(law, 400)()
+    tried(law, examples(400))()
 
 
 def forget_what_is_implied(patch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from laws.cluster_model import Model
 from laws.embedded_chains import Ready, embedded_turns, planned, ready_plans
 from laws.test_plan_laws import everything
 from strategies import TEAMS
+from tiers import examples
 
 from kgitops.apply.journal.reading import is_spent, latest_values
 from kgitops.apply.result import ApplyResult
@@ -38,13 +39,14 @@ def planning_after_applying_is_empty(data: st.DataObject) -> None:
         assert not again.verdict.stops
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.data())
 def test_planning_after_applying_is_empty(data: st.DataObject) -> None:
     """500 random projects on dirty clusters, three plans each."""
     planning_after_applying_is_empty(data)
 
 
+@pytest.mark.slow
 def test_a_planner_that_forgets_configs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its plan does not lead to what it declares, so the apply refuses it."""
     monkeypatch.setattr(topic_steps._Builder, "configs", lambda *_, **__: None)
@@ -71,13 +73,14 @@ def _bytes(request: Request) -> bytes:
     return canonical_json(request_to_json(request))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_only_what_was_planned_is_sent(data: st.DataObject) -> None:
     """Byte for byte, and on an undisturbed cluster all of it."""
     only_what_was_planned_is_sent(data)
 
 
+@pytest.mark.slow
 def test_an_apply_that_sends_twice_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     real = FaultyCluster.execute
 
@@ -89,7 +92,7 @@ def test_an_apply_that_sends_twice_is_caught(monkeypatch: pytest.MonkeyPatch) ->
     assert_caught(only_what_was_planned_is_sent)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_an_apply_ends_where_the_model_ends(data: st.DataObject) -> None:
     """Cluster and registry: nothing more, nothing less, whoever's objects they are."""
@@ -104,7 +107,7 @@ def test_an_apply_ends_where_the_model_ends(data: st.DataObject) -> None:
 # Plan verdicts, validate_only and apply agree
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_what_the_brokers_accept_in_the_plan_they_accept_in_the_apply(
     data: st.DataObject,
@@ -166,12 +169,13 @@ def _apply(ready: Ready, cluster: FaultyCluster) -> ApplyResult:
     return apply.plan(sealed, f"run-{ready.nonce}")
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_a_crash_then_a_resume_ends_like_an_undisturbed_run(data: st.DataObject) -> None:
     a_crash_then_a_resume_ends_like_an_undisturbed_run(data)
 
 
+@pytest.mark.slow
 def test_a_resume_that_does_not_look_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_outcome, "is_visible", lambda *_: False)
     assert_caught(a_crash_then_a_resume_ends_like_an_undisturbed_run)

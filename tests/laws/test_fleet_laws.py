@@ -23,6 +23,7 @@ from laws.fleet_documents import (
 )
 from laws.fleet_surroundings import of_the_other_project, settle
 from laws.twin_clusters import Twin, twins, workspace_of
+from tiers import examples
 
 from kgitops.lowering import lifting
 from kgitops.model.cluster_state import ClusterState
@@ -269,7 +270,7 @@ def all_laws(data: st.DataObject) -> None:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_fleets_obey(data: st.DataObject) -> None:
     """VC-322, VC-403, VC-406, VC-409, VC-411: whatever is declared and whatever others do, the plan
@@ -278,11 +279,13 @@ def test_fleets_obey(data: st.DataObject) -> None:
     all_laws(data)
 
 
+@pytest.mark.slow
 def test_copies_that_are_made_only_once_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copied_acls, "_kept", lambda _: {})
     assert_caught(lambda data: chains(data, planning_after_applying_is_empty))
 
 
+@pytest.mark.slow
 def test_quotas_that_hide_what_was_meant_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     real = lifting._meant
     monkeypatch.setattr(
@@ -291,6 +294,7 @@ def test_quotas_that_hide_what_was_meant_are_caught(monkeypatch: pytest.MonkeyPa
     assert_caught(lambda data: chains(data, both_are_planned_in_the_same_words))
 
 
+@pytest.mark.slow
 def test_a_project_that_takes_all_for_its_own_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         Ownership,

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import Law, Turn, assert_caught, obey, turns
 from strategies import TEAMS, Team
+from tiers import examples
 
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import ConfigsPolicy, DesiredQuota, DesiredState, DesiredTopic
@@ -164,9 +165,10 @@ LAWS: tuple[Law, ...] = (
 ALONE = TEAMS[:1]
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("teams", [ALONE, TEAMS], ids=["one project", "several projects"])
 def test_every_plan_of_a_chain_obeys_every_law(teams: Sequence[Team]) -> None:
-    @settings(max_examples=250)
+    @settings(max_examples=examples(250))
     @given(st.data())
     def law(data: st.DataObject) -> None:
         obey(data, LAWS, teams)
@@ -390,6 +392,7 @@ def keep_the_order_of_the_inputs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(planner, "order_changes", lambda changes, *_: order._bind(list(changes)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "mutate", "teams"),
     [
@@ -417,6 +420,7 @@ def test_the_law_catches_a_planner_that_would(
 # The chains reach what they are for
 
 
+@pytest.mark.slow
 def test_the_chains_are_no_toys() -> None:
     """Most plans go through, and every action, rule and step occurs among a few."""
     seen: set[str] = set()
@@ -427,8 +431,8 @@ def test_the_chains_are_no_toys() -> None:
             stopped.append(turn.after is None)
             seen.update(what_happens(turn.plan))
 
-    for teams, examples in ((ALONE, 150), (TEAMS, 30)):
-        few = settings(max_examples=examples, database=None, derandomize=True)
+    for teams, number in ((ALONE, 150), (TEAMS, 30)):
+        few = settings(max_examples=number, database=None, derandomize=True)
         few(given(st.data(), st.just(teams))(look))()
     assert sum(stopped) < len(stopped) / 2
     assert seen >= {

@@ -21,6 +21,7 @@ from plan.worked_scenario import (
     a_virtual_cluster,
     an_acl_in,
 )
+from tiers import examples
 
 from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState
 from kgitops.model.cluster_state import ClusterState
@@ -198,7 +199,7 @@ def _makes(request: object) -> bool:
 
 
 @given(tenants(), tenants())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_declared_state_leads_to_any_other_and_back(
     first: DesiredState, second: DesiredState
 ) -> None:
@@ -207,7 +208,7 @@ def test_any_declared_state_leads_to_any_other_and_back(
 
 
 @given(tenants(), st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_order_of_documents_does_not_matter(
     desired: DesiredState, shuffle: random.Random
 ) -> None:
@@ -227,7 +228,7 @@ def test_the_order_of_documents_does_not_matter(
 
 
 @given(tenants())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_is_removed_goes_in_the_mirrored_order(desired: DesiredState) -> None:
     """VC-404: the kinds of what is made, in reverse, but for rights before quotas (D120, D130)."""
     model = apply(NOTHING, Model(a_cluster()))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lowering.fleets import TOPICS, fleets
 from lowering.modelled_brokers import Brokers, CrashError
+from tiers import examples
 
 from kgitops.lowering.lifting import lift
 from kgitops.lowering.lowerer import Lowering
@@ -45,7 +46,7 @@ def comparable(state: ClusterState) -> object:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(fleets())
 def test_what_is_lifted_is_what_was_asked_for(asked: list[Request]) -> None:
     """VC-168, VC-219, VC-220, VC-322, VC-326: in batches, with one set of indexes all along,
@@ -60,7 +61,7 @@ def test_what_is_lifted_is_what_was_asked_for(asked: list[Request]) -> None:
         assert step.state.lowered is None or not step.state.lowered.missing_quotas
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(fleets(), st.data())
 def test_asking_again_after_a_crash_ends_in_the_same_place(
     asked: list[Request], data: st.DataObject

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from kgitops.lowering.quotas.compile import ceiling, lower_user
 from kgitops.lowering.quotas.table import QuotaTable
@@ -61,7 +62,7 @@ def cluster(**options: object) -> VirtualCluster:
     return VirtualCluster(name="v", users=users, options=LoweringOptions(**options))
 
 
-@settings(max_examples=800)
+@settings(max_examples=examples(800))
 @given(tables, st.sampled_from(CapLowering))
 def test_brokers_find_what_virtual_clusters_mean(values: Values, mode: CapLowering) -> None:
     """VC-219, VC-220, VC-221, VC-224: for every member and any client id the lookup by brokers on
@@ -81,7 +82,7 @@ def test_brokers_find_what_virtual_clusters_mean(values: Values, mode: CapLoweri
                 assert there.value == min(cap[1], meant.value or cap[1])
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(tables, st.sampled_from(CapLowering))
 def test_nobody_else_notices(values: Values, mode: CapLowering) -> None:
     """VC-222: nothing of a virtual cluster is lowered to a default user or to a client id alone, so

@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from manifests.loading import acl, findings, load, quota, tombstone, topic, write
+from tiers import examples
 
 GOOD = "---\n".join(
     [
@@ -38,7 +39,7 @@ def said(content: str | bytes) -> list[str]:
         return findings(load(folder, env={"HOME": "/home/me"}))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(EDITS)
 def test_edited_manifests_are_findings_or_fine(edits: list[tuple[int, int, str]]) -> None:
     text = GOOD
@@ -49,7 +50,7 @@ def test_edited_manifests_are_findings_or_fine(edits: list[tuple[int, int, str]]
         assert "; " in finding
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.binary(max_size=80))
 def test_any_bytes_are_findings_or_fine(content: bytes) -> None:
     assert all("; " in finding for finding in said(content))

@@ -9,6 +9,7 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report.plans import ALL_PLANS, any_plan, one_change, sealed, twelve_changes
+from tiers import examples
 
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.model.json.canonical import canonical_json, sha256
@@ -49,13 +50,13 @@ def test_a_plan_survives_the_file(name: str) -> None:
 
 
 @given(any_plan)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_plan_survives_the_file(plan: Plan) -> None:
     assert read_plan(to_text(sealed(plan)), "plan.json").plan == plan
 
 
 @given(any_plan)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_changes_written_one_by_one_are_those_of_the_file(plan: Plan) -> None:
     texts = b",".join(change_bytes(change, bodies_of(change)) for change in plan.changes)
     assert b"[%s]" % texts == canonical_json(plan_to_json(plan)["changes"])
@@ -110,7 +111,7 @@ TEXT = to_text(sealed(one_change()))
 
 
 @given(st.integers(0, len(TEXT) - 1), st.integers(0, 255))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_any_single_changed_byte_is_refused(position: int, byte: int) -> None:
     data = bytearray(TEXT.encode())
     if data[position] == byte:
@@ -120,7 +121,7 @@ def test_any_single_changed_byte_is_refused(position: int, byte: int) -> None:
 
 
 @given(st.integers(0, len(TEXT) - 2))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_truncation_is_refused(length: int) -> None:
     assert "is not JSON, or is cut off" in refusal(TEXT[:length])
 

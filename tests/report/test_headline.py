@@ -13,6 +13,7 @@ from report.plans import (
     refused_plan,
     shrink_topic,
 )
+from tiers import examples
 
 from kgitops.plan.document.plan import AccessLoss, Action, Change, Plan
 from kgitops.plan.document.risks import RiskLevel
@@ -79,7 +80,7 @@ def test_a_plan_without_risk_says_so_and_one_that_stops_why() -> None:
 
 
 @given(any_plan)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_whatever_loses_data_or_rights_is_in_the_first_line(plan: Plan) -> None:
     said = lost_words(plan, name=lambda _: "NAME")
     grave = (

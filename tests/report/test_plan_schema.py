@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from report.plans import ALL_PLANS, any_plan, sealed, twelve_changes
+from tiers import examples
 
 from kgitops.plan.document.file import sealed_to_json, to_text
 from kgitops.plan.document.plan import Plan
@@ -35,7 +36,7 @@ def test_a_plan_is_valid_with_and_without_its_envelope(name: str) -> None:
 
 
 @given(any_plan)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_any_plan_is_valid(plan: Plan) -> None:
     VALIDATOR.validate(json.loads(to_text(sealed(plan))))
 

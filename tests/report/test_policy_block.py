@@ -27,6 +27,7 @@ from report.plans import (
     update_topic,
     violation,
 )
+from tiers import examples
 
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.broker_validation import BROKER_POLICY
@@ -246,7 +247,7 @@ def test_other_reasons_are_still_told_where_they_were() -> None:
 
 
 @given(any_plan)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_row_is_counted_once(plan: Plan) -> None:
     every = [result for change in plan.changes for result in change.policies]
     found = counts(plan)
@@ -262,7 +263,7 @@ def test_every_row_is_counted_once(plan: Plan) -> None:
 
 
 @given(any_plan)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_comment_holds_its_policies_in_one_fence(plan: Plan) -> None:
     comment = render_markdown(plan)
     fences = [token for token in MarkdownIt("commonmark").parse(comment) if token.type == "fence"]

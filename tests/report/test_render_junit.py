@@ -24,6 +24,7 @@ from report.plans import (
     twelve_changes,
     violation,
 )
+from tiers import examples
 
 from kgitops.plan.document.plan import Plan
 from kgitops.report.ci.junit import render_junit
@@ -53,7 +54,7 @@ def test_every_plan_is_read_by_both(name: str) -> None:
 
 
 @given(any_plan)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_plan_fails_as_often_as_it_has_objects_denied_findings_and_refusals(plan: Plan) -> None:
     root = read(render_junit(plan))
     objects = {

@@ -25,6 +25,7 @@ from report.plans import (
     update_topic,
 )
 from syrupy.assertion import SnapshotAssertion
+from tiers import examples
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.source import Source
@@ -107,7 +108,7 @@ def assert_balanced(comment: str) -> None:
 
 
 @given(large_plans())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_every_comment_fits_and_nothing_that_hurts_is_hidden(plan: Plan) -> None:
     comments = render_markdown_comments(plan)
     text = "\n".join(comments)
@@ -149,7 +150,7 @@ def test_shown_and_elided_add_up_and_agree_with_json(plan: Plan) -> None:
 
 
 @given(any_plan)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_plan_has_a_comment_with_its_exit_code(plan: Plan) -> None:
     text = render_markdown(plan)
     assert (f"stops with exit {int(plan.verdict.exit)}" in text) == plan.verdict.stops

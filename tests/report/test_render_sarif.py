@@ -27,6 +27,7 @@ from report.plans import (
     violation,
 )
 from report.sarif_schema import LOG
+from tiers import examples
 
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
@@ -67,7 +68,7 @@ def test_every_plan_is_a_valid_log(name: str) -> None:
 
 
 @given(any_plan)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_plan_is_a_valid_log_and_loses_nothing(plan: Plan) -> None:
     only = run(plan)
     rules = only["tool"]["driver"]["rules"]
@@ -171,7 +172,7 @@ def _moved(plan: Plan, lines: int) -> Plan:
 
 
 @given(any_plan)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_lines_inserted_above_leave_fingerprints_alone(plan: Plan) -> None:
     """Goal G18."""
     before, after = run(plan)["results"], run(_moved(plan, 100))["results"]

@@ -23,6 +23,7 @@ from report.plans import (
     update_topic,
 )
 from syrupy.assertion import SnapshotAssertion
+from tiers import examples
 
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
@@ -54,7 +55,7 @@ def test_nothing_depends_on_colour() -> None:
 
 
 @given(any_plan)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_text_verdict_and_json_agree(plan: Plan) -> None:
     """The same counts in the sentence, the headings and the JSON; exit codes alike (goal G12)."""
     text = render_text(plan)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 from virtual_clusters.vc_requests import TOPICS, VirtualClusterRequest, any_request
 
 from kgitops.model.requests import (
@@ -33,7 +34,7 @@ from kgitops.virtual_clusters.records import (
 )
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 
-LAW = settings(max_examples=200)
+LAW = settings(max_examples=examples(200))
 EMPTY = VirtualClustersImage()
 many_requests = st.lists(any_request, max_size=25)
 

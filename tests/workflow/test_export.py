@@ -26,6 +26,7 @@ from builders import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.cluster_model import Model
+from tiers import examples
 
 from kgitops.desired.state import (
     ConfigsPolicy,
@@ -434,7 +435,7 @@ def clusters(draw: st.DrawFn) -> ClusterState:
 RESTORED = ("the value last applied is written", "either gone from the cluster or left out")
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(state=clusters())
 def test_any_cluster_exported_is_only_adopted_and_then_nothing_is_left_to_do(
     state: ClusterState, tmp_path_factory: pytest.TempPathFactory
@@ -471,7 +472,7 @@ REFUSED = (
 """Why a whole document may be left out."""
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(state=clusters())
 def test_nothing_is_left_out_in_silence(
     state: ClusterState, tmp_path_factory: pytest.TempPathFactory

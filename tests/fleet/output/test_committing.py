@@ -157,6 +157,7 @@ def killed(out: Path) -> Iterator[Callable[[str, int], int]]:
     process.communicate(timeout=60)
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_point_leaves_the_old_result_or_the_new(
     out: Path, killed: Callable[[str, int], int]
 ) -> None:

@@ -18,6 +18,7 @@ from report.plans import (
     twelve_changes,
     update_topic,
 )
+from tiers import examples
 
 from kgitops.fleet.output import writing
 from kgitops.fleet.output.committing import commit, run_folder
@@ -59,7 +60,7 @@ def test_a_plan_comes_back_with_its_digests(name: str, tmp_path: Path) -> None:
 
 
 @given(plan=any_plan)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 def test_digests_of_what_passes_by_are_those_of_the_seal(plan: Plan) -> None:
     expected = sealed(plan)
     digests = RunningDigests(body_of(plan))

@@ -59,6 +59,7 @@ def said(judging: Judging, state: ClusterState, asked: Sequence[Request]) -> Seq
     return [*judging.judge_all(asked), *(judging.judge(request) for request in asked)]
 
 
+@pytest.mark.slow
 @given(
     states(),
     st.lists(requests(), max_size=5),

@@ -137,6 +137,7 @@ def test_without_policies_nobody_is_opened(judges, opened):
     assert opened == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "end",
     ["pass", "os._exit(0)", "os.kill(os.getpid(), 9)", "os.kill(os.getpid(), 15)", "1 / 0"],

@@ -109,6 +109,7 @@ def test_a_large_state_travels_as_its_paths(saved):
     assert sizes[1] < sizes[0] / 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("class_", ["Counts", "Names", "Walks", "Rights", "Hides"])
 @pytest.mark.parametrize("by", [Judge, WorkerJudging])
 def test_what_cannot_be_read_is_no_verdict(saved, tmp_path, class_, by):
@@ -144,6 +145,7 @@ def test_a_damaged_piece_is_no_verdict(saved, tmp_path):
         judge.judge(NEW)
 
 
+@pytest.mark.slow
 def test_reading_is_not_counted_as_the_memory_of_a_policy(saved):
     """Nor what reads it: a policy has as much for itself as on a small cluster."""
     state, files = saved
@@ -175,6 +177,7 @@ def test_who_asks_for_nothing_does_not_pay_for_reading(saved):
     assert int(first.split()[0]) < 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seconds", "fails"), [(0.6, False), (30.0, True)], ids=["goes on", "hangs"]
 )

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws.chains import Turn, assert_caught, obey
 from strategies import TEAMS
+from tiers import examples
 
 from kgitops.approval.judging import judge_plan
 from kgitops.desired.state import DesiredState
@@ -86,7 +87,7 @@ def try_out(data: st.DataObject) -> None:
     obey(data, [a_fleet_says_the_same(lambda: data.draw(which, label="policies"))], TEAMS)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_a_fleet_judges_as_the_planner_does(data: st.DataObject) -> None:
     """P201-42: on random chains of plans, whichever policies ask first, and of waivers too."""
@@ -107,6 +108,7 @@ def take_all_for_absent(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(real, "_may_be", lambda self, name: name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutate", [show_only_what_differs, take_all_for_absent])
 def test_the_law_catches_a_fleet_that_would(
     mutate: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from kgitops.model.errors import FindingsError
 from kgitops.policy.cel.engine import CompileError, EvaluationError, compile_expression, evaluate
@@ -51,7 +52,7 @@ def _answer(text: str) -> object:
     return "nan" if isinstance(answer, float) and math.isnan(answer) else repr(answer)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.recursive(LEAVES, _larger, max_leaves=8))
 def test_an_expression_means_the_same_after_it_was_parsed(text: str) -> None:
     try:
@@ -95,7 +96,7 @@ WORDS = st.sampled_from(
 ANYTHING = st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=14).map("".join))
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(ANYTHING, ANYTHING)
 def test_any_text_is_a_rule_or_findings(expression: str, variable: str) -> None:
     try:

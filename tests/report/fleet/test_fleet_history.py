@@ -13,6 +13,7 @@ from report.fleet.fleets import (
     any_history,
     large,
 )
+from tiers import examples
 
 from kgitops.fleet.summary import History
 from kgitops.model.source import Finding
@@ -230,7 +231,7 @@ def test_the_headline_answers() -> None:
 
 
 @given(any_history)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_nothing_is_counted_twice_or_left_out(history: History) -> None:
     run = history.latest
     assert len(nights(history)) == len(history.runs)

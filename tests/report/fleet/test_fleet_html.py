@@ -12,6 +12,7 @@ from other_processes import told_by_processes
 from report.fleet.fleets import FLEETS, a_failed_unit, a_history, a_run, a_unit, any_history, large
 from report.html.document import Document
 from report.safety import assert_page
+from tiers import examples
 
 from kgitops.fleet.summary import History
 from kgitops.report.content.policy_rows import Standing
@@ -90,7 +91,7 @@ def test_five_hundred_clusters_over_three_months_are_a_small_file() -> None:
 
 
 @given(any_history)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_any_history_has_a_page(history: History) -> None:
     assert_page(render_fleet_html(history))
 

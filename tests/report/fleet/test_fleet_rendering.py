@@ -16,6 +16,7 @@ from report.fleet.fleets import (
     large,
 )
 from report.safety import assert_coloured, assert_comment, assert_harmless, assert_json
+from tiers import examples
 
 from kgitops.fleet.summary import History
 from kgitops.fleet.summary_json import read_run
@@ -188,7 +189,7 @@ def test_the_dot_says_how_bad_it_is(fleet: str, dot: str) -> None:
 
 
 @given(any_history)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_history_can_be_shown(history: History) -> None:
     assert_harmless(render_fleet_text(history, full=True))
     assert_comment(render_fleet_markdown(history))

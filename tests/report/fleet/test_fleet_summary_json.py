@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from report.fleet.fleets import FLEETS, a_failed_unit, a_run, a_unit, any_run, any_unit, large
+from tiers import examples
 
 from kgitops.fleet.summary import RunSummary, UnitSummary, verdict
 from kgitops.fleet.summary_json import read_run, read_unit, run_to_text, unit_to_text
@@ -37,7 +38,7 @@ def test_a_summary_without_one_of_its_keys_does_not_fit(key: str) -> None:
 
 
 @given(any_run)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_run_is_read_back_as_it_was_and_fits_the_schema(run: RunSummary) -> None:
     text = run_to_text(run)
     assert read_run(text, "fleet.json") == run
@@ -45,7 +46,7 @@ def test_a_run_is_read_back_as_it_was_and_fits_the_schema(run: RunSummary) -> No
 
 
 @given(any_unit)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_unit_travels_alone(unit: UnitSummary) -> None:
     text = unit_to_text(unit)
     assert "\n" not in text

@@ -22,6 +22,7 @@ from report.plans import (
 )
 from report.poison import poisoned
 from report.safety import assert_harmless
+from tiers import examples
 
 from kgitops.model.resources.object_names import object_name
 from kgitops.plan.document.plan import Plan
@@ -186,7 +187,7 @@ def test_a_payload_stands_there_as_text_and_brings_nothing_that_acts(payload: st
             assert _ATTRIBUTES.fullmatch(name), f"{tag} {name}"
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(plan=any_plan)
 def test_any_plan_is_rendered_whole(plan: Plan) -> None:
     page = render_html(plan)
