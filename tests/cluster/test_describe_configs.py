@@ -10,7 +10,7 @@ from cluster.clusters import (
     topic_grant,
 )
 
-from kgitops.cluster.embedded.client.described_configs import ConfigSource
+from kgitops.cluster.embedded.client.configs import ConfigSource
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.resources.acls import Operation

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from kgitops.cluster.embedded.client.waiting import TIMED_OUT
 from kgitops.cluster.embedded.controller import Controller
 from kgitops.cluster.embedded.controls import delete_records as records_control
 from kgitops.cluster.embedded.controls import groups as group_control
@@ -12,7 +11,7 @@ from kgitops.cluster.embedded.controls.brokers import fence_brokers
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
 from kgitops.cluster.embedded.image.state import BACKEND, build_cluster_state, build_usage
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL, Faults
-from kgitops.cluster.embedded.refusal import attempt
+from kgitops.cluster.embedded.refusal import TIMED_OUT, attempt
 from kgitops.cluster.embedded.requests import decide_request, is_held
 from kgitops.cluster.embedded.store.registry_log import EmbeddedRegistryLog
 from kgitops.cluster.port import Authors

@@ -1,17 +1,18 @@
-"""What a caller's names stand for: physical ones, or those of the virtual cluster that it is in.
+"""Resolves a caller's names: physical ones, or those of the virtual cluster that the caller is in.
 
-Rights are asked for first and existence after, so that nobody learns by an error what there is
-(VC-150). All is of the moment of one request: who is bound meanwhile is so from the next on
-(VC-091). A caller authenticated by a delegation token acts as the token's owner (VC-094).
+Rights are checked first and existence after, so that no error tells a caller what exists (VC-150).
+A namespace is of the moment of one request: a caller that is bound meanwhile is bound from its
+next request on (VC-091). A caller with a delegation token acts as the token's owner (VC-094).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.cluster.embedded.image.image import TopicImage
+from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import SEPARATOR, LocalName, TopicLink
 from kgitops.model.results import ErrorCode, RequestResult
@@ -30,7 +31,7 @@ _NO_SUCH_TOPIC = "This server does not host this topic-partition."
 
 
 class GlobalNamespace:
-    """The namespace of who is in no virtual cluster: every name is a physical one (VC-088)."""
+    """The namespace of a caller in no virtual cluster: every name is a physical one (VC-088)."""
 
     virtual_cluster: str | None = None
 
@@ -38,22 +39,30 @@ class GlobalNamespace:
         self.draft = draft
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
-        """Whether the operation is allowed on what the caller calls by this name."""
+        """Tell if the caller may do the operation on the resource that it calls ``name``."""
         return self.draft.authorizer.allows(operation, resource_type, name)
 
     def topic(self, operation: Operation, name: str) -> str:
-        """The physical topic of that name.
+        """Resolve a topic's name to the physical one.
 
         Raises:
-            Refusal: the operation on it is not allowed (29), or it is not there (3).
+            Refusal: the operation on it is not allowed (29), or it does not exist (3).
         """
         self._check(operation, ResourceType.TOPIC, name)
         if self.draft.delta.topics.get(name) is None:
             raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NO_SUCH_TOPIC)
         return name
 
+    def find_topic(self, name: str) -> TopicImage | None:
+        """Find the topic of that name without asking for a right."""
+        return self.draft.delta.topics.get(name)
+
+    def topics(self) -> list[str]:
+        """Names of all topics of this namespace, in order."""
+        return sorted(self.draft.image.topics.by_name)
+
     def group(self, operation: Operation, group: str) -> str:
-        """The physical id of a group, which need not exist.
+        """Resolve a group, which need not exist, to its physical id.
 
         Raises:
             Refusal: the operation on it is not allowed (30).
@@ -62,7 +71,7 @@ class GlobalNamespace:
         return self.physical_id(group)
 
     def transactional_id(self, operation: Operation, transactional_id: str) -> str:
-        """The physical transactional id, which need not exist.
+        """Resolve a transactional id, which need not exist, to the physical one.
 
         Raises:
             Refusal: the operation on it is not allowed (53).
@@ -75,38 +84,73 @@ class GlobalNamespace:
         return name
 
     def local_group(self, physical: str) -> str | None:
-        """What the caller calls the group; None: it is not in this namespace."""
+        """The caller's name of the group; None if it is not in this namespace."""
         return physical
 
     def local_topics(self, physical: str) -> tuple[str, ...]:
-        """What the caller calls the topic, in order; none: it is not in this namespace."""
+        """The caller's names of the topic, in order; none if it is not in this namespace."""
         return (physical,)
 
     def lists_all_groups(self) -> bool:
-        """Whether a right on the whole namespace shows its groups (VC-159)."""
+        """Tell if a right on the whole namespace shows its groups (VC-159)."""
         return self.draft.authorizer.allows_cluster(Operation.DESCRIBE)
 
     def groups(self) -> list[str]:
         """The groups of this namespace, by the caller's names, in order."""
-        found = {self.local_group(group) for group in self.draft.delta.groups.all()}
-        return sorted(group for group in found if group is not None)
+        names = {self.local_group(group) for group in self.draft.delta.groups.all()}
+        return sorted(name for name in names if name is not None)
 
     def has_group(self, group: str) -> bool:
-        """Whether it is one of ``groups``."""
+        """Tell if it is one of ``groups``."""
         physical = self.physical_id(group)
-        known = self.draft.delta.groups.get(physical) is not None
-        return known and self.local_group(physical) is not None
+        exists = self.draft.delta.groups.get(physical) is not None
+        return exists and self.local_group(physical) is not None
 
     def check_group(self, physical: str) -> None:
-        """Refuse to make a group that a virtual cluster's would later be taken for (VC-117).
+        """Refuse to make a group that would later be taken for a virtual cluster's (VC-117).
 
         Raises:
-            Refusal: as said (42).
+            Refusal: it would (42).
         """
         owner, separator, _ = physical.partition(SEPARATOR)
         taken = separator and self.draft.delta.virtual_clusters.get(owner) is not None
         if taken and self.draft.delta.groups.get(physical) is None:
-            raise _collides(physical)
+            raise _group_collision(physical)
+
+    @contextmanager
+    def acting_on(
+        self,
+        operation: Operation,  # noqa: ARG002 (the control asks for the right itself)
+        name: str,
+        api_key: ApiKey | None = None,  # noqa: ARG002
+    ) -> Iterator[str]:
+        """Let a control act on the topic of that name; yields the topic's physical name.
+
+        In this namespace the control itself checks the right, and that the topic exists.
+        """
+        yield name
+
+    def decide_on(
+        self,
+        operation: Operation,
+        name: str,
+        decide: Callable[[str], RequestResult | None],
+        api_key: ApiKey | None = None,
+    ) -> RequestResult:
+        """Answer of a control that acts on the topic of that name, in the caller's names."""
+        try:
+            with self.acting_on(operation, name, api_key) as physical:
+                return self.localized(attempt(decide, physical), name)
+        except Refusal as refusal:
+            return refusal.result
+
+    def localized(
+        self,
+        result: RequestResult,
+        name: str,  # noqa: ARG002 (it is the physical one)
+    ) -> RequestResult:
+        """The answer about the topic of that name, with no other name of it in the message."""
+        return result
 
     def _check(self, operation: Operation, resource_type: ResourceType, name: str) -> None:
         if not self.may(operation, resource_type, name):
@@ -123,11 +167,11 @@ class VirtualClusterNamespace(GlobalNamespace):
         self.virtual_cluster = self.name
 
     def link(self, name: str) -> TopicLink | None:
-        """The link of that name; there is no falling back to physical topics (VC-029)."""
+        """The link of that name; physical topics are no fallback (VC-029)."""
         return self.binding.link(name)
 
     def may(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
-        """Whether the operation is allowed on what the caller calls by this name."""
+        """Tell if the caller may do the operation on the resource that it calls ``name``."""
         if resource_type is ResourceType.TOPIC:
             link = self.link(name)
             physical = link.topic if link else None
@@ -135,25 +179,25 @@ class VirtualClusterNamespace(GlobalNamespace):
             physical = self.physical_id(name)
         return self.draft.authorizer.allows_local(operation, resource_type, name, physical)
 
-    def request(self, api_key: ApiKey) -> bool:
-        """Whether a right on the virtual cluster allows the request in it (spec §8.2)."""
+    def allows_request(self, api_key: ApiKey) -> bool:
+        """Tell if a right on the virtual cluster allows the request in it (spec §8.2)."""
         return self.draft.authorizer.allows_request(api_key, Scope(self.name))
 
     def linked(self, operation: Operation, name: str, api_key: ApiKey | None = None) -> TopicLink:
         """The link of that name; a right on the virtual cluster to ``api_key`` is enough too.
 
         Raises:
-            Refusal: the operation on it is not allowed (29), or it is not there (3).
+            Refusal: the operation on it is not allowed (29), or it does not exist (3).
         """
-        if api_key is None or not self.request(api_key):
+        if api_key is None or not self.allows_request(api_key):
             self._check(operation, ResourceType.TOPIC, name)
-        return self.existing(name)
+        return self.existing_link(name)
 
-    def existing(self, name: str) -> TopicLink:
-        """The link of that name, whoever asks.
+    def existing_link(self, name: str) -> TopicLink:
+        """The link of that name, without asking for a right.
 
         Raises:
-            Refusal: it is not there (3).
+            Refusal: it does not exist (3).
         """
         link = self.link(name)
         if link is None or self.draft.delta.topics.get(link.topic) is None:
@@ -161,17 +205,26 @@ class VirtualClusterNamespace(GlobalNamespace):
         return link
 
     def topic(self, operation: Operation, name: str) -> str:
-        """The physical topic that the link of that name leads to."""
+        """Resolve a link's name to the physical topic that it leads to."""
         return self.linked(operation, name).topic
+
+    def find_topic(self, name: str) -> TopicImage | None:
+        """Find the topic that the link of that name leads to, without asking for a right."""
+        link = self.link(name)
+        return self.draft.delta.topics.get(link.topic) if link else None
+
+    def topics(self) -> list[str]:
+        """Names of all links, in order."""
+        return sorted(self.binding.virtual_cluster.links)
 
     def physical_id(self, name: str) -> str:
         """The physical id of a group or of a transactional id (VC-111, VC-118, VC-120)."""
         return self.binding.physical_id(name)
 
     def local_group(self, physical: str) -> str | None:
-        """What the caller calls the group; None: it is not in this virtual cluster."""
-        found = self.draft.delta.groups.get(physical)
-        own = found is not None and found.virtual_cluster == self.name
+        """The caller's name of the group; None if it is not in this virtual cluster."""
+        group = self.draft.delta.groups.get(physical)
+        own = group is not None and group.virtual_cluster == self.name
         return self.binding.local_id(physical) if own else None
 
     def local_topics(self, physical: str) -> tuple[str, ...]:
@@ -180,55 +233,64 @@ class VirtualClusterNamespace(GlobalNamespace):
         return tuple(sorted(link.name for link in links if link.virtual_cluster == self.name))
 
     def lists_all_groups(self) -> bool:
-        """Whether a right on the virtual cluster shows its groups (VC-159)."""
-        return self.request(ApiKey.LIST_GROUPS)
+        """Tell if a right on the virtual cluster shows its groups (VC-159)."""
+        return self.allows_request(ApiKey.LIST_GROUPS)
 
     def groups(self) -> list[str]:
         """The groups that members use, and those that were added (VC-113, VC-116)."""
         return sorted({*super().groups(), *self.binding.virtual_cluster.groups})
 
     def has_group(self, group: str) -> bool:
-        """Whether it is one of ``groups``."""
+        """Tell if it is one of ``groups``."""
         return super().has_group(group) or group in self.binding.virtual_cluster.groups
 
     def check_group(self, physical: str) -> None:
         """Refuse to use a group that was made outside and happens to have this id (VC-117)."""
-        found = self.draft.delta.groups.get(physical)
-        if found is not None and found.virtual_cluster != self.name:
-            raise _collides(self.binding.local_id(physical) or "")
+        group = self.draft.delta.groups.get(physical)
+        if group is not None and group.virtual_cluster != self.name:
+            raise _group_collision(self.binding.local_id(physical) or "")
+
+    @contextmanager
+    def acting_on(
+        self, operation: Operation, name: str, api_key: ApiKey | None = None
+    ) -> Iterator[str]:
+        """Check the right and the link here, and let the control act on the topic unchecked."""
+        link = self.linked(operation, name, api_key)
+        with self.authorized(link):
+            yield link.topic
+
+    def localized(self, result: RequestResult, name: str) -> RequestResult:
+        """The answer with the link's name in place of the topic's: the caller knows no other."""
+        link = self.link(name)
+        if result.message is None or link is None:
+            return result
+        physical = rf"(?<![\w.-]){re.escape(link.topic)}(?![\w-]|\.[\w.-])"
+        return replace(result, message=re.sub(physical, lambda _: name, result.message))
 
     @contextmanager
     def authorized(self, link: TopicLink | None = None) -> Iterator[None]:
-        """Let a control decide about what the link leads to: rights were asked for by its name."""
-        asked = self.draft.authorizer
-        self.draft.authorizer = asked.allowing_everything()
+        """Let a control act with every right: the caller's were checked by its own names."""
+        caller = self.draft.authorizer
+        self.draft.authorizer = caller.allowing_everything()
         try:
             with self.draft.naming_topic(LocalName(self.name, link.name) if link else None):
                 yield
         finally:
-            self.draft.authorizer = asked
+            self.draft.authorizer = caller
 
 
 def namespace(draft: Draft) -> GlobalNamespace:
-    """The namespace of who asks."""
-    return tenant(draft) or GlobalNamespace(draft)
+    """The caller's namespace."""
+    return virtual_cluster_namespace(draft) or GlobalNamespace(draft)
 
 
-def tenant(draft: Draft) -> VirtualClusterNamespace | None:
-    """The namespace of who asks, where that is a virtual cluster."""
+def virtual_cluster_namespace(draft: Draft) -> VirtualClusterNamespace | None:
+    """The caller's namespace if it is in a virtual cluster."""
     binding = draft.authorizer.binding
     return VirtualClusterNamespace(draft, binding) if binding is not None else None
 
 
-def localized(result: RequestResult, physical: str, local: str) -> RequestResult:
-    """The answer as the caller's names have it: it knows no others (VC-249)."""
-    if result.message is None:
-        return result
-    name = rf"(?<![\w.-]){re.escape(physical)}(?![\w-]|\.[\w.-])"
-    return replace(result, message=re.sub(name, lambda _: local, result.message))
-
-
-def _collides(group: str) -> Refusal:
+def _group_collision(group: str) -> Refusal:
     return Refusal(
         ErrorCode.INVALID_REQUEST,
         f"GROUP_NAME_COLLISION: the group id {group} means one group outside virtual clusters and "

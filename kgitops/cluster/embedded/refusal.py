@@ -8,6 +8,8 @@ from kgitops.model.results import OK, ErrorCode, RequestResult
 
 P = ParamSpec("P")
 
+TIMED_OUT = RequestResult(code=ErrorCode.REQUEST_TIMED_OUT, message="The request timed out.")
+
 
 class Refusal(Exception):  # noqa: N818 (an answer, not an error of this program)
     """One item is refused; nothing was written for it."""

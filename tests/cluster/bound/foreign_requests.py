@@ -15,7 +15,8 @@ from cluster.bound.tenancies import (
 from cluster.clusters import a_new_topic, topic_grant
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
-from kgitops.cluster.embedded.client.group_requests import CoordinatorType
+from kgitops.cluster.embedded.client.groups import CoordinatorType
+from kgitops.cluster.embedded.client.transactions import ProducerId
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.client.virtual_clusters_batch import (
     VirtualClusterAlteration,
@@ -26,7 +27,6 @@ from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.quotas import Match, QuotaAlteration, QuotaFilter
-from kgitops.cluster.embedded.controls.transactions import ProducerId
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType

@@ -17,7 +17,7 @@ from cluster.bound.tenancies import (
 )
 from cluster.clusters import ROOT, a_grant, codes, topic_grant
 
-from kgitops.cluster.embedded.client.group_requests import CoordinatorType, GroupState
+from kgitops.cluster.embedded.client.groups import CoordinatorType, GroupState
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.model.requests import DeleteVirtualClusterRequest
 from kgitops.model.resources.acls import Operation, ResourceType

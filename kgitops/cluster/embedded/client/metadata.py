@@ -1,13 +1,14 @@
-"""Answers Metadata and DescribeCluster (spec §3.3)."""
+"""Metadata and DescribeCluster (spec §3.3)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import NO_LEADER, TopicImage, in_sync, leader
 from kgitops.cluster.embedded.image.state import controller_id
+from kgitops.cluster.embedded.namespaces import GlobalNamespace, namespace
 from kgitops.model.cluster_state import Broker
-from kgitops.model.resources.acls import Operation
+from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.names import is_internal, topic_name_problem
 from kgitops.model.results import ErrorCode
 
@@ -50,7 +51,7 @@ class TopicMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDescription:
-    """Who is there."""
+    """The cluster's id, its controller and its living brokers."""
 
     cluster_id: str
     controller_id: int
@@ -71,27 +72,27 @@ def describe_cluster(draft: Draft, cluster_id: str) -> ClusterDescription:
 
 
 def describe_topics(
-    draft: Draft, topics: Sequence[str] | None, *, version: int
+    draft: Draft, names: Sequence[str] | None, *, version: int
 ) -> tuple[TopicMetadata, ...]:
-    """The topics of these names; None: all, and in version 0 an empty list too (A4-18, A4-19)."""
-    if topics is None or (version == 0 and not topics):
-        by_name = draft.image.topics.by_name
-        visible = [
-            n for n in sorted(by_name) if draft.authorizer.allows_topic(Operation.DESCRIBE, n)
-        ]
-        return tuple(_describe(draft, by_name[name], version) for name in visible)
-    return tuple(_by_name(draft, name, version) for name in dict.fromkeys(topics))
+    """The topics of these names; None: all, and in version 0 an empty list too (A4-18, A4-19).
+
+    A bound caller's names are those of its links (VC-038).
+    """
+    here = namespace(draft)
+    if names is None or (version == 0 and not names):
+        names = [n for n in here.topics() if here.may(Operation.DESCRIBE, ResourceType.TOPIC, n)]
+    return tuple(_by_name(here, name, version) for name in dict.fromkeys(names))
 
 
-def _by_name(draft: Draft, name: str, version: int) -> TopicMetadata:
-    if not draft.authorizer.allows_topic(Operation.DESCRIBE, name):
+def _by_name(here: GlobalNamespace, name: str, version: int) -> TopicMetadata:
+    if not here.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
         return TopicMetadata(name=name, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if topic_name_problem(name):
         return TopicMetadata(name=name, error=ErrorCode.INVALID_TOPIC_EXCEPTION)
-    topic = draft.delta.topics.get(name)
+    topic = here.find_topic(name)
     if topic is None:
         return TopicMetadata(name=name, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return _describe(draft, topic, version)
+    return replace(_describe(here.draft, topic, version), name=name)
 
 
 def _describe(draft: Draft, topic: TopicImage, version: int) -> TopicMetadata:

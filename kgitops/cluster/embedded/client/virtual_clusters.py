@@ -7,17 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kgitops.cluster.embedded.client.calls.connection import Connection
+from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.client.virtual_clusters_batch import (
     Results,
     VirtualClusterAlteration,
     alter_virtual_clusters,
-    duplicate,
+    duplicate_resource,
 )
-from kgitops.cluster.embedded.client.waiting import TIMED_OUT
 from kgitops.cluster.embedded.controls import virtual_clusters as virtual_cluster_control
 from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
-from kgitops.cluster.embedded.refusal import Refusal, attempt
+from kgitops.cluster.embedded.refusal import TIMED_OUT, Refusal, attempt
 from kgitops.cluster.embedded.rights import check_right, check_virtual_clusters_enabled, may
 from kgitops.model.requests import (
     CreateVirtualClusterRequest,
@@ -70,7 +69,7 @@ class DescribedVirtualCluster:
     description: VirtualClusterDescription | None = None
 
 
-class VirtualClustersAdmin(Connection):
+class VirtualClusterCalls(Connection):
     """The part of an admin client that is about virtual clusters."""
 
     def create_virtual_clusters(
@@ -170,7 +169,7 @@ class VirtualClustersAdmin(Connection):
 
         def decide_all(draft: Draft) -> dict[str, RequestResult]:
             return {
-                name: duplicate(name) if times[name] > 1 else attempt(decide, draft, name)
+                name: duplicate_resource(name) if times[name] > 1 else attempt(decide, draft, name)
                 for name in times
             }
 

@@ -129,7 +129,7 @@ def _items(alterations: Sequence[VirtualClusterAlteration], results: Results) ->
         for change in alteration.changes:
             entity_type, changing = change.entity_type, change.change
             if names[name] > 1 or keys[change.key] > 1:
-                answers[change.key] = duplicate(name if names[name] > 1 else change.key[1])
+                answers[change.key] = duplicate_resource(name if names[name] > 1 else change.key[1])
             elif entity_type is None or changing is None:
                 answers[change.key] = RequestResult(
                     code=ErrorCode.INVALID_REQUEST, message="Unknown type of resource or operation."
@@ -141,7 +141,7 @@ def _items(alterations: Sequence[VirtualClusterAlteration], results: Results) ->
     return items
 
 
-def duplicate(name: str) -> RequestResult:
+def duplicate_resource(name: str) -> RequestResult:
     """The answer to what stands in one request twice."""
     return RequestResult(
         code=ErrorCode.DUPLICATE_RESOURCE,

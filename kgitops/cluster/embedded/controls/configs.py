@@ -1,6 +1,5 @@
-"""Decides IncrementalAlterConfigs and the old AlterConfigs (A4-74…79)."""
+"""Decides IncrementalAlterConfigs and the old AlterConfigs of one resource (A4-74…79)."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,11 +14,11 @@ from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.records import BROKER, TOPIC, ConfigRecord
 from kgitops.cluster.embedded.image.state import alter_topic_request, topic_defaults
 from kgitops.cluster.embedded.policy_keys import POLICY_KEYS
-from kgitops.cluster.embedded.refusal import Refusal, attempt, duplicate
+from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.requests import AlterBrokerRequest, AlterStep, Request
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.topics import RATES
-from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.model.results import ErrorCode
 from kgitops.model.topic_configs import (
     ConfigType,
     configs_problems,
@@ -55,30 +54,6 @@ class AlterConfig:
 
 
 ConfigChanges = Sequence[tuple[ConfigResource, Sequence[AlterConfig]]]
-
-
-def incremental_alter_configs(
-    draft: Draft, changes: ConfigChanges
-) -> dict[ConfigResource, RequestResult]:
-    """One result for each resource: all of its keys change, or none (A4-75)."""
-    times = Counter(resource for resource, _ in changes)
-    results: dict[ConfigResource, RequestResult] = {}
-    for resource, operations in changes:
-        if times[resource] > 1:
-            results[resource] = duplicate("Each resource must appear at most once.")
-        else:
-            results[resource] = attempt(alter, draft, resource, operations)
-    return results
-
-
-def alter_configs(
-    draft: Draft, changes: Mapping[ConfigResource, Mapping[str, str]]
-) -> dict[ConfigResource, RequestResult]:
-    """The deprecated call that replaces: keys not listed fall back to their defaults (A4-78)."""
-    return {
-        resource: attempt(_replace, draft, resource, configs)
-        for resource, configs in changes.items()
-    }
 
 
 def alter(
@@ -133,6 +108,18 @@ def alter(
         draft.accept(request)
 
 
+def replace_configs(draft: Draft, resource: ConfigResource, configs: Mapping[str, str]) -> None:
+    """Replace the configs of one resource: keys not listed fall back to their defaults (A4-78).
+
+    Raises:
+        Refusal: the configs are not legal.
+    """
+    dropped = _current(draft, resource).keys() - configs.keys()
+    removals = [AlterConfig(key=key, value=None, op=ConfigOp.DELETE) for key in dropped]
+    settings = [AlterConfig(key=key, value=value) for key, value in configs.items()]
+    alter(draft, resource, [*removals, *settings], implied=frozenset(dropped))
+
+
 def check_topic_configs(
     draft: Draft, configs: Mapping[str, str], *, before: Mapping[str, str]
 ) -> None:
@@ -178,13 +165,6 @@ def check_broker_configs(configs: Mapping[str, str]) -> None:
 def broker_defaults(draft: Draft) -> dict[str, str]:
     """What topics get where they set nothing, by their key: what differs from Kafka's defaults."""
     return topic_defaults(draft.options.static_configs, draft.image.configs.brokers.get("", {}))
-
-
-def _replace(draft: Draft, resource: ConfigResource, configs: Mapping[str, str]) -> None:
-    gone = _current(draft, resource).keys() - configs.keys()
-    removed = [AlterConfig(key=key, value=None, op=ConfigOp.DELETE) for key in gone]
-    kept = [AlterConfig(key=key, value=value) for key, value in configs.items()]
-    alter(draft, resource, [*removed, *kept], implied=frozenset(gone))
 
 
 def _check_operations(resource: ConfigResource, operations: Sequence[AlterConfig]) -> None:

@@ -1,4 +1,4 @@
-"""What consumers and their tools ask about groups, by the names of whoever asks (VC-249).
+"""OffsetCommit, OffsetFetch, ListGroups and the other requests of consumers about groups.
 
 Offsets are kept by physical group and topic, so that a topic's two names, or a renamed link, have
 the same (VC-045).
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.controls import groups as group_control
 from kgitops.cluster.embedded.controls.reassignments import TopicPartition
 from kgitops.cluster.embedded.draft import Draft
@@ -62,7 +63,47 @@ class Coordinator:
     node_id: int = NO_COORDINATOR
 
 
-def offset_commit(
+class GroupCalls(Connection):
+    """Calls about groups; a bound caller's ids are local ones (VC-111)."""
+
+    def offset_commit(
+        self, group: str, offsets: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, RequestResult]:
+        """The group has read so far; one result for each partition."""
+        return self._ask(lambda draft: _offset_commit(draft, group, offsets))
+
+    def offset_fetch(
+        self, group: str, partitions: Iterable[TopicPartition] | None = None
+    ) -> FetchedOffsets:
+        """How far the group has read in these partitions, or in all."""
+        return self._read(lambda draft: _offset_fetch(draft, group, partitions))
+
+    def offset_delete(
+        self, group: str, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, RequestResult]:
+        """Forget how far the group has read; one result for each partition."""
+        return self._ask(lambda draft: _offset_delete(draft, group, partitions))
+
+    def list_groups(self) -> tuple[str, ...]:
+        """The groups that the caller may know of, in order."""
+        return self._read(_list_groups)
+
+    def describe_groups(self, groups: Sequence[str]) -> dict[str, GroupDescription]:
+        """Whether these groups are in use."""
+        return self._read(lambda draft: _describe_groups(draft, groups))
+
+    def delete_groups(self, groups: Sequence[str]) -> dict[str, RequestResult]:
+        """Delete groups that have no members, with their offsets."""
+        return self._ask(lambda draft: _delete_groups(draft, groups))
+
+    def find_coordinator(
+        self, keys: Sequence[str], key_type: CoordinatorType = CoordinatorType.GROUP
+    ) -> dict[str, Coordinator]:
+        """Which broker coordinates these groups or transactional ids."""
+        return self._read(lambda draft: _find_coordinator(draft, keys, key_type))
+
+
+def _offset_commit(
     draft: Draft, group: str, offsets: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, RequestResult]:
     """One result for each partition. The group is its virtual cluster's from then on (VC-113)."""
@@ -75,7 +116,7 @@ def offset_commit(
     return {key: attempt(_commit, here, physical, key, offsets[key]) for key in offsets}
 
 
-def offset_fetch(
+def _offset_fetch(
     draft: Draft, group: str, partitions: Iterable[TopicPartition] | None
 ) -> FetchedOffsets:
     """Where the group is in these partitions; None: in all that it committed."""
@@ -99,7 +140,7 @@ def offset_fetch(
     return FetchedOffsets(offsets=offsets, refused=refused)
 
 
-def offset_delete(
+def _offset_delete(
     draft: Draft, group: str, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, RequestResult]:
     """One result for each partition, also where nothing was committed."""
@@ -112,7 +153,7 @@ def offset_delete(
     return {key: attempt(_forget, here, physical, key) for key in partitions}
 
 
-def list_groups(draft: Draft) -> tuple[str, ...]:
+def _list_groups(draft: Draft) -> tuple[str, ...]:
     """The groups that the caller may know of, in order (VC-116, VC-159)."""
     here = namespace(draft)
     every = here.lists_all_groups()
@@ -123,19 +164,19 @@ def list_groups(draft: Draft) -> tuple[str, ...]:
     )
 
 
-def describe_groups(draft: Draft, groups: Sequence[str]) -> dict[str, GroupDescription]:
+def _describe_groups(draft: Draft, groups: Sequence[str]) -> dict[str, GroupDescription]:
     """One description for each."""
     here = namespace(draft)
     return {group: _describe(here, group) for group in groups}
 
 
-def delete_groups(draft: Draft, groups: Sequence[str]) -> dict[str, RequestResult]:
+def _delete_groups(draft: Draft, groups: Sequence[str]) -> dict[str, RequestResult]:
     """Delete groups with their offsets; one result for each."""
     here = namespace(draft)
     return {group: attempt(_delete, here, group) for group in groups}
 
 
-def find_coordinator(
+def _find_coordinator(
     draft: Draft, keys: Sequence[str], key_type: CoordinatorType
 ) -> dict[str, Coordinator]:
     """The coordinator of each group or transactional id, which need not exist."""

@@ -6,11 +6,12 @@ them means two producers that do not fence each other (VC-120).
 
 from dataclasses import dataclass, replace
 
+from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import TransactionImage
 from kgitops.cluster.embedded.image.records import ProducerIdsRecord, TransactionRecord
 from kgitops.cluster.embedded.namespaces import namespace
-from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.cluster.embedded.refusal import Refusal, attempt
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
@@ -26,7 +27,27 @@ class ProducerId:
     epoch: int = NO_PRODUCER
 
 
-def init_producer_id(draft: Draft, transactional_id: str | None) -> ProducerId:
+class TransactionCalls(Connection):
+    """Calls of producers; a bound caller's ids are local ones (VC-120)."""
+
+    def init_producer_id(self, transactional_id: str | None = None) -> ProducerId:
+        """A producer id and epoch; who had the transactional id before is fenced."""
+        return self._ask(lambda draft: _init_producer_id(draft, transactional_id))
+
+    def add_offsets_to_txn(
+        self, transactional_id: str, producer: ProducerId, group: str
+    ) -> RequestResult:
+        """The producer's transaction takes the group's offsets in."""
+        return self._ask(
+            lambda draft: attempt(_add_offsets_to_txn, draft, transactional_id, producer, group)
+        )
+
+    def end_txn(self, transactional_id: str, producer: ProducerId) -> RequestResult:
+        """The producer's transaction is over."""
+        return self._ask(lambda draft: attempt(_end_txn, draft, transactional_id, producer))
+
+
+def _init_producer_id(draft: Draft, transactional_id: str | None) -> ProducerId:
     """A producer id; who had the transactional id before is fenced, and its transaction is ended.
 
     None: an idempotent producer without transactions, which any right to write is enough for.
@@ -37,7 +58,7 @@ def init_producer_id(draft: Draft, transactional_id: str | None) -> ProducerId:
         return ProducerId(result=refusal.result)
 
 
-def add_offsets_to_txn(
+def _add_offsets_to_txn(
     draft: Draft, transactional_id: str, producer: ProducerId, group: str
 ) -> None:
     """A transaction is open that will commit offsets of a group of the same namespace (VC-121).
@@ -51,7 +72,7 @@ def add_offsets_to_txn(
     _write(draft, physical, replace(_held(draft, physical, producer), open=True))
 
 
-def end_txn(draft: Draft, transactional_id: str, producer: ProducerId) -> None:
+def _end_txn(draft: Draft, transactional_id: str, producer: ProducerId) -> None:
     """The transaction is committed or aborted.
 
     Raises:

@@ -1,1 +1,0 @@
-"""Kafka's requests as bound callers make them: by local names, decided about physical ones."""

@@ -1,1 +1,0 @@
-"""The calls that a connection to an embedded cluster can make, in families."""

@@ -1,0 +1,173 @@
+"""The connection behind every call: its principal, host and client id, and how it waits.
+
+A call about topics answers when each topic is done, failed, or the time is up (A4-06).
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from kgitops.cluster.embedded.controller import LOCALHOST, Controller
+from kgitops.cluster.embedded.draft import TOO_LARGE, Draft, ExcessivelyLargeBatchError
+from kgitops.cluster.embedded.image.image import NO_LEADER, Image, leader
+from kgitops.cluster.embedded.refusal import TIMED_OUT
+from kgitops.model.results import ErrorCode, RequestResult
+from kgitops.virtual_clusters.resolution import bind
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+DEFAULT_TIMEOUT_MS = 30_000
+UNSUPPORTED = RequestResult(
+    code=ErrorCode.UNSUPPORTED_VERSION, message="This version has no validate_only."
+)
+_FIRST_WITH_POLICIES = {"DeleteTopics": 2, "DeleteRecords": 1}
+_POLL_SECONDS = 0.005
+_log = logging.getLogger(__name__)
+
+IsDone = Callable[[Image, str], bool]
+"""Tells if the topic of a name or id has become what a call asked for."""
+
+
+class Connection:
+    """A connection of one principal, with the client id that it claims."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        *,
+        principal: str = "User:ANONYMOUS",
+        host: str = LOCALHOST,
+        client_id: str | None = None,
+    ) -> None:
+        self._controller = controller
+        self._principal = principal
+        self._host = host
+        self._client_id = client_id
+
+    def _ask(self, decide: Callable[[Draft], T], *, validate_only: bool = False) -> T:
+        """Let ``decide`` answer one request of this caller, and make true what it wrote."""
+        return self._controller.decide(
+            decide,
+            principal=self._principal,
+            host=self._host,
+            client_id=self._client_id,
+            validate_only=validate_only,
+        )
+
+    def _read(self, answer: Callable[[Draft], T]) -> T:
+        """Answer a request that writes nothing."""
+        return self._ask(answer, validate_only=True)
+
+    def _decide(
+        self,
+        decide: Callable[[Draft], dict[K, RequestResult]],
+        keys: Iterable[K],
+        *,
+        validate_only: bool = False,
+    ) -> dict[K, RequestResult]:
+        """Answer a batch by key; one that is too large is refused for every key."""
+        try:
+            return self._ask(decide, validate_only=validate_only)
+        except ExcessivelyLargeBatchError:
+            return dict.fromkeys(keys, TOO_LARGE)
+
+    def _decide_in_order(
+        self, items: Sequence[object], decide: Callable[[Draft], list[T]], too_large: T
+    ) -> list[T]:
+        """Answer a batch in order; one that is too large is refused for every item."""
+        try:
+            return self._ask(decide)
+        except ExcessivelyLargeBatchError:
+            return [too_large for _ in items]
+
+    def _decide_topics(
+        self,
+        names: Sequence[str],
+        decide: Callable[[Draft], dict[str, RequestResult]],
+        is_done: IsDone,
+        *,
+        timeout_ms: int,
+        validate_only: bool,
+    ) -> dict[str, RequestResult]:
+        """Answer a batch about topics once they are done, or the time is up."""
+        if timeout_ms <= 0 and not self._controller.options.seed:
+            # KRaft drops a request that is late before it begins (C-08).
+            return dict.fromkeys(names, TIMED_OUT)
+        results = self._decide(decide, names, validate_only=validate_only)
+        if validate_only:
+            return results
+        return _wait(self._controller, results, self._by_local_name(is_done), timeout_ms)
+
+    def _by_local_name(self, is_done: IsDone) -> IsDone:
+        """Let a bound caller wait for the topic that its link leads to."""
+
+        def is_topic_done(image: Image, name: str) -> bool:
+            binding = bind(image.virtual_clusters, self._principal, self._client_id)
+            if binding is None:
+                return is_done(image, name)
+            link = binding.link(name)
+            return link is None or is_done(image, link.topic)
+
+        return is_topic_done
+
+
+def _wait(
+    controller: Controller, results: dict[str, RequestResult], is_done: IsDone, timeout_ms: int
+) -> dict[str, RequestResult]:
+    """``results`` once their topics are done; those that are not by the deadline have timed out.
+
+    With a timeout of 0 or less there is no waiting: accepted counts as not done (A4-42, A4-43).
+    """
+    deadline = time.monotonic() + timeout_ms / 1000
+    pending = {name for name, result in results.items() if result.ok}
+    while pending and timeout_ms > 0:
+        image = controller.image()
+        pending = {name for name in pending if not is_done(image, name)}
+        if time.monotonic() >= deadline:
+            break
+        if pending:
+            time.sleep(_POLL_SECONDS)
+    return {name: TIMED_OUT if name in pending else result for name, result in results.items()}
+
+
+def has_leaders(controller: Controller) -> IsDone:
+    """A topic is done when each of its partitions has a leader (A4-41)."""
+
+    def is_done(image: Image, name: str) -> bool:
+        topic = image.topics.by_name.get(name)
+        if topic is None:
+            return True  # deleted meanwhile
+        if name in controller.faults.leaderless_topics:
+            return False
+        brokers = image.brokers.brokers.values()
+        partitions = range(len(topic.assignment))
+        return all(leader(brokers, topic, partition) != NO_LEADER for partition in partitions)
+
+    return is_done
+
+
+def is_gone(image: Image, key: str) -> bool:
+    """A deletion is done when no topic has this name or id (A4-65)."""
+    return key not in image.topics.by_name and key not in image.topics.names
+
+
+def without_message(result: RequestResult) -> RequestResult:
+    """The result in a version of the request that has no error messages."""
+    return RequestResult(code=result.code, topic_id=result.topic_id)
+
+
+def before_policies(api: str, version: int, topic: str, result: RequestResult) -> RequestResult:
+    """Hide a policy's denial in versions that are older than policies (P201-105, P201-108)."""
+    if result.code is not ErrorCode.POLICY_VIOLATION or version >= _FIRST_WITH_POLICIES[api]:
+        return result
+    _log.error(
+        "%s version %d of topic %s is answered with UNKNOWN_SERVER_ERROR; it is a policy violation "
+        "in truth: %s",
+        api,
+        version,
+        topic,
+        result.message,
+    )
+    return RequestResult(code=ErrorCode.UNKNOWN_SERVER_ERROR)
