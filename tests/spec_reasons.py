@@ -1,6 +1,6 @@
 """Why a rule of the specification has no test that proves it: the one list of such reasons.
 
-Where a user may miss something, docs/differences-from-the-proposals.md says so as well.
+Where a user may miss something, docs/internals/differences-from-the-proposals.md says so as well.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ _ONE_PROCESS = "the embedded cluster is one process with one image: no broker of
 _BACKGROUND = "background of the proposal, which asks for nothing"
 _NOT_TAKEN = "a rejected or later alternative of the proposal"
 _NO_SUCH_FLAG = "the contract's §3 lists the commands, and what is not in it doesn't exist"
-_TOLD = "not implemented; docs/differences-from-the-proposals.md says so, and why"
+_TOLD = "not implemented; docs/internals/differences-from-the-proposals.md says so, and why"
 
 _KIP_4: Mapping[str, str] = {
     "A4-04": "overridden by each request's own rule: A4-31, A4-61, A4-83",

@@ -92,5 +92,5 @@ def test_a_reason_is_for_a_rule_that_nobody_proves() -> None:
 
 
 def test_users_are_told_what_is_not_implemented() -> None:
-    page = (ROOT / "docs/differences-from-the-proposals.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/internals/differences-from-the-proposals.md").read_text(encoding="utf-8")
     assert sorted(rule for rule in TOLD if f"`{rule}`" not in page) == []

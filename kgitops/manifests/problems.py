@@ -135,7 +135,7 @@ def _expected(error_type: str, context: Mapping[str, Any]) -> tuple[str, str]:
     if error_type == "literal_error":
         values = context["expected"].replace(" or ", ", ").replace("'", "")
         return f"one of {values}", "write one of these"
-    return _EXPECTED.get(error_type, ("another value", "see docs/manifests.md"))
+    return _EXPECTED.get(error_type, ("another value", "see docs/reference/manifests.md"))
 
 
 def _empty(kind: str, path: Path) -> str:

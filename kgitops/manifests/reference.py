@@ -1,4 +1,4 @@
-"""``docs/manifests.md``, made from the models: an example and a table of fields for every kind."""
+"""``docs/reference/manifests.md``, made from the models of all kinds."""
 
 import inspect
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ that end in `.yaml`, `.yml` or `.json`. Names that begin with a dot are passed o
 are spread over files, and in which order, changes nothing.
 
 Every document has `apiVersion`, `kind`, `metadata` and `spec`. An editor completes and checks them
-with the JSON Schemas in `schemas/`, as [editors.md](editors.md) shows:
+with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows:
 
 ```yaml
 # yaml-language-server: $schema=../schemas/kgitops.schema.json
@@ -99,7 +99,7 @@ and a plan refuses them where there is no such virtual cluster on the cluster ei
 
 
 def render_reference() -> str:
-    """The text of ``docs/manifests.md``."""
+    """The text of ``docs/reference/manifests.md``."""
     return "\n".join([INTRODUCTION, *map(_section, KINDS)])
 
 
@@ -167,4 +167,4 @@ def _value(node: Schema, root: Schema) -> str:
 
 
 if __name__ == "__main__":
-    Path("docs/manifests.md").write_text(render_reference(), encoding="utf-8")
+    Path("docs/reference/manifests.md").write_text(render_reference(), encoding="utf-8")

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """The exit codes of the process; ``docs/exit-codes.md`` is the public table."""
+    """The exit codes of the process; ``docs/reference/exit-codes.md`` is the public table."""
 
     SUCCESS = 0
     ERROR = 1

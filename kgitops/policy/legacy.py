@@ -1,7 +1,7 @@
 """Kafka's older policies, CreateTopicPolicy and AlterConfigPolicy, behind KIP-201's interfaces.
 
 They are deprecated (P201-92): a :class:`~kgitops.policy.TopicManagementPolicy` is told all that
-they are told and more. docs/embedded-policies.md shows how to move.
+they are told and more. docs/reference/embedded-policies.md shows how to move.
 """
 
 import re

@@ -129,7 +129,7 @@ def test_each_permission_of_the_comment_is_needed(missing: str, repository: Repo
     runner.before_step = lambda script: setattr(repository.github, "permissions", given)
     comment = job(runner, "plan.yaml", "comment", needs={"plan": plan})
     assert comment.failed
-    assert "docs/github-actions.md" in comment.log
+    assert "docs/guides/github-actions.md" in comment.log
 
 
 def test_a_plan_that_was_made_after_the_approval_is_not_applied(repository: Repository) -> None:

@@ -1,4 +1,4 @@
-"""Command lines and what leads up to them, several for each exit code of docs/exit-codes.md.
+"""Command lines with their preparation, several for each exit code (docs/reference/exit-codes.md).
 
 Codes that need two processes or a signal are in test_locked.py and test_interrupted.py.
 """

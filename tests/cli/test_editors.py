@@ -87,7 +87,7 @@ def test_a_place_that_cant_be_written_is_told(
 
 
 def test_the_page_on_editors_says_what_is_there() -> None:
-    page = (ROOT / "docs/editors.md").read_text()
+    page = (ROOT / "docs/guides/editors.md").read_text()
     (settings,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     assert list(json.loads(settings)["yaml.schemas"]) == ["./schemas/kgitops.schema.json"]
     assert page.count(SCHEMA_LINE) == 1

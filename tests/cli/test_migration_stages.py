@@ -1,4 +1,4 @@
-"""``examples/migration`` and docs/migrating-to-virtual-clusters.md, stage by stage."""
+"""``examples/migration`` and docs/guides/migrating-to-virtual-clusters.md, stage by stage."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
 
-PAGE = EXAMPLES.parent / "docs/migrating-to-virtual-clusters.md"
+PAGE = EXAMPLES.parent / "docs/guides/migrating-to-virtual-clusters.md"
 STAGES = ("0-before", "1-links", "2-members", "3-no-old-acls", "4-short-names")
 CHANGED = {
     ("0-before", "1-links"): {"links.yaml", "virtual-cluster.yaml"},

@@ -1,4 +1,4 @@
-"""What docs/policy-tests.md shows is what happens."""
+"""What docs/guides/policy-tests.md shows is what happens."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from cli.conftest import Kgitops
 from cli.projects import EXAMPLES, Project, topic
 
-PAGE = (EXAMPLES.parent / "docs/policy-tests.md").read_text()
+PAGE = (EXAMPLES.parent / "docs/guides/policy-tests.md").read_text()
 DOCUMENTS = re.findall(r"```yaml\n(apiVersion.*?)```", PAGE, re.DOTALL)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops
 
-PAGE = Path(__file__).parents[2] / "docs" / "virtual-clusters.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "virtual-clusters.md"
 STEP = re.compile(
     r"^`(?P<file>[\w/.-]+\.yaml)`:\n\n```yaml\n(?P<text>.*?)^```$"
     r"|^ *\$ (?P<command>kgitops [^\n]*)$",

@@ -143,7 +143,7 @@ def test_moving_needs_alter_on_the_cluster_and_listing_describe():
 
 
 def test_replicas_that_come_to_a_dead_broker_are_on_the_way_until_it_is_back():
-    """As on a real cluster, where nobody copies for it meanwhile (docs/differences.md)."""
+    """As on a real cluster, where no data is copied meanwhile (docs/internals/differences.md)."""
     cluster = orders()
     cluster.fence(4)
     admin(cluster).alter_partition_reassignments({("orders", 0): [4, 1], ("orders", 1): [5, 3]})

@@ -1,6 +1,6 @@
 """1,114 topics and 451 ACL rules of real teams: what is refused is refused for a true reason.
 
-The counts are those of docs/real-fleet.md.
+The counts are those of docs/internals/real-fleet.md.
 """
 
 from collections import Counter

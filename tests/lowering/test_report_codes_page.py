@@ -1,10 +1,10 @@
-"""docs/virtual-clusters.md lists every code of the lowering report, in the words of the report."""
+"""docs/reference/virtual-clusters.md lists every code of the lowering report."""
 
 from pathlib import Path
 
 from kgitops.lowering.report.lines import _CODES
 
-PAGE = Path(__file__).parents[2] / "docs" / "virtual-clusters.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "virtual-clusters.md"
 HEADING = "## What today's Kafka does not keep"
 
 

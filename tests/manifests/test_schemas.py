@@ -26,7 +26,8 @@ def test_the_schemas_in_the_repository_are_up_to_date() -> None:
 
 def test_the_reference_in_the_repository_is_up_to_date() -> None:
     """To regenerate: uv run python -m kgitops.manifests.reference."""
-    assert (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8") == render_reference()
+    page = ROOT / "docs" / "reference" / "manifests.md"
+    assert page.read_text(encoding="utf-8") == render_reference()
 
 
 @pytest.mark.parametrize("kind", KINDS)

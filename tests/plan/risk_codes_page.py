@@ -1,10 +1,10 @@
-"""The page ``docs/risk-codes.md``, made from the table of risks; run this file to write it."""
+"""The page ``docs/reference/risk-codes.md``, made from the risks; run this file to write it."""
 
 from pathlib import Path
 
 from kgitops.plan.document.risks import RISK_LEVELS, Risk, RiskLevel, all_risks
 
-PAGE = Path(__file__).parents[2] / "docs" / "risk-codes.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "risk-codes.md"
 _MEANING = {
     RiskLevel.DATA_LOSS: "Records are lost, or may be. Nothing brings them back.",
     RiskLevel.ACCESS_LOSS: "Someone can no longer do what they could.",

@@ -1,4 +1,4 @@
-"""Writes docs/policy-pack.md from the policies themselves.
+"""Writes docs/reference/policy-pack.md from the policies themselves.
 
 To write it anew: uv run python tests/policy/pack_page.py.
 """
@@ -36,7 +36,7 @@ from kgitops.policy.testing import (
 )
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "policy-pack.md"
+PAGE = ROOT / "docs" / "reference" / "policy-pack.md"
 
 _ORDERS = topic("orders", 6, 3, configs={"min.insync.replicas": "2"})
 _CLUSTER = cluster(
@@ -184,8 +184,8 @@ spec:
 ```
 
 The policy's name is that of its class, `replication-factor-range`, unless the entry gives another.
-One class may be named twice, with two names and other configs. [Levels](policies.md#levels) say how
-binding it is.
+One class may be named twice, with two names and other configs. How binding it is
+is its [level](../guides/policies.md#levels).
 
 ## What they have in common
 

@@ -28,7 +28,7 @@ from kgitops.policy.testing import (
     violation,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "embedded-policies.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "embedded-policies.md"
 
 
 class Old(CreateTopicPolicy, AlterConfigPolicy):

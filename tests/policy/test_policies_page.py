@@ -1,4 +1,4 @@
-"""The code of docs/policies.md runs, and the page names what there is."""
+"""The code of docs/guides/policies.md runs, and the page names what there is."""
 
 import inspect
 import re
@@ -9,7 +9,7 @@ from kgitops.policy.evaluate.rules import Level
 from kgitops.policy.load.python_rule import METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "policies.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "guides" / "policies.md").read_text(encoding="utf-8")
 
 
 def test_the_code_runs_and_its_tests_pass() -> None:

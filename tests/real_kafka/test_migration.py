@@ -1,6 +1,6 @@
 """From prefixes to a virtual cluster on real brokers, while a producer and a consumer are at it.
 
-``examples/migration`` is what is applied; docs/migrating-to-virtual-clusters.md tells of it.
+``examples/migration`` is what is applied; docs/guides/migrating-to-virtual-clusters.md tells of it.
 """
 
 import json

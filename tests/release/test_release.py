@@ -18,6 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 UV = os.environ.get("UV", "uv")
+GUIDE = "docs/guides/fleet.md"
 
 
 @pytest.fixture(scope="module")
@@ -142,13 +143,13 @@ def test_a_release_is_refused_while_its_address_is_a_placeholder() -> None:
         ("", "README.md", "", "", "tag v0.1.0"),
         ("v0.1.0", "kgitops/__init__.py", "0.1.0", "0.2.0", "another version"),
         ("v0.1.0", "CHANGELOG.md", "## 0.1.0", "## Unreleased", "no section 0.1.0"),
-        ("v0.1.0", "docs/fleet.md", "acme/kgitops", "OWNER/kgitops", "docs/fleet.md has the"),
+        ("v0.1.0", GUIDE, "acme/kgitops", "OWNER/kgitops", f"{GUIDE} has the"),
     ],
 )
 def test_what_is_not_ready_is_said(
     tag: str, file: str, old: str, new: str, says: str, tmp_path: Path
 ) -> None:
-    for name in ("pyproject.toml", "README.md", "docs/fleet.md", "examples/fleet/README.md"):
+    for name in ("pyproject.toml", "README.md", GUIDE, "examples/fleet/README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / name).read_text().replace("OWNER/kgitops", "acme/kgitops")
         (tmp_path / name).write_text(text)

@@ -1,4 +1,4 @@
-"""docs/embedded-virtual-clusters.md says what is so."""
+"""docs/reference/embedded-virtual-clusters.md says what is so."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 
-PAGE = Path(__file__).parents[2] / "docs" / "embedded-virtual-clusters.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "embedded-virtual-clusters.md"
 
 
 def test_the_page_names_every_symbol_with_its_code():

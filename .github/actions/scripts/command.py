@@ -14,7 +14,7 @@ NEXT = {
     1: "Correct what is named above.",
     3: "A policy denies this plan: change the manifests, or have a waiver reviewed.",
     4: "What the plan was made from has changed. Nothing was sent. Make a new plan, have it "
-    "reviewed, and apply that one: docs/github-actions.md, “When a plan has become stale”.",
+    "reviewed, and apply that one: docs/guides/github-actions.md, “When a plan has become stale”.",
     5: "A safety rule refuses. Nothing was sent.",
     6: "A part was applied, and the journal on the cluster says which. Run the workflow again with "
     "resume: true, which is kgitops apply --resume: it looks before it sends anything again.",

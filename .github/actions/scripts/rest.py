@@ -208,7 +208,7 @@ def _check(answer: _Answer, what: str, most: int) -> None:
     if answer.status in (401, 403):
         raise Stopped(
             f"GitHub refuses {what} ({answer.status} {_message(answer)}); give the job the "
-            "permissions that docs/github-actions.md lists"
+            "permissions that docs/guides/github-actions.md lists"
         )
     if answer.status == 404:
         raise NotThereError(

@@ -1,4 +1,4 @@
-"""What a project declares for a cluster as rows, and back: docs/fleet-tables.md has the columns."""
+"""A project's declarations for a cluster as rows, and back (docs/reference/fleet-tables.md)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

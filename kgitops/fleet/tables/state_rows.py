@@ -1,4 +1,4 @@
-"""A cluster's state as rows, and back: docs/fleet-tables.md has the columns."""
+"""A cluster's state as rows, and back: docs/reference/fleet-tables.md has the columns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -18,7 +18,7 @@ RISK_LEVELS = tuple(RiskLevel)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Risk:
-    """A risk code: stable, documented in ``docs/risk-codes.md``; ``safer`` is what to do instead."""
+    """A risk code: stable, documented in ``docs/reference/risk-codes.md``; ``safer`` is what to do instead."""
 
     code: str
     name: str

@@ -89,8 +89,8 @@ def trying_note(plan: Plan) -> list[str]:
     return [
         f"{plan.target.name} is an embedded cluster, made for trying things out: no Kafka is "
         "changed; to plan for one, declare it below spec.clusters of kgitops.yaml, as "
-        "docs/connections.md of kgitops shows, and make it the defaultCluster or name it with "
-        "--cluster"
+        "docs/guides/connections.md of kgitops shows, and make it the defaultCluster or name it "
+        "with --cluster"
     ]
 
 

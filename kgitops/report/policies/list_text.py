@@ -18,7 +18,7 @@ _STYLES = {Level.HARD: Style.BOLD, Level.OFF: Style.DIM}
 def render_policies(described: Sequence[PolicyDescription], *, colour: bool) -> str:
     """A line for each policy, its level on the cluster first, and how many there are."""
     if not described:
-        nothing = "The project has no policies; docs/policies.md shows how to write one."
+        nothing = "The project has no policies; docs/guides/policies.md shows how to write one."
         return ink([[nothing]], colour=colour, ascii_only=False)
     rows = [_row(item) for item in described]
     widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]

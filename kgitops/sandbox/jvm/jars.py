@@ -12,7 +12,7 @@ from kgitops.sandbox.jvm.maven import Jar, download, pinned_jars
 from kgitops.sandbox.locking import exclusive
 
 KAFKA = "4.3.0"
-"""The newest complete release: 4.4.0 has no ``kafka-tools`` (docs/sandbox.md)."""
+"""The newest complete release: 4.4.0 has no ``kafka-tools`` (docs/guides/sandbox.md)."""
 _MEGABYTES = 56
 
 

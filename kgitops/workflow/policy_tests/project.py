@@ -69,7 +69,7 @@ def open_test_project(workspace: Workspace) -> TestProject:
         places = ", ".join(map(str, paths))
         raise UsageError(
             f"there is no PolicyTest in {places}; write one beside the policies: "
-            "docs/policy-tests.md shows how"
+            "docs/guides/policy-tests.md shows how"
         )
     return TestProject(
         policies=tuple(policies.values()), of_project=of_project, suites=tuple(suites)

@@ -24,9 +24,9 @@ spec:
   defaultCluster: local
   clusters:
     # A cluster in one file, to try things out. Nothing needs to be installed. A plan for it says
-    # so: name your Kafka here, and in defaultCluster, as docs/connections.md of kgitops shows.
+    # so: name your Kafka here, and in defaultCluster (docs/guides/connections.md of kgitops).
     local: {{url: "embedded:.kgitops/local.db", brokers: 3}}
-  # One plan may not delete more than this; see docs/manifests.md.
+  # One plan may not delete more than this; see docs/reference/manifests.md.
   safety: {{maxDeletes: 10, maxDeletePercent: 20}}
 """
 
@@ -58,7 +58,7 @@ spec:
 _WORKFLOW = """\
 # Shows in every pull request what its merge would do to the cluster: annotations beside the lines,
 # the plan in the job's summary, and the saved plan. The token can do nothing but read.
-# With a comment, apply after the merge, and drift: docs/github-actions.md of kgitops.
+# With a comment, apply after the merge, and drift: docs/guides/github-actions.md of kgitops.
 #
 # Before it can run: where kgitops is installed from, its repository's address (https://…) and the
 # commit of it that you reviewed, forty digits. No package index has kgitops, so a name alone would
@@ -153,7 +153,7 @@ def create_project(folder: Path) -> list[Path]:
 
 
 def _with_schema_line(path: str, text: str) -> str:
-    """The text as an editor checks it: docs/editors.md."""
+    """The text as an editor checks it: docs/guides/editors.md."""
     if not path.endswith(".yaml") or path.startswith("."):
         return text
     up = "../" * path.count("/")

@@ -1,4 +1,4 @@
-"""The page ``docs/differences.md``: what two clusters answered, case by case."""
+"""The page ``docs/internals/differences.md``: what two clusters answered, case by case."""
 
 import re
 from collections import defaultdict
@@ -10,7 +10,7 @@ from cluster.kafka.explained_differences import Reason
 
 from kgitops.sandbox.jvm.jars import KAFKA
 
-PAGE = Path(__file__).parents[3] / "docs" / "differences.md"
+PAGE = Path(__file__).parents[3] / "docs" / "internals" / "differences.md"
 WRITE = "KGITOPS_WRITE_DIFFERENCES"
 _HEAD = f"""\
 # Embedded and real

@@ -1,4 +1,4 @@
-"""The queries of docs/fleet-tables.md run as they stand there, on what kgitops writes."""
+"""The queries of docs/reference/fleet-tables.md run as they stand there, on what kgitops writes."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from kgitops.fleet.output.tables import Table
 from kgitops.fleet.tables.schemas import DESIRED, STATE
 from kgitops.fleet.tables.state_rows import write_state
 
-DOC = (Path(__file__).parents[3] / "docs" / "fleet-tables.md").read_text()
+DOC = (Path(__file__).parents[3] / "docs" / "reference" / "fleet-tables.md").read_text()
 (SQL,) = re.findall(r"```sql\n(.*?)```", DOC, re.DOTALL)
 CHANGES, STATES = (query for query in SQL.split(";") if "SELECT" in query)
 

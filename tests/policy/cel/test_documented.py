@@ -1,4 +1,4 @@
-"""``docs/policies-cel.md``: its tables are those of the code, its examples do what they say."""
+"""``docs/reference/policies-cel.md``: its tables and examples agree with the code."""
 
 import re
 from pathlib import Path

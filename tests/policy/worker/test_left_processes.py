@@ -17,7 +17,7 @@ from kgitops.model.errors import KgitopsError
 from kgitops.policy.worker.session import WorkerJudging
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="docs/policy-limits.md says what holds elsewhere"
+    sys.platform != "linux", reason="docs/reference/policy-limits.md says what holds elsewhere"
 )
 PATIENCE_S = 30
 

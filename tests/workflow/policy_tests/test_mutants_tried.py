@@ -154,7 +154,7 @@ def test_a_process_that_does_not_answer_is_ended_and_the_rest_is_tried(
     ]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="docs/policy-limits.md says what holds there")
+@pytest.mark.skipif(sys.platform != "linux", reason="see docs/reference/policy-limits.md")
 def test_what_a_mutant_starts_ends_with_its_process(tmp_path: Path) -> None:
     """Also a daemon in a session of its own."""
     file = tmp_path / "pid"

@@ -1,4 +1,4 @@
-"""The tables of ``docs/policies-cel.md``, made from what expressions may use."""
+"""The tables of ``docs/reference/policies-cel.md``, made from what expressions may use."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from kgitops.policy.cel.records.requests import CLUSTER, LABELS, PRINCIPAL, REQU
 from kgitops.policy.cel.records.variables import ROOTS, SHAPES
 from kgitops.policy.cel.records.virtual_clusters import VIRTUAL_CLUSTER_CHANGE
 
-PAGE = Path("docs/policies-cel.md")
+PAGE = Path("docs/reference/policies-cel.md")
 _FIXED: Mapping[str, Record] = {"request": REQUEST, "cluster": CLUSTER, "principal": PRINCIPAL}
 _GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
