@@ -160,5 +160,5 @@ def lost_registry(state: ClusterState) -> str | None:
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return (
         f"the registry is gone, but {found[0]}{more} was made in a virtual cluster; restore "
-        "__kgitops as docs/virtual-clusters.md says, and delete nothing before that"
+        "__kgitops as docs/reference/virtual-clusters.md says, and delete nothing before that"
     )
