@@ -1,7 +1,7 @@
-"""What an administrator of virtual clusters may ask of kgitops (VC-146, VC-147, VC-214).
+"""Checks the rights of administrators of virtual clusters (VC-146, VC-147, VC-214).
 
-Brokers that know no virtual clusters can't check it, so kgitops does, for whoever has rights of its
-own on virtual clusters (L-ACL-CLUSTER). Nobody else is held to any, but by a Deny.
+Brokers without virtual clusters can't check them, so kgitops does, for principals that were granted
+rights on virtual clusters (L-ACL-CLUSTER). Other principals are restricted by a Deny only.
 """
 
 from collections import defaultdict
@@ -35,19 +35,23 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
-from kgitops.virtual_clusters.rights import Scope, allowing, covering
+from kgitops.virtual_clusters.rights import (
+    VirtualClusterScope,
+    operations_that_allow,
+    operations_that_deny,
+)
 
-_PHYSICAL = Scope(CLUSTER_NAME)
+_PHYSICAL = VirtualClusterScope(CLUSTER_NAME)
 
 
-Need = tuple[Operation, Scope | str]
-"""A right on virtual clusters or on kafka-cluster; one on a physical topic, by its name."""
+RequiredRight = tuple[Operation, VirtualClusterScope | str]
+"""An operation on virtual clusters or kafka-cluster, or on the physical topic of this name."""
 
 
 class Administrator:
-    """One acting principal, by the ACLs of a logical state.
+    """An acting principal and its rights under the ACLs of a logical state.
 
-    From which host it acts is not known, so a right that is for one host only does not count.
+    Its host is not known, so an Allow for one host only does not count.
     """
 
     def __init__(
@@ -58,91 +62,97 @@ class Administrator:
         self._is_super_user = principal in super_users
 
     def refusal(self, request: Request) -> str | None:
-        """Why the principal may not ask for it; None: it may, or nobody is to check it."""
+        """The reason why the principal may not send the request; None if it may."""
         if self._is_super_user or not self._own:
             return None
         for operation, where in self._needs(request):
             if not self._may(operation, where):
                 return (
-                    f"{self._principal} has no {operation} on {_said(where)}; let somebody grant "
-                    "it, or act --as a principal that has it"
+                    f"{self._principal} has no {operation} on {_scope_text(where)}; have it "
+                    "granted, or act --as a principal that has it"
                 )
         return None
 
-    def _needs(self, request: Request) -> Iterator[Need]:
+    def _needs(self, request: Request) -> Iterator[RequiredRight]:
         match request:
             case CreateVirtualClusterRequest(virtual_cluster=name):
-                yield Operation.CREATE_VIRTUAL_CLUSTER, Scope(name)
+                yield Operation.CREATE_VIRTUAL_CLUSTER, VirtualClusterScope(name)
             case DeleteVirtualClusterRequest(virtual_cluster=name):
-                yield Operation.DELETE_VIRTUAL_CLUSTER, Scope(name)
+                yield Operation.DELETE_VIRTUAL_CLUSTER, VirtualClusterScope(name)
             case AlterVirtualClusterRequest():
                 yield from self._alteration(request)
             case CreateTopicRequest(local=local) if local is not None:
-                yield Operation.CREATE, Scope(local.virtual_cluster)
+                yield Operation.CREATE, VirtualClusterScope(local.virtual_cluster)
             case DeleteTopicRequest(local=local, topic=topic) if local is not None:
                 yield Operation.DELETE, topic
             case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
                 if is_logical(binding):
-                    yield Operation.ALTER, Scope.of(binding)
+                    yield Operation.ALTER, VirtualClusterScope.of(binding)
             case AlterClientQuotaRequest(entity=entity) if entity[0][0] == VIRTUAL_CLUSTER:
                 yield Operation.ALTER_CONFIGS, _scope_of_quota(entity)
             case (
                 CopyGroupOffsetsRequest(virtual_cluster=name)
                 | DeleteGroupRequest(virtual_cluster=name)
             ):
-                yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(name)
+                yield Operation.ALTER_VIRTUAL_CLUSTER, VirtualClusterScope(name)
             case _:
                 pass
 
-    def _alteration(self, request: AlterVirtualClusterRequest) -> Iterator[Need]:
-        yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(request.virtual_cluster)
+    def _alteration(self, request: AlterVirtualClusterRequest) -> Iterator[RequiredRight]:
+        yield Operation.ALTER_VIRTUAL_CLUSTER, VirtualClusterScope(request.virtual_cluster)
         if request.moved_from is not None:
-            yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(request.moved_from)
+            yield Operation.ALTER_VIRTUAL_CLUSTER, VirtualClusterScope(request.moved_from)
         added = request.change is ChangeType.ADD and request.options is None
         if added and request.entity_type is EntityType.TOPIC:
             yield from self._source(request)
 
-    def _source(self, request: AlterVirtualClusterRequest) -> Iterator[Need]:
-        """A topic is linked to by who may alter it, or administers one that has it (VC-040)."""
+    def _source(self, request: AlterVirtualClusterRequest) -> Iterator[RequiredRight]:
+        """Linking to a topic needs rights on it, or on a virtual cluster that has it (VC-040)."""
         topic = request.topic
         if request.target is not None:
             link = self._state.link(request.target)
-            if link is None:  # its topic is made before this, in the same virtual cluster
-                yield Operation.ALTER_VIRTUAL_CLUSTER, Scope(request.target.virtual_cluster)
+            if link is None:  # its topic is created earlier, in the same virtual cluster
+                yield (
+                    Operation.ALTER_VIRTUAL_CLUSTER,
+                    VirtualClusterScope(request.target.virtual_cluster),
+                )
                 return
             topic = link.topic
         sharing = self._sharing.get(topic or "", ())
-        may_share = any(self._may(Operation.ALTER_VIRTUAL_CLUSTER, Scope(name)) for name in sharing)
+        may_share = any(
+            self._may(Operation.ALTER_VIRTUAL_CLUSTER, VirtualClusterScope(name))
+            for name in sharing
+        )
         if topic is not None and not may_share:
             yield Operation.ALTER, topic
             yield Operation.DESCRIBE, topic
 
     @cached_property
     def _sharing(self) -> Mapping[str, Sequence[str]]:
-        """By physical topic, the virtual clusters with a link to it."""
+        """For each physical topic the virtual clusters with a link to it."""
         sharing: defaultdict[str, list[str]] = defaultdict(list)
-        for found in self._state.virtual_clusters.values():
-            for topic in {link.topic for link in found.links.values()}:
-                sharing[topic].append(found.name)
+        for virtual_cluster in self._state.virtual_clusters.values():
+            for topic in {link.topic for link in virtual_cluster.links.values()}:
+                sharing[topic].append(virtual_cluster.name)
         return sharing
 
     @cached_property
     def _own(self) -> tuple[AclBinding, ...]:
-        """What is said of the principal, by name or as one of everybody."""
+        """The bindings that apply to the principal, by name or through ``User:*``."""
         principals = (self._principal, EVERYONE)
         return tuple(b for b in self._state.acls if b.principal in principals)
 
     @cached_property
-    def _rights(self) -> tuple[tuple[AclBinding, Scope], ...]:
+    def _rights(self) -> tuple[tuple[AclBinding, VirtualClusterScope], ...]:
         return tuple(
-            (binding, Scope.of(binding))
+            (binding, VirtualClusterScope.of(binding))
             for binding in self._own
             if binding.resource_type is ResourceType.CLUSTER
         )
 
     @cached_property
     def _is_held_to_rights(self) -> bool:
-        """Whether the principal itself was given rights on virtual clusters."""
+        """True if the principal itself was granted rights on virtual clusters."""
         return any(
             binding.principal == self._principal
             and binding.permission_type is PermissionType.ALLOW
@@ -150,15 +160,15 @@ class Administrator:
             for binding, scope in self._rights
         )
 
-    def _may(self, operation: Operation, where: Scope | str) -> bool:
+    def _may(self, operation: Operation, where: VirtualClusterScope | str) -> bool:
         if isinstance(where, str):
             found = self._topic(operation, where)
         else:
             found = self._scope(operation, where)
         return not self._is_held_to_rights if found is None else found
 
-    def _scope(self, operation: Operation, scope: Scope) -> bool | None:
-        """Denied, allowed, or nothing is said of it; kafka-cluster is all of them (VC-101)."""
+    def _scope(self, operation: Operation, scope: VirtualClusterScope) -> bool | None:
+        """False if denied, True if allowed, else None; kafka-cluster covers all scopes (VC-101)."""
         allowed = None
         for binding, pattern in self._rights:
             if _denies(binding, operation) and (pattern.physical or pattern.meets(scope)):
@@ -183,11 +193,11 @@ class Administrator:
 
 def _denies(binding: AclBinding, operation: Operation) -> bool:
     deny = binding.permission_type is PermissionType.DENY
-    return deny and binding.operation in covering(operation)
+    return deny and binding.operation in operations_that_deny(operation)
 
 
 def _allows(binding: AclBinding, operation: Operation) -> bool:
-    return _counts(binding) and binding.operation in allowing(operation)
+    return _counts(binding) and binding.operation in operations_that_allow(operation)
 
 
 def _counts(binding: AclBinding) -> bool:
@@ -202,13 +212,13 @@ def _is_about(binding: AclBinding, topic: str) -> bool:
     return binding.resource_name in (topic, WILDCARD)
 
 
-def _said(where: Scope | str) -> str:
+def _scope_text(where: VirtualClusterScope | str) -> str:
     if isinstance(where, str):
         return f"the topic {where}"
     return CLUSTER_NAME if where.physical else f"the virtual cluster {where.name}"
 
 
-def _scope_of_quota(entity: ClientQuotaEntity) -> Scope:
-    """A cap is what the administrator of a virtual cluster is held to (VC-214)."""
+def _scope_of_quota(entity: ClientQuotaEntity) -> VirtualClusterScope:
+    """The scope of a quota; a cap limits its administrator, so it is not in it (VC-214)."""
     name = entity[0][1]
-    return _PHYSICAL if len(entity) == 1 or name is None else Scope(name)
+    return _PHYSICAL if len(entity) == 1 or name is None else VirtualClusterScope(name)

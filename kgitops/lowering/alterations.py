@@ -7,10 +7,10 @@ from kgitops.lowering.effects import Effects, FinalRecord
 from kgitops.lowering.namespaces import Namespaces
 from kgitops.lowering.records import (
     Record,
-    Status,
-    gone,
+    RecordStatus,
     link_record,
     member_record,
+    removal,
     user_record,
     virtual_cluster_record,
 )
@@ -42,7 +42,9 @@ class Alterations:
         self._topic_id = topic_id
         self._super_users = super_users
 
-    def create(self, request: CreateVirtualClusterRequest, asker: int, effects: Effects) -> None:
+    def create(
+        self, request: CreateVirtualClusterRequest, request_index: int, effects: Effects
+    ) -> None:
         """Make an empty one.
 
         Raises:
@@ -51,9 +53,13 @@ class Alterations:
         for record in deciding.create(self._namespaces.delta, request):
             self._namespaces.delta.replay(record)
         self._namespaces.names.add(request.virtual_cluster)
-        _finally(effects, virtual_cluster_record(request.virtual_cluster, request.options), asker)
+        _finally(
+            effects, virtual_cluster_record(request.virtual_cluster, request.options), request_index
+        )
 
-    def delete(self, request: DeleteVirtualClusterRequest, asker: int, effects: Effects) -> None:
+    def delete(
+        self, request: DeleteVirtualClusterRequest, request_index: int, effects: Effects
+    ) -> None:
         """Delete an empty one.
 
         Raises:
@@ -64,10 +70,14 @@ class Alterations:
             before = self._namespaces.delta.get(name)
             self._namespaces.delta.replay(record)
             if before is not None:
-                _finally(effects, gone(virtual_cluster_record(name, before.options)), asker)
+                _finally(
+                    effects, removal(virtual_cluster_record(name, before.options)), request_index
+                )
         self._namespaces.names.discard(name)
 
-    def alter(self, request: AlterVirtualClusterRequest, asker: int, effects: Effects) -> None:
+    def alter(
+        self, request: AlterVirtualClusterRequest, request_index: int, effects: Effects
+    ) -> None:
         """Add, remove or move one entity, let a link lead elsewhere, or set the options.
 
         Raises:
@@ -87,12 +97,12 @@ class Alterations:
         for record in records:
             match record:
                 case VirtualClusterRecord():
-                    self._options(record, asker, effects)
+                    self._options(record, request_index, effects)
                 case VirtualClusterTopicLinkRecord():
-                    self._link(record, asker, effects)
+                    self._link(record, request_index, effects)
                 case VirtualClusterEntityRecord():
                     moved = request.moved_from is not None
-                    self._member(record, asker, effects, moved=moved)
+                    self._member(record, request_index, effects, moved=moved)
                 case _:
                     raise ValueError(f"an alteration makes no {type(record).__name__}")
 
@@ -105,32 +115,38 @@ class Alterations:
                     after = replace(before, options=record.options)
                     self._namespaces.refuse_conflicts(after, all_of=True)
             case VirtualClusterTopicLinkRecord(topic=str(topic)):
-                found = self._namespaces.delta.get(record.virtual_cluster)
-                if found is not None:
+                virtual_cluster = self._namespaces.delta.get(record.virtual_cluster)
+                if virtual_cluster is not None:
                     link = TopicLink(name=record.link_name, topic=topic)
-                    after = replace(found, links={**found.links, link.name: link})
+                    after = replace(
+                        virtual_cluster, links={**virtual_cluster.links, link.name: link}
+                    )
                     self._namespaces.refuse_conflicts(after)
             case VirtualClusterEntityRecord(entity_type=EntityType.USER, remove=False):
-                found = self._namespaces.delta.get(record.virtual_cluster)
-                if found is not None:
-                    after = replace(found, users=found.users | {record.entity_name})
+                virtual_cluster = self._namespaces.delta.get(record.virtual_cluster)
+                if virtual_cluster is not None:
+                    after = replace(
+                        virtual_cluster, users=virtual_cluster.users | {record.entity_name}
+                    )
                     self._namespaces.refuse_conflicts(after)
             case _:
                 pass
 
-    def _options(self, record: VirtualClusterRecord, asker: int, effects: Effects) -> None:
+    def _options(self, record: VirtualClusterRecord, request_index: int, effects: Effects) -> None:
         before = self._namespaces.delta.get(record.name)
         if before is None or before.options == record.options:
             return
         self._namespaces.delta.replay(record)
         if before.options.cap_lowering is not record.options.cap_lowering:
-            self._namespaces.recompile(record.name, asker)
-        _finally(effects, virtual_cluster_record(record.name, record.options), asker)
+            self._namespaces.recompile(record.name, request_index)
+        _finally(effects, virtual_cluster_record(record.name, record.options), request_index)
 
-    def _link(self, record: VirtualClusterTopicLinkRecord, asker: int, effects: Effects) -> None:
+    def _link(
+        self, record: VirtualClusterTopicLinkRecord, request_index: int, effects: Effects
+    ) -> None:
         name = record.virtual_cluster
-        found = self._namespaces.delta.get(name)
-        old = found.links.get(record.link_name) if found else None
+        virtual_cluster = self._namespaces.delta.get(name)
+        old = virtual_cluster.links.get(record.link_name) if virtual_cluster else None
         new = None
         if record.topic is not None:
             new = TopicLink(
@@ -140,40 +156,45 @@ class Alterations:
         self._namespaces.delta.replay(record)
         local = LocalName(name, record.link_name)
         if new is not None:
-            self._namespaces.link(local, new, asker)
+            self._namespaces.link(local, new, request_index)
         if old is not None and (new is None or old.topic != new.topic):
-            self._namespaces.unlink(local, old, asker)
+            self._namespaces.unlink(local, old, request_index)
         if new is not None:
             if old is None:
-                effects.marks.append((asker, link_record(name, new, Status.PENDING)))
-            _finally(effects, link_record(name, new), asker)
+                effects.marks.append((request_index, link_record(name, new, RecordStatus.PENDING)))
+            _finally(effects, link_record(name, new), request_index)
         elif old is not None:
-            effects.marks.append((asker, link_record(name, old, Status.DELETING)))
-            _finally(effects, gone(link_record(name, old)), asker)
+            effects.marks.append((request_index, link_record(name, old, RecordStatus.DELETING)))
+            _finally(effects, removal(link_record(name, old)), request_index)
 
     def _member(
-        self, record: VirtualClusterEntityRecord, asker: int, effects: Effects, *, moved: bool
+        self,
+        record: VirtualClusterEntityRecord,
+        request_index: int,
+        effects: Effects,
+        *,
+        moved: bool,
     ) -> None:
         name, entity = record.virtual_cluster, record.entity_name
         local = LocalName(name, entity)
         if record.entity_type is not EntityType.USER:
             self._namespaces.delta.replay(record)
             kept = member_record(local, record.entity_type, record.adopts)
-            _finally(effects, gone(kept) if record.remove else kept, asker)
+            _finally(effects, removal(kept) if record.remove else kept, request_index)
             return
         self._namespaces.delta.replay(record)
         if record.remove:
-            self._namespaces.unbind(name, entity, asker)
+            self._namespaces.unbind(name, entity, request_index)
         else:
-            self._namespaces.bind(name, entity, asker)
+            self._namespaces.bind(name, entity, request_index)
         if moved and record.remove:
             return  # the addition that follows says where the user is from now on
-        mark = Status.DELETING if record.remove else Status.PENDING
+        mark = RecordStatus.DELETING if record.remove else RecordStatus.PENDING
         if not moved:
-            effects.marks.append((asker, user_record(name, entity, mark)))
+            effects.marks.append((request_index, user_record(name, entity, mark)))
         kept = user_record(name, entity)
-        _finally(effects, gone(kept) if record.remove else kept, asker)
+        _finally(effects, removal(kept) if record.remove else kept, request_index)
 
 
-def _finally(effects: Effects, record: Record, asker: int) -> None:
-    effects.after.append(FinalRecord(record=record, askers=(asker,)))
+def _finally(effects: Effects, record: Record, request_index: int) -> None:
+    effects.after.append(FinalRecord(record=record, requested_by=(request_index,)))

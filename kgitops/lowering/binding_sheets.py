@@ -31,9 +31,9 @@ def binding_sheets(state: ClusterState) -> tuple[BindingSheet, ...]:
     """The sheets of all members of all virtual clusters, in the order of their principals."""
     scoped = ScopedAcls(state.acls)
     sheets = [
-        _sheet(found, principal, scoped)
-        for found in state.virtual_clusters.values()
-        for principal in found.users
+        _sheet(virtual_cluster, principal, scoped)
+        for virtual_cluster in state.virtual_clusters.values()
+        for principal in virtual_cluster.users
     ]
     return tuple(sorted(sheets, key=lambda sheet: (sheet.principal, sheet.virtual_cluster)))
 
@@ -69,19 +69,21 @@ def to_yaml(sheets: Iterable[BindingSheet]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _sheet(found: VirtualCluster, principal: str, scoped: ScopedAcls) -> BindingSheet:
-    prefix = physical_id(found.name, "")
-    transactions = bool(found.transactional_ids) or any(
+def _sheet(virtual_cluster: VirtualCluster, principal: str, scoped: ScopedAcls) -> BindingSheet:
+    prefix = physical_id(virtual_cluster.name, "")
+    transactions = bool(virtual_cluster.transactional_ids) or any(
         binding.resource_type is ResourceType.TRANSACTIONAL_ID
-        for binding in scoped.in_virtual_cluster(found.name).of(principal)
+        for binding in scoped.in_virtual_cluster(virtual_cluster.name).of(principal)
     )
     return BindingSheet(
         principal=principal,
-        virtual_cluster=found.name,
-        topics={name: found.links[name].topic for name in sorted(found.links)},
-        groups={group: f"{prefix}{group}" for group in sorted(found.groups)},
+        virtual_cluster=virtual_cluster.name,
+        topics={name: virtual_cluster.links[name].topic for name in sorted(virtual_cluster.links)},
+        groups={group: f"{prefix}{group}" for group in sorted(virtual_cluster.groups)},
         group_prefix=prefix,
-        transactional_ids={local: f"{prefix}{local}" for local in sorted(found.transactional_ids)},
+        transactional_ids={
+            local: f"{prefix}{local}" for local in sorted(virtual_cluster.transactional_ids)
+        },
         transactional_id_prefix=prefix if transactions else "",
     )
 

@@ -1,4 +1,4 @@
-"""What a batch of logical requests comes down to on a Kafka without virtual clusters."""
+"""Physical requests and registry records that a batch of logical requests is lowered to."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -24,46 +24,46 @@ from kgitops.model.resources.quotas import quota_text
 from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.results import OK, RequestResult
 
-Askers = tuple[int, ...]
-"""By their place in the batch: the logical requests for which something is done."""
+RequestIndexes = tuple[int, ...]
+"""Positions in a batch of the logical requests that an effect is for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalRequest:
-    """A request to brokers: ``line`` says it in words. It fails for all of ``askers``.
+    """A request to brokers, described by ``line``; if it fails, all of ``requested_by`` fail.
 
-    ``CopyGroupOffsets`` and ``DeleteGroup`` stay as they are: whoever carries them out takes the
-    physical group of a local one from :func:`kgitops.model.resources.virtual_clusters.physical_id`.
+    ``CopyGroupOffsets`` and ``DeleteGroup`` keep the local group: the cluster adapter gets the
+    physical one from :func:`kgitops.model.resources.virtual_clusters.physical_id`.
     """
 
     request: Request
-    askers: Askers
+    requested_by: RequestIndexes
     line: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalRecord:
-    """A record that becomes true once all of its askers have succeeded.
+    """A record to write once all of ``requested_by`` have succeeded.
 
-    With ``topic`` it is the record of a link, and the topic id in it is the one that this asker's
-    topic was given.
+    With ``topic`` it is the record of a link, and its topic id is the one of the topic that this
+    logical request created.
     """
 
     record: Record
-    askers: Askers
+    requested_by: RequestIndexes
     topic: int | None = None
 
 
 class NotLowerable(Exception):  # noqa: N818 (an answer, not an error of this program)
-    """What a Kafka without virtual clusters can't keep, so that it is not even begun."""
+    """A request that a Kafka without virtual clusters can't express; nothing of it is done."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Effects:
-    """What is to be done, still being collected: before, then physically, then after.
+    """Collects the effects of a batch: records before, physical requests, records after.
 
-    ``marks`` are records that say that an asker has begun: they are only written if it has anything
-    done physically.
+    ``marks`` are records that a logical request has begun; they are written only if it has physical
+    requests.
     """
 
     before: list[Record] = field(default_factory=list)
@@ -74,32 +74,37 @@ class Effects:
 
     @property
     def physical(self) -> tuple[PhysicalRequest, ...]:
-        """What is made, then what is removed."""
+        """The physical requests: creations first, then deletions."""
         return (*self.creations, *self.deletions)
 
     @property
-    def first(self) -> tuple[Record, ...]:
-        """What is written before anything physical."""
-        begun = {asker for physical in self.physical for asker in physical.askers}
-        return (*self.before, *(record for asker, record in self.marks if asker in begun))
+    def records_before(self) -> tuple[Record, ...]:
+        """The records to write before any physical request."""
+        begun = {
+            request_index for physical in self.physical for request_index in physical.requested_by
+        }
+        return (
+            *self.before,
+            *(record for request_index, record in self.marks if request_index in begun),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """What became of a step: one result for each logical request, and the records to write."""
+class BatchOutcome:
+    """The outcome of a batch: one result per logical request, and the records to write."""
 
     results: tuple[RequestResult, ...]
     records: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """A batch of logical requests, decided: what is refused, and what carrying out the rest takes.
+class LoweredBatch:
+    """A decided batch of logical requests: refusals, and the effects of all other requests.
 
-    ``results`` are those that are known already: OK for what is not refused. First ``before`` is
-    written, in one append; then ``physical`` is carried out in its order, the old way being
-    removed last; then what :meth:`finish` makes of the answers. A crash between any two of these
-    leaves a state from which the same request goes on. ``state`` is the logical state afterwards.
+    ``results`` are the decisions: a refusal, or OK. To carry the batch out, write ``before`` in one
+    append; then send ``physical`` in order, deletions last; then write the records of
+    :meth:`finish`. A crash between any two of these leaves a state from which the same requests can
+    continue. ``state`` is the logical state afterwards.
     """
 
     results: tuple[RequestResult, ...]
@@ -110,31 +115,31 @@ class Step:
 
     @property
     def lines(self) -> tuple[tuple[str, ...], ...]:
-        """For each logical request what is done physically, a line each (VC-411)."""
+        """For each logical request the lines of its physical requests (VC-411)."""
         lines: list[list[str]] = [[] for _ in self.results]
         for physical in self.physical:
-            for asker in physical.askers:
-                lines[asker].append(physical.line)
+            for request_index in physical.requested_by:
+                lines[request_index].append(physical.line)
         return tuple(map(tuple, lines))
 
-    def finish(self, answers: Sequence[RequestResult]) -> Finished:
-        """What the answers to ``physical``, one each and in order, come down to.
+    def finish(self, answers: Sequence[RequestResult]) -> BatchOutcome:
+        """The outcome, given the answers to ``physical``, one each and in order.
 
-        A logical request that any of its physical ones failed for fails alike; its final records
-        are not written, so that the next plan finds it unfinished.
+        A logical request fails with the first of its physical requests that failed; its final
+        records are not written, so that the next plan finds it unfinished.
         """
         results = list(self.results)
         for physical, answer in zip(self.physical, answers, strict=True):
-            for asker in physical.askers:
-                # The topic id of what was made, or how long to wait, is part of the answer.
-                if results[asker].ok and (not answer.ok or results[asker] == OK):
-                    results[asker] = answer
-        return Finished(
+            for request_index in physical.requested_by:
+                # A successful answer is kept too: it may have a topic id or a time to wait.
+                if results[request_index].ok and (not answer.ok or results[request_index] == OK):
+                    results[request_index] = answer
+        return BatchOutcome(
             results=tuple(results),
             records=tuple(
                 _with_topic_id(final, results)
                 for final in self.after
-                if all(results[asker].ok for asker in final.askers)
+                if all(results[request_index].ok for request_index in final.requested_by)
             ),
         )
 
@@ -146,13 +151,13 @@ def _with_topic_id(final: FinalRecord, results: Sequence[RequestResult]) -> Reco
     return key, {**value, "topic_id": results[final.topic].topic_id}
 
 
-def once(askers: Iterable[int]) -> Askers:
-    """Each once, in order."""
-    return tuple(sorted(set(askers)))
+def unique(requested_by: Iterable[int]) -> RequestIndexes:
+    """The positions without duplicates, in order."""
+    return tuple(sorted(set(requested_by)))
 
 
-def wording(request: Request) -> str:
-    """What brokers are asked for."""
+def describe_request(request: Request) -> str:
+    """One line that describes a physical request."""
     match request:
         case CreateTopicRequest():
             return f"create topic/{_topic(request.topic)}"
@@ -184,5 +189,5 @@ def wording(request: Request) -> str:
 
 
 def _topic(name: str) -> str:
-    # The uuid that is still to be minted stands there as in the rest of a plan.
+    # The placeholder for a new uuid is shown as in the rest of a plan.
     return name if name.startswith(NEW_UUID) else encode(name)

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from operator import itemgetter
 
-from kgitops.lowering.missing import amiss
-from kgitops.lowering.record_reading import QuotaKey, Records, read_records
-from kgitops.lowering.records import Status
+from kgitops.lowering.missing import find_missing
+from kgitops.lowering.record_reading import Records, read_records
+from kgitops.lowering.records import QuotaKey, RecordStatus
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered, LoweredAcl
 from kgitops.model.resources.addresses import acl_address, quota_address
@@ -32,25 +32,25 @@ def lift(physical: ClusterState) -> ClusterState:
     if registry is None or not registry.virtual_clusters:
         return physical
     records = read_records(registry.virtual_clusters)
-    meant_acls = {b for b, status in records.acls.items() if status is not Status.PENDING}
+    meant_acls = {b for b, status in records.acls.items() if status is not RecordStatus.PENDING}
     meant_quotas = {
         (quota_address(entity), key)
         for (entity, key), (_, status) in records.quotas.items()
-        if status is not Status.PENDING
+        if status is not RecordStatus.PENDING
     }
     sources = {acl_address(binding) for binding in meant_acls}
     lowered = _lowered(physical, records, sources, meant_quotas)
     meant = _meant(physical, records, lowered)
-    wrong = amiss(records, lowered, _states(meant))
+    wrong = find_missing(records, lowered, _states(meant))
     missing_acls = frozenset(
         binding
         for binding, status in records.acls.items()
-        if status is not Status.PENDING and acl_address(binding) in wrong.acls
+        if status is not RecordStatus.PENDING and acl_address(binding) in wrong.acls
     )
     missing_quotas = {
         (entity, key): value
         for (entity, key), (value, status) in records.quotas.items()
-        if status is not Status.PENDING and (quota_address(entity), key) in wrong.quotas
+        if status is not RecordStatus.PENDING and (quota_address(entity), key) in wrong.quotas
     }
     for entity, key in missing_quotas:
         del meant[entity][key]
@@ -101,15 +101,15 @@ def _lowered(
             for place, quota in records.lowered_quotas.items()
         },
         begun_acls=frozenset(
-            binding for binding, status in records.acls.items() if status is Status.PENDING
+            binding for binding, status in records.acls.items() if status is RecordStatus.PENDING
         ),
         begun_quotas=frozenset(
-            place for place, (_, status) in records.quotas.items() if status is Status.PENDING
+            place for place, (_, status) in records.quotas.items() if status is RecordStatus.PENDING
         ),
         pending={
             local: link.topic
             for local, (link, status) in records.links.items()
-            if status is Status.PENDING and link.topic_id is None
+            if status is RecordStatus.PENDING and link.topic_id is None
         },
     )
 
@@ -122,7 +122,7 @@ def _meant(
         place: quota.hidden for place, quota in lowered.quotas.items()
     }
     for place, (quota, status) in records.quotas.items():
-        if status is not Status.PENDING:
+        if status is not RecordStatus.PENDING:
             values[place] = quota
     meant = defaultdict(dict, {e: dict(state.quotas) for e, state in physical.quotas.items()})
     for (entity, key), value in values.items():
@@ -150,10 +150,10 @@ def _virtual_clusters(records: Records) -> dict[str, VirtualCluster]:
     groups: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
     transactional_ids: defaultdict[str, set[str]] = defaultdict(set)
     for local, (link, status) in sorted(records.links.items(), key=itemgetter(0)):
-        if status is not Status.PENDING:
+        if status is not RecordStatus.PENDING:
             links[local.virtual_cluster][local.name] = link
     for principal, (name, status) in records.users.items():
-        if status is not Status.PENDING:
+        if status is not RecordStatus.PENDING:
             users[name].add(principal)
     for client_id, name in records.client_ids.items():
         client_ids[name].add(client_id)

@@ -12,17 +12,17 @@ from kgitops.lowering.alterations import Alterations
 from kgitops.lowering.effects import (
     Effects,
     FinalRecord,
+    LoweredBatch,
     NotLowerable,
     PhysicalRequest,
-    Step,
-    wording,
+    describe_request,
 )
 from kgitops.lowering.missing import repaired_acls, repaired_quotas
 from kgitops.lowering.namespaces import Namespaces
 from kgitops.lowering.quotas.changes import QuotaChanges
 from kgitops.lowering.quotas.table import user_of
-from kgitops.lowering.records import Status, acl_record, gone
-from kgitops.lowering.topics import Topics, lost_registry
+from kgitops.lowering.records import RecordStatus, acl_record, removal
+from kgitops.lowering.topics import TopicChanges, lost_registry
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered
 from kgitops.model.requests import (
@@ -57,18 +57,18 @@ from kgitops.virtual_clusters.records import VirtualClusterTopicLinkRecord
 from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 
 
-def step(
+def lower_batch(
     state: ClusterState,
     requests: Sequence[Request],
     mint: Callable[[], str],
     super_users: Collection[str] = (),
     principal: str | None = None,
-) -> Step:
+) -> LoweredBatch:
     """One batch on a lifted state; for several in a row :class:`Lowering` keeps its indexes."""
-    return Lowering(state, mint, super_users, principal).step(requests)
+    return Lowerer(state, mint, super_users, principal).lower_batch(requests)
 
 
-class Lowering:
+class Lowerer:
     """A logical state, to which batches of logical requests are applied one after the other.
 
     ``state`` is a lifted one (:func:`kgitops.lowering.lifting.lift`). ``mint`` gives the uuids of
@@ -102,22 +102,22 @@ class Lowering:
         self._namespaces = Namespaces(
             self._delta, state.virtual_clusters, self._scoped, self._bindings, self._quotas
         )
-        self._topics = Topics(state.topics, lowered.pending, self._namespaces, mint)
-        self._ask_as(super_users, principal)
+        self._topics = TopicChanges(state.topics, lowered.pending, self._namespaces, mint)
+        self._act_as(super_users, principal)
 
-    def take_up(
+    def continue_from(
         self, state: ClusterState, super_users: Collection[str], principal: str | None
-    ) -> "Lowering":
+    ) -> "Lowerer":
         """Go on, for this principal: ``state`` is what the last step led to, its topics read anew.
 
         What was worked out for the steps so far stays, so that many of them cost no more each.
         """
         self._state = state
         self._topics.by_name = dict(state.topics)
-        self._ask_as(super_users, principal)
+        self._act_as(super_users, principal)
         return self
 
-    def made(self, topic_ids: Mapping[LocalName, str]) -> ClusterState:
+    def with_topic_ids(self, topic_ids: Mapping[LocalName, str]) -> ClusterState:
         """The state after the last step, where these topics that it asked for have these ids."""
         for local, topic_id in topic_ids.items():
             link = self._known(local.virtual_cluster).links[local.name]
@@ -133,7 +133,7 @@ class Lowering:
             self._state = self._after()
         return self._state
 
-    def concerns(self, request: Request) -> bool:
+    def involves_virtual_clusters(self, request: Request) -> bool:
         """Whether the request is any different from what it is on brokers alone."""
         match request:
             case CreateTopicRequest() | AlterTopicRequest() | DeleteRecordsRequest():
@@ -150,38 +150,38 @@ class Lowering:
             case _:
                 return True
 
-    def step(self, requests: Sequence[Request]) -> Step:
+    def lower_batch(self, requests: Sequence[Request]) -> LoweredBatch:
         """Apply one batch of requests of one api."""
         effects = Effects()
         refused = self._unauthorized(requests)
         results = [
-            refused.get(asker) or self._decide(request, asker, effects)
-            for asker, request in enumerate(requests)
+            refused.get(request_index) or self._decide(request, request_index, effects)
+            for request_index, request in enumerate(requests)
         ]
-        self._clean(requests, results)
+        self._drop_stale(requests, results)
         self._bindings.finish(effects)
-        self._quotas.finish(effects, self._whereabouts)
-        self._look_again()
+        self._quotas.finish(effects, self._virtual_cluster_of)
+        self._recheck_missing()
         self._state = self._after()
-        return Step(
+        return LoweredBatch(
             results=tuple(results),
             state=self._state,
-            before=effects.first,
+            before=effects.records_before,
             physical=tuple(_labelled(physical, requests) for physical in effects.physical),
             after=tuple(effects.after),
         )
 
-    def _ask_as(self, super_users: Collection[str], principal: str | None) -> None:
+    def _act_as(self, super_users: Collection[str], principal: str | None) -> None:
         self._alterations = Alterations(self._namespaces, self._topics.topic_id, super_users)
         self._super_users = super_users
         self._principal = principal
 
-    def _clean(self, requests: Sequence[Request], results: Sequence[RequestResult]) -> None:
+    def _drop_stale(self, requests: Sequence[Request], results: Sequence[RequestResult]) -> None:
         """Whoever is about virtual clusters takes along what an interrupted apply left over."""
-        for asker, (request, result) in enumerate(zip(requests, results, strict=True)):
-            if result.ok and self.concerns(request):
-                self._bindings.clean(asker)
-                self._quotas.clean(asker)
+        for request_index, (request, result) in enumerate(zip(requests, results, strict=True)):
+            if result.ok and self.involves_virtual_clusters(request):
+                self._bindings.drop_stale(request_index)
+                self._quotas.drop_stale(request_index)
                 return
 
     def _unauthorized(self, requests: Sequence[Request]) -> Mapping[int, RequestResult]:
@@ -193,117 +193,123 @@ class Lowering:
         code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         return {i: RequestResult(code=code, message=why) for i, why in refusals if why}
 
-    def _decide(self, request: Request, asker: int, effects: Effects) -> RequestResult:
+    def _decide(self, request: Request, request_index: int, effects: Effects) -> RequestResult:
         try:
-            self._do(request, asker, effects)
+            self._do(request, request_index, effects)
         except VirtualClusterRefusal as refusal:
             return RequestResult(code=refusal.code, message=str(refusal))
         except NotLowerable as refusal:
             return RequestResult(code=ErrorCode.INVALID_REQUEST, message=str(refusal))
         return OK
 
-    def _do(self, request: Request, asker: int, effects: Effects) -> None:
+    def _do(self, request: Request, request_index: int, effects: Effects) -> None:
         match request:
             case CreateTopicRequest():
-                self._topics.create(request, asker, effects)
+                self._topics.create(request, request_index, effects)
             case AlterTopicRequest() | DeleteRecordsRequest():
-                self._topics.change(request, asker, effects)
+                self._topics.change(request, request_index, effects)
             case DeleteTopicRequest():
-                self._topics.delete(request, asker, effects)
+                self._topics.delete(request, request_index, effects)
             case CreateAclRequest():
-                self._create_acl(request, asker, effects)
+                self._create_acl(request, request_index, effects)
             case DeleteAclRequest():
-                self._delete_acl(request, asker, effects)
+                self._delete_acl(request, request_index, effects)
             case AlterClientQuotaRequest():
-                self._quota(request, asker, effects)
+                self._quota(request, request_index, effects)
             case CreateVirtualClusterRequest():
                 lost = lost_registry(self._state)
                 if lost is not None:
                     raise NotLowerable(lost)
-                self._alterations.create(request, asker, effects)
+                self._alterations.create(request, request_index, effects)
             case AlterVirtualClusterRequest():
-                self._alterations.alter(request, asker, effects)
+                self._alterations.alter(request, request_index, effects)
             case DeleteVirtualClusterRequest():
-                self._alterations.delete(request, asker, effects)
+                self._alterations.delete(request, request_index, effects)
             case CopyGroupOffsetsRequest() | DeleteGroupRequest():
                 self._known(request.virtual_cluster)
-                _pass(request, asker, effects)
+                _pass_through(request, request_index, effects)
             case AlterBrokerRequest():
-                _pass(request, asker, effects)
+                _pass_through(request, request_index, effects)
             case _:
                 assert_never(request)
 
-    def _create_acl(self, request: CreateAclRequest, asker: int, effects: Effects) -> None:
+    def _create_acl(self, request: CreateAclRequest, request_index: int, effects: Effects) -> None:
         binding = request.binding
         if not is_logical(binding):
-            self._bindings.create(binding, asker, effects)
+            self._bindings.create(binding, request_index, effects)
         elif binding not in self._acls:
             if binding.resource_type in INEXPRESSIBLE:
                 raise NotLowerable(
                     f"L-ACL-TOKEN: bindings on {binding.resource_type} can't be kept in a virtual "
                     "cluster on this Kafka; make a global one"
                 )
-            self._namespaces.allow(binding, asker)
+            self._namespaces.allow(binding, request_index)
             if binding not in self._missing_acls:
-                effects.marks.append((asker, acl_record(binding, Status.PENDING)))
-            effects.after.append(FinalRecord(record=acl_record(binding), askers=(asker,)))
+                effects.marks.append((request_index, acl_record(binding, RecordStatus.PENDING)))
+            effects.after.append(
+                FinalRecord(record=acl_record(binding), requested_by=(request_index,))
+            )
             self._missing_acls.discard(binding)
             self._begun_acls.discard(binding)
         self._acls.add(binding)
 
-    def _delete_acl(self, request: DeleteAclRequest, asker: int, effects: Effects) -> None:
+    def _delete_acl(self, request: DeleteAclRequest, request_index: int, effects: Effects) -> None:
         binding = request.binding
         if not is_logical(binding):
-            self._bindings.delete(request, asker, effects)
+            self._bindings.delete(request, request_index, effects)
         elif any(binding in it for it in (self._acls, self._missing_acls, self._begun_acls)):
-            self._namespaces.disallow(binding, asker)
-            effects.marks.append((asker, acl_record(binding, Status.DELETING)))
-            effects.after.append(FinalRecord(record=gone(acl_record(binding)), askers=(asker,)))
+            self._namespaces.disallow(binding, request_index)
+            effects.marks.append((request_index, acl_record(binding, RecordStatus.DELETING)))
+            effects.after.append(
+                FinalRecord(record=removal(acl_record(binding)), requested_by=(request_index,))
+            )
             self._missing_acls.discard(binding)
             self._begun_acls.discard(binding)
         self._acls.discard(binding)
 
-    def _quota(self, request: AlterClientQuotaRequest, asker: int, effects: Effects) -> None:
+    def _quota(
+        self, request: AlterClientQuotaRequest, request_index: int, effects: Effects
+    ) -> None:
         kind, name = request.entity[0]
         if kind == VIRTUAL_CLUSTER:
             if name == CLUSTER_NAME:
                 raise VirtualClusterRefusal(
                     Symbol.RESERVED_NAME, f"{CLUSTER_NAME} is the physical cluster itself"
                 )
-            self._quotas.mean(request, asker)
-            self._namespaces.recompile(name, asker)
+            self._quotas.set_quotas(request, request_index)
+            self._namespaces.recompile(name, request_index)
             for key in request.quotas:
                 self._missing_quotas.pop((request.entity, key), None)
                 self._begun_quotas.discard((request.entity, key))
             return
         users = self._users(request)
-        self._quotas.mean(request, asker)
+        self._quotas.set_quotas(request, request_index)
         for user in users:
-            self._quotas.touch(user, asker)
+            self._quotas.mark_dirty(user, request_index)
         if user_of(request.entity) not in users:
-            _pass(request, asker, effects)
+            _pass_through(request, request_index, effects)
 
     def _users(self, request: AlterClientQuotaRequest) -> frozenset[str]:
         """The members whose physical quotas a global request may change."""
         kind, name = request.entity[0]
         if kind == USER and name is not None:
             bound = self._delta.of_user(f"User:{name}") is not None
-            return frozenset({name} if bound or self._quotas.knows(name) else ())
+            return frozenset({name} if bound or self._quotas.has_lowered(name) else ())
         if kind in (USER, CLIENT_ID) and self._quotas.table.capped:
             return self._namespaces.users()
         return frozenset()
 
     def _known(self, name: str) -> VirtualCluster:
-        found = self._delta.get(name)
-        if found is None:
+        virtual_cluster = self._delta.get(name)
+        if virtual_cluster is None:
             raise VirtualClusterRefusal(Symbol.VC_NOT_FOUND, f"there is no virtual cluster {name}")
-        return found
+        return virtual_cluster
 
-    def _whereabouts(self, user: str) -> VirtualCluster | None:
+    def _virtual_cluster_of(self, user: str) -> VirtualCluster | None:
         name = self._delta.of_user(f"User:{user}")
         return None if name is None else self._delta.get(name)
 
-    def _look_again(self) -> None:
+    def _recheck_missing(self) -> None:
         """What was amiss may have been put right by the way."""
         acls = tuple(repaired_acls(self._missing_acls, self._namespaces, self._bindings))
         self._missing_acls.difference_update(acls)
@@ -314,11 +320,11 @@ class Lowering:
 
     def _after(self) -> ClusterState:
         for name in self._delta.changed:
-            found = self._delta.get(name)
-            if found is None:
+            virtual_cluster = self._delta.get(name)
+            if virtual_cluster is None:
                 self._virtual_clusters.pop(name, None)
             else:
-                self._virtual_clusters[name] = found
+                self._virtual_clusters[name] = virtual_cluster
         lowered = Lowered(
             acls=dict(self._bindings.lowered),
             quotas=dict(self._quotas.lowered),
@@ -332,12 +338,12 @@ class Lowering:
             self._state,
             topics=dict(self._topics.by_name),
             acls=frozenset(self._acls),
-            quotas=self._meant_quotas(),
+            quotas=self._declared_quotas(),
             virtual_clusters=dict(sorted(self._virtual_clusters.items())),
             lowered=lowered if self._virtual_clusters or lowered != Lowered() else None,
         )
 
-    def _meant_quotas(self) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
+    def _declared_quotas(self) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
         if not self._quotas.changed:
             return self._state.quotas
         self._quotas.changed = False
@@ -353,13 +359,18 @@ class Lowering:
 
 def _labelled(physical: PhysicalRequest, requests: Sequence[Request]) -> PhysicalRequest:
     """Policies of the brokers are told the labels of what it is done for."""
-    labels = next(filter(None, (requests[asker].labels for asker in physical.askers)), None)
+    labels = next(
+        filter(None, (requests[request_index].labels for request_index in physical.requested_by)),
+        None,
+    )
     if labels is None:
         return physical
     return replace(physical, request=with_labels(physical.request, labels))
 
 
-def _pass(request: Request, asker: int, effects: Effects) -> None:
+def _pass_through(request: Request, request_index: int, effects: Effects) -> None:
     effects.creations.append(
-        PhysicalRequest(request=request, askers=(asker,), line=wording(request))
+        PhysicalRequest(
+            request=request, requested_by=(request_index,), line=describe_request(request)
+        )
     )

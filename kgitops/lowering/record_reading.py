@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from kgitops.lowering.records import PREFIX, Status
+from kgitops.lowering.records import PREFIX, QuotaKey, RecordStatus
 from kgitops.model.errors import SafetyError
 from kgitops.model.json.objects import read_binding, read_entity, read_quota
 from kgitops.model.json.strict import (
@@ -20,10 +20,8 @@ from kgitops.model.json.virtual_clusters import read_options
 from kgitops.model.lowered import LoweredAcl, LoweredQuota
 from kgitops.model.registry import SCHEMA_VERSION, Json
 from kgitops.model.resources.acls import AclBinding
-from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.virtual_clusters import LocalName, LoweringOptions, TopicLink
 
-QuotaKey = tuple[ClientQuotaEntity, str]
 _KEYS = {
     kind: ("schema_version", *names)
     for kind, names in {
@@ -47,14 +45,14 @@ class Records:
     """What the registry says of virtual clusters; ``users`` and ``client_ids`` map to where."""
 
     virtual_clusters: dict[str, LoweringOptions] = field(default_factory=dict)
-    links: dict[LocalName, tuple[TopicLink, Status]] = field(default_factory=dict)
-    users: dict[str, tuple[str, Status]] = field(default_factory=dict)
+    links: dict[LocalName, tuple[TopicLink, RecordStatus]] = field(default_factory=dict)
+    users: dict[str, tuple[str, RecordStatus]] = field(default_factory=dict)
     client_ids: dict[str, str] = field(default_factory=dict)
     groups: dict[LocalName, str | None] = field(default_factory=dict)
     transactional_ids: set[LocalName] = field(default_factory=set)
-    acls: dict[AclBinding, Status] = field(default_factory=dict)
+    acls: dict[AclBinding, RecordStatus] = field(default_factory=dict)
     lowered_acls: dict[AclBinding, LoweredAcl] = field(default_factory=dict)
-    quotas: dict[QuotaKey, tuple[float, Status]] = field(default_factory=dict)
+    quotas: dict[QuotaKey, tuple[float, RecordStatus]] = field(default_factory=dict)
     lowered_quotas: dict[QuotaKey, LoweredQuota] = field(default_factory=dict)
     hidden: dict[QuotaKey, float] = field(default_factory=dict)
 
@@ -106,12 +104,12 @@ def _read(records: Records, key: str, value: Json) -> None:
                     topic=text(given["topic"], "topic"),
                     topic_id=text_or_none(given["topic_id"], "topic_id"),
                 ),
-                choice(Status, given["status"], "status"),
+                choice(RecordStatus, given["status"], "status"),
             )
         case "user":
             records.users[unquote(name)] = (
                 text(given["virtual_cluster"], "virtual_cluster"),
-                choice(Status, given["status"], "status"),
+                choice(RecordStatus, given["status"], "status"),
             )
         case "client":
             records.client_ids[unquote(name)] = text(given["virtual_cluster"], "virtual_cluster")
@@ -121,7 +119,7 @@ def _read(records: Records, key: str, value: Json) -> None:
             records.transactional_ids.add(_local(given))
         case "vcacl":
             binding = read_binding(given["binding"], "binding")
-            records.acls[binding] = choice(Status, given["status"], "status")
+            records.acls[binding] = choice(RecordStatus, given["status"], "status")
         case "acl":
             binding = read_binding(given["binding"], "binding")
             records.lowered_acls[binding] = LoweredAcl(
@@ -134,7 +132,7 @@ def _read(records: Records, key: str, value: Json) -> None:
         case "vcquota":
             records.quotas[_quota_key(given)] = (
                 read_quota(given["value"], "value"),
-                choice(Status, given["status"], "status"),
+                choice(RecordStatus, given["status"], "status"),
             )
         case "quota":
             entity, quota = _quota_key(given)

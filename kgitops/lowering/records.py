@@ -34,10 +34,12 @@ from kgitops.model.resources.virtual_clusters import (
 )
 
 Record = tuple[str, Mapping[str, Json] | None]
+QuotaKey = tuple[ClientQuotaEntity, str]
+"""One quota: the entity, and Kafka's key."""
 PREFIX = "vcs/"
 
 
-class Status(StrEnum):
+class RecordStatus(StrEnum):
     """How far something is (VC-329).
 
     PENDING is not there yet, DELETING is still there: both until what stands for it is done.
@@ -48,7 +50,7 @@ class Status(StrEnum):
     DELETING = "DELETING"
 
 
-def gone(record: Record) -> Record:
+def removal(record: Record) -> Record:
     """The record's removal."""
     return record[0], None
 
@@ -58,7 +60,9 @@ def virtual_cluster_record(name: str, options: LoweringOptions) -> Record:
     return _record("vc", encode(name), {"options": options_to_json(options)})
 
 
-def link_record(virtual_cluster: str, link: TopicLink, status: Status = Status.ACTIVE) -> Record:
+def link_record(
+    virtual_cluster: str, link: TopicLink, status: RecordStatus = RecordStatus.ACTIVE
+) -> Record:
     """That a link leads to a physical topic."""
     return _record(
         "link",
@@ -67,7 +71,9 @@ def link_record(virtual_cluster: str, link: TopicLink, status: Status = Status.A
     )
 
 
-def user_record(virtual_cluster: str, user: str, status: Status = Status.ACTIVE) -> Record:
+def user_record(
+    virtual_cluster: str, user: str, status: RecordStatus = RecordStatus.ACTIVE
+) -> Record:
     """That a user belongs to a virtual cluster: the key leaves room for one only (VC-080)."""
     value = {"virtual_cluster": virtual_cluster, "status": status.value}
     return _record("user", encode(user), value)
@@ -90,7 +96,7 @@ def member_record(local: LocalName, entity_type: EntityType, adopts: str | None 
             raise ValueError(f"a {entity_type} has a record of its own kind")
 
 
-def acl_record(binding: AclBinding, status: Status = Status.ACTIVE) -> Record:
+def acl_record(binding: AclBinding, status: RecordStatus = RecordStatus.ACTIVE) -> Record:
     """That a binding of virtual clusters is meant."""
     value = {"binding": binding_to_json(binding), "status": status.value}
     return _record("vcacl", acl_hash(binding), value)
@@ -108,7 +114,7 @@ def lowered_acl_record(acl: LoweredAcl) -> Record:
 
 
 def quota_record(
-    entity: ClientQuotaEntity, key: str, value: float, status: Status = Status.ACTIVE
+    entity: ClientQuotaEntity, key: str, value: float, status: RecordStatus = RecordStatus.ACTIVE
 ) -> Record:
     """That a quota of a virtual cluster is meant."""
     return _record(

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, wording
+from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, describe_request
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.records import Status, link_record
+from kgitops.lowering.records import RecordStatus, link_record
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import (
     AlterTopicRequest,
@@ -27,7 +27,7 @@ from kgitops.virtual_clusters.records import VirtualClusterTopicLinkRecord
 from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 
 
-class Topics:
+class TopicChanges:
     """The physical topics by now, and the names that pending ones were given (VC-063)."""
 
     def __init__(
@@ -47,7 +47,7 @@ class Topics:
         found = self.by_name.get(name)
         return None if found is None or found.marked_for_deletion else found.topic_id or ""
 
-    def create(self, request: CreateTopicRequest, asker: int, effects: Effects) -> None:
+    def create(self, request: CreateTopicRequest, request_index: int, effects: Effects) -> None:
         """Make a topic; one of a virtual cluster with its link.
 
         Its name is written down first: whoever goes on after a crash makes no second topic.
@@ -57,7 +57,7 @@ class Topics:
         """
         local = request.local
         if local is None:
-            self._ask(request, asker, effects)
+            self._ask(request, request_index, effects)
             self.by_name[request.topic] = _state(request.requested_state)
             return
         check_link_free(self._namespaces.delta, local)
@@ -66,12 +66,12 @@ class Topics:
         if topic is None:
             topic = generated_topic_name(self._mint(), local.name)
             link = TopicLink(name=local.name, topic=topic)
-            effects.before.append(link_record(local.virtual_cluster, link, Status.PENDING))
+            effects.before.append(link_record(local.virtual_cluster, link, RecordStatus.PENDING))
         there = self.by_name.get(topic)
         if there is None:
             state = replace(request.requested_state, name=topic)
             physical = replace(request, topic=topic, requested_state=state, local=None)
-            self._ask(physical, asker, effects)
+            self._ask(physical, request_index, effects)
             self.by_name[topic] = _state(state)
         link = TopicLink(name=local.name, topic=topic, topic_id=there.topic_id if there else None)
         self._namespaces.delta.replay(
@@ -82,24 +82,27 @@ class Topics:
                 topic_id=link.topic_id,
             )
         )
-        self._namespaces.link(local, link, asker)
+        self._namespaces.link(local, link, request_index)
         effects.after.append(
             FinalRecord(
                 record=link_record(local.virtual_cluster, link),
-                askers=(asker,),
-                topic=asker if there is None else None,
+                requested_by=(request_index,),
+                topic=request_index if there is None else None,
             )
         )
 
     def change(
-        self, request: AlterTopicRequest | DeleteRecordsRequest, asker: int, effects: Effects
+        self,
+        request: AlterTopicRequest | DeleteRecordsRequest,
+        request_index: int,
+        effects: Effects,
     ) -> None:
         """Brokers know the topic by its physical name only."""
-        self._ask(replace(request, local=None), asker, effects)
+        self._ask(replace(request, local=None), request_index, effects)
         if isinstance(request, AlterTopicRequest):
             self.by_name[request.topic] = _state(request.requested_state)
 
-    def delete(self, request: DeleteTopicRequest, asker: int, effects: Effects) -> None:
+    def delete(self, request: DeleteTopicRequest, request_index: int, effects: Effects) -> None:
         """Brokers would delete a topic that is linked to, so it is refused here (VC-033).
 
         Raises:
@@ -108,18 +111,22 @@ class Topics:
         refuse_linked(self._namespaces.delta, request.topic)
         physical = replace(request, local=None)
         effects.deletions.append(
-            PhysicalRequest(request=physical, askers=(asker,), line=wording(physical))
+            PhysicalRequest(
+                request=physical, requested_by=(request_index,), line=describe_request(physical)
+            )
         )
         self.by_name.pop(request.topic, None)
 
     def _ask(
         self,
         request: CreateTopicRequest | AlterTopicRequest | DeleteRecordsRequest,
-        asker: int,
+        request_index: int,
         effects: Effects,
     ) -> None:
         effects.creations.append(
-            PhysicalRequest(request=request, askers=(asker,), line=wording(request))
+            PhysicalRequest(
+                request=request, requested_by=(request_index,), line=describe_request(request)
+            )
         )
 
 
@@ -144,7 +151,7 @@ def _state(requested: RequestedTopicState) -> TopicState:
     )
 
 
-def orphans(state: ClusterState) -> tuple[str, ...]:
+def orphaned_topics(state: ClusterState) -> tuple[str, ...]:
     """Physical topics whose last link is gone, or nobody knows; they are never deleted unasked."""
     linked = {link.topic for vc in state.virtual_clusters.values() for link in vc.links.values()}
     pending = state.lowered.pending.values() if state.lowered else ()
@@ -154,7 +161,7 @@ def orphans(state: ClusterState) -> tuple[str, ...]:
 
 def lost_registry(state: ClusterState) -> str | None:
     """Why no virtual cluster may be made: the registry is not there, but was once (VC-330)."""
-    found = orphans(state) if state.registry is None else ()
+    found = orphaned_topics(state) if state.registry is None else ()
     if not found:
         return None
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from kgitops.lowering.lowerer import Lowering
-from kgitops.lowering.report.report import native_report, report, super_users
+from kgitops.lowering.lowerer import Lowerer
+from kgitops.lowering.report.report import lowering_report, native_report, super_users
 from kgitops.lowering.topics import lost_registry
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.lowered import LoweringLine
@@ -48,18 +48,18 @@ def with_lowering(plan: Plan, current: ClusterState, support: VirtualClusterSupp
 def _lower(plan: Plan, current: ClusterState) -> Plan:
     if plan.findings:
         # Requests that are known to fail say nothing about where the plan leads.
-        return replace(plan, lowering=report(current))
+        return replace(plan, lowering=lowering_report(current))
     lost = lost_registry(current)
     if lost is not None and any(map(_creates, plan.requests)):
         refusal = Reason(exit=ExitCode.REFUSED, sentence=lost)
-        return replace(plan, refusals=(*plan.refusals, refusal), lowering=report(current))
+        return replace(plan, refusals=(*plan.refusals, refusal), lowering=lowering_report(current))
     numbers = count()
     # Topics of one local name in two virtual clusters must not become one while this is worked out.
-    lowering = Lowering(
+    lowering = Lowerer(
         current, lambda: f"{NEW_UUID}#{next(numbers)}", super_users(current), plan.principal
     )
     if not current.virtual_clusters and not any(
-        lowering.concerns(planned.request) for planned in plan.requests
+        lowering.involves_virtual_clusters(planned.request) for planned in plan.requests
     ):
         return plan
     done, state = _steps(plan, lowering, current)
@@ -73,7 +73,7 @@ def _lower(plan: Plan, current: ClusterState) -> Plan:
         plan,
         changes=tuple(_with_lines(change, done.lines) for change in plan.changes),
         findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
-        lowering=tuple(dict.fromkeys(map(_named, report(state)))),
+        lowering=tuple(dict.fromkeys(map(_named, lowering_report(state)))),
     )
 
 
@@ -81,14 +81,14 @@ def _creates(planned: PlannedRequest) -> bool:
     return isinstance(planned.request, CreateVirtualClusterRequest)
 
 
-def _steps(plan: Plan, lowering: Lowering, current: ClusterState) -> tuple[_Lowered, ClusterState]:
+def _steps(plan: Plan, lowering: Lowerer, current: ClusterState) -> tuple[_Lowered, ClusterState]:
     """Every request of the plan in the order of an apply."""
     done, state = _Lowered(), current
     for group in in_groups(plan.requests):
         ready = [p for p in group if done.undone.isdisjoint(p.depends_on)]
         done.undone |= {planned.id for planned in group} - {planned.id for planned in ready}
-        concerned = [lowering.concerns(planned.request) for planned in ready]
-        step = lowering.step([planned.request for planned in ready])
+        concerned = [lowering.involves_virtual_clusters(planned.request) for planned in ready]
+        step = lowering.lower_batch([planned.request for planned in ready])
         state = step.state
         for planned, concerns, result, lines in zip(
             ready, concerned, step.results, step.lines, strict=True

@@ -25,7 +25,13 @@ from kgitops.virtual_clusters.records import (
     VirtualClusterMetadataRecord,
     VirtualClusterRecord,
 )
-from kgitops.virtual_clusters.refusals import WORDS, Symbol, VirtualClusterRefusal, existing, some
+from kgitops.virtual_clusters.refusals import (
+    ENTITY_LABELS,
+    Symbol,
+    VirtualClusterRefusal,
+    abbreviate,
+    find_virtual_cluster,
+)
 
 
 def create(
@@ -58,18 +64,19 @@ def delete(
     Raises:
         VirtualClusterRefusal: it is not there, or not empty.
     """
-    found = existing(delta, request.virtual_cluster)
-    if not found.empty:
-        left = [
-            f"the {WORDS[entity_type]} {name}"
+    virtual_cluster = find_virtual_cluster(delta, request.virtual_cluster)
+    if not virtual_cluster.empty:
+        remaining = [
+            f"the {ENTITY_LABELS[entity_type]} {name}"
             for entity_type in EntityType
-            for name in sorted(found.members(entity_type))
+            for name in sorted(virtual_cluster.members(entity_type))
         ]
         raise VirtualClusterRefusal(
             Symbol.VC_NOT_EMPTY,
-            f"the virtual cluster {found.name} still has {some(left)}; remove what it has first",
+            f"the virtual cluster {virtual_cluster.name} still has {abbreviate(remaining)}; remove "
+            "what it has first",
         )
-    yield RemoveVirtualClusterRecord(name=found.name)
+    yield RemoveVirtualClusterRecord(name=virtual_cluster.name)
 
 
 def alter(
@@ -90,9 +97,9 @@ def alter(
     Raises:
         VirtualClusterRefusal: it can't be done.
     """
-    found = existing(delta, request.virtual_cluster)
+    virtual_cluster = find_virtual_cluster(delta, request.virtual_cluster)
     if request.options is not None:
-        yield VirtualClusterRecord(name=found.name, options=request.options)
+        yield VirtualClusterRecord(name=virtual_cluster.name, options=request.options)
         return
     name, entity_type = request.entity_name, request.entity_type
     if name is None or entity_type is None:
@@ -100,12 +107,14 @@ def alter(
     removes = request.change is ChangeType.REMOVE
     if entity_type is EntityType.TOPIC:
         if removes:
-            yield from links.unlink(found, name)
+            yield from links.unlink(virtual_cluster, name)
         else:
-            yield from links.link(delta, found, request, name, topic_id)
+            yield from links.link(delta, virtual_cluster, request, name, topic_id)
     elif removes:
-        yield from members.remove(found, entity_type, name)
+        yield from members.remove(virtual_cluster, entity_type, name)
     else:
-        if name not in found.members(entity_type):
-            members.refuse_in_use(found, entity_type, name, is_global_group, open_transactions)
-        yield from members.add(delta, found, request, entity_type, name, super_users)
+        if name not in virtual_cluster.members(entity_type):
+            members.refuse_in_use(
+                virtual_cluster, entity_type, name, is_global_group, open_transactions
+            )
+        yield from members.add(delta, virtual_cluster, request, entity_type, name, super_users)

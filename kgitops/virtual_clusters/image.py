@@ -38,8 +38,8 @@ class VirtualClustersImage:
 def build_image(virtual_clusters: Iterable[VirtualCluster]) -> VirtualClustersImage:
     """The image of these."""
     delta = VirtualClustersDelta(VirtualClustersImage())
-    for found in virtual_clusters:
-        delta.put(found)
+    for virtual_cluster in virtual_clusters:
+        delta.put(virtual_cluster)
     return delta.apply()
 
 
@@ -95,8 +95,8 @@ class VirtualClustersDelta:
         """Take one record in."""
         match record:
             case VirtualClusterRecord():
-                found = self.get(record.name) or VirtualCluster(name=record.name)
-                self._changed[record.name] = replace(found, options=record.options)
+                virtual_cluster = self.get(record.name) or VirtualCluster(name=record.name)
+                self._changed[record.name] = replace(virtual_cluster, options=record.options)
             case RemoveVirtualClusterRecord():
                 self._forget(record.name)
                 self._changed[record.name] = None
@@ -107,17 +107,17 @@ class VirtualClustersDelta:
             case _:
                 assert_never(record)
 
-    def put(self, found: VirtualCluster) -> None:
+    def put(self, virtual_cluster: VirtualCluster) -> None:
         """Take in a whole virtual cluster in the place of what was there."""
-        self._forget(found.name)
-        self._changed[found.name] = found
-        for link in found.links.values():
-            self._count(link.topic, LocalName(found.name, link.name), there=True)
-        self._users |= dict.fromkeys(found.users, found.name)
-        self._client_ids |= dict.fromkeys(found.client_ids, found.name)
-        for group, source in found.groups.items():
+        self._forget(virtual_cluster.name)
+        self._changed[virtual_cluster.name] = virtual_cluster
+        for link in virtual_cluster.links.values():
+            self._count(link.topic, LocalName(virtual_cluster.name, link.name), there=True)
+        self._users |= dict.fromkeys(virtual_cluster.users, virtual_cluster.name)
+        self._client_ids |= dict.fromkeys(virtual_cluster.client_ids, virtual_cluster.name)
+        for group, source in virtual_cluster.groups.items():
             if source is not None:
-                self._adopted[source] = LocalName(found.name, group)
+                self._adopted[source] = LocalName(virtual_cluster.name, group)
 
     def apply(self) -> VirtualClustersImage:
         """The next image; the same object when nothing changed."""
@@ -134,9 +134,9 @@ class VirtualClustersDelta:
         )
 
     def _link(self, record: VirtualClusterTopicLinkRecord) -> None:
-        found = self._known(record.virtual_cluster)
-        local = LocalName(found.name, record.link_name)
-        links = dict(found.links)
+        virtual_cluster = self._known(record.virtual_cluster)
+        local = LocalName(virtual_cluster.name, record.link_name)
+        links = dict(virtual_cluster.links)
         before = links.pop(record.link_name, None)
         if before is not None:
             self._count(before.topic, local, there=False)
@@ -145,57 +145,67 @@ class VirtualClustersDelta:
                 name=record.link_name, topic=record.topic, topic_id=record.topic_id
             )
             self._count(record.topic, local, there=True)
-        self._changed[found.name] = replace(found, links=links)
+        self._changed[virtual_cluster.name] = replace(virtual_cluster, links=links)
 
     def _member(self, record: VirtualClusterEntityRecord) -> None:
-        found = self._known(record.virtual_cluster)
+        virtual_cluster = self._known(record.virtual_cluster)
         name, gone = record.entity_name, {record.entity_name}
-        belongs = None if record.remove else found.name
+        belongs = None if record.remove else virtual_cluster.name
         match record.entity_type:
             case EntityType.USER:
                 self._users[name] = belongs
-                users = found.users - gone if record.remove else found.users | gone
-                found = replace(found, users=users)
+                users = (
+                    virtual_cluster.users - gone if record.remove else virtual_cluster.users | gone
+                )
+                virtual_cluster = replace(virtual_cluster, users=users)
             case EntityType.CLIENT_ID:
                 self._client_ids[name] = belongs
-                ids = found.client_ids - gone if record.remove else found.client_ids | gone
-                found = replace(found, client_ids=ids)
+                ids = (
+                    virtual_cluster.client_ids - gone
+                    if record.remove
+                    else virtual_cluster.client_ids | gone
+                )
+                virtual_cluster = replace(virtual_cluster, client_ids=ids)
             case EntityType.TRANSACTIONAL_ID:
-                ids = found.transactional_ids
+                ids = virtual_cluster.transactional_ids
                 ids = ids - gone if record.remove else ids | gone
-                found = replace(found, transactional_ids=ids)
+                virtual_cluster = replace(virtual_cluster, transactional_ids=ids)
             case EntityType.GROUP:
-                found = self._group(found, record)
+                virtual_cluster = self._group(virtual_cluster, record)
             case EntityType.TOPIC:
                 raise ValueError("a topic is linked by a record of its own")
-        self._changed[found.name] = found
+        self._changed[virtual_cluster.name] = virtual_cluster
 
-    def _group(self, found: VirtualCluster, record: VirtualClusterEntityRecord) -> VirtualCluster:
-        groups = dict(found.groups)
+    def _group(
+        self, virtual_cluster: VirtualCluster, record: VirtualClusterEntityRecord
+    ) -> VirtualCluster:
+        groups = dict(virtual_cluster.groups)
         before = groups.pop(record.entity_name, None)
         if before is not None:
             self._adopted[before] = None
         if not record.remove:
             groups[record.entity_name] = record.adopts
             if record.adopts is not None:
-                self._adopted[record.adopts] = LocalName(found.name, record.entity_name)
-        return replace(found, groups=groups)
+                self._adopted[record.adopts] = LocalName(virtual_cluster.name, record.entity_name)
+        return replace(virtual_cluster, groups=groups)
 
     def _known(self, name: str) -> VirtualCluster:
-        found = self.get(name)
-        if found is None:
+        virtual_cluster = self.get(name)
+        if virtual_cluster is None:
             raise ValueError(f"there is no virtual cluster {name!r} that a record could be about")
-        return found
+        return virtual_cluster
 
     def _forget(self, name: str) -> None:
-        found = self.get(name)
-        if found is None:
+        virtual_cluster = self.get(name)
+        if virtual_cluster is None:
             return
-        for link in found.links.values():
+        for link in virtual_cluster.links.values():
             self._count(link.topic, LocalName(name, link.name), there=False)
-        self._users |= dict.fromkeys(found.users, None)
-        self._client_ids |= dict.fromkeys(found.client_ids, None)
-        self._adopted |= {source: None for source in found.groups.values() if source is not None}
+        self._users |= dict.fromkeys(virtual_cluster.users, None)
+        self._client_ids |= dict.fromkeys(virtual_cluster.client_ids, None)
+        self._adopted |= {
+            source: None for source in virtual_cluster.groups.values() if source is not None
+        }
 
     def _count(self, topic: str, local: LocalName, *, there: bool) -> None:
         links = self._links.get(topic)

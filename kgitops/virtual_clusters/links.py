@@ -13,9 +13,9 @@ from kgitops.virtual_clusters.records import (
 from kgitops.virtual_clusters.refusals import (
     Symbol,
     VirtualClusterRefusal,
-    check_has,
-    existing,
-    some,
+    abbreviate,
+    check_member,
+    find_virtual_cluster,
 )
 
 TopicId = Callable[[str], str | None]
@@ -24,7 +24,7 @@ TopicId = Callable[[str], str | None]
 
 def link(
     delta: VirtualClustersDelta,
-    found: VirtualCluster,
+    virtual_cluster: VirtualCluster,
     request: AlterVirtualClusterRequest,
     name: str,
     topic_id: TopicId,
@@ -37,7 +37,7 @@ def link(
     problem = topic_name_problem(name)
     if problem:
         raise VirtualClusterRefusal(Symbol.INVALID_LINK_NAME, problem)
-    topic = target(delta, request)
+    topic = link_target(delta, request)
     if topic is None:
         raise VirtualClusterRefusal(
             Symbol.LINK_NOT_FOUND, f"there is no link {request.target} that could be followed"
@@ -49,14 +49,14 @@ def link(
     known_id = topic_id(topic)
     if known_id is None:
         raise VirtualClusterRefusal(Symbol.TOPIC_NOT_FOUND, f"there is no topic {topic}")
-    before = found.links.get(name)
+    before = virtual_cluster.links.get(name)
     if before is not None:
         if before.topic == topic and before.topic_id == known_id:
             return
         if before.topic != topic and before.topic != request.replaces:
             raise VirtualClusterRefusal(
                 Symbol.LINK_ALREADY_EXISTS,
-                f"the link {name} of {found.name} leads to {before.topic}",
+                f"the link {name} of {virtual_cluster.name} leads to {before.topic}",
             )
         if before.topic == topic:
             raise VirtualClusterRefusal(
@@ -64,21 +64,23 @@ def link(
                 f"the topic {topic} was deleted and made anew since {name} was linked to it",
             )
     yield VirtualClusterTopicLinkRecord(
-        virtual_cluster=found.name, link_name=name, topic=topic, topic_id=known_id
+        virtual_cluster=virtual_cluster.name, link_name=name, topic=topic, topic_id=known_id
     )
 
 
-def unlink(found: VirtualCluster, name: str) -> Iterator[VirtualClusterMetadataRecord]:
+def unlink(virtual_cluster: VirtualCluster, name: str) -> Iterator[VirtualClusterMetadataRecord]:
     """A link is removed; its topic stays.
 
     Raises:
         VirtualClusterRefusal: there is none.
     """
-    check_has(found, EntityType.TOPIC, name)
-    yield VirtualClusterTopicLinkRecord(virtual_cluster=found.name, link_name=name, topic=None)
+    check_member(virtual_cluster, EntityType.TOPIC, name)
+    yield VirtualClusterTopicLinkRecord(
+        virtual_cluster=virtual_cluster.name, link_name=name, topic=None
+    )
 
 
-def target(delta: VirtualClustersDelta, request: AlterVirtualClusterRequest) -> str | None:
+def link_target(delta: VirtualClustersDelta, request: AlterVirtualClusterRequest) -> str | None:
     """The physical topic that a link is to lead to; None where that can't be told."""
     if request.target is None:
         return request.topic
@@ -93,7 +95,7 @@ def check_link_free(delta: VirtualClustersDelta, local: LocalName) -> None:
     Raises:
         VirtualClusterRefusal: there is no such virtual cluster, or it has such a link.
     """
-    link = existing(delta, local.virtual_cluster).links.get(local.name)
+    link = find_virtual_cluster(delta, local.virtual_cluster).links.get(local.name)
     if link is not None:
         raise VirtualClusterRefusal(
             Symbol.LINK_ALREADY_EXISTS,
@@ -109,7 +111,7 @@ def refuse_linked(delta: VirtualClustersDelta, topic: str) -> None:
     """
     links = delta.links_to(topic)
     if links:
-        named = some([str(local) for local in sorted(links)])
+        named = abbreviate([str(local) for local in sorted(links)])
         raise VirtualClusterRefusal(
             Symbol.TOPIC_HAS_LINKS,
             f"the topic {topic} is linked to as {named}; remove the links first",

@@ -17,11 +17,11 @@ from kgitops.virtual_clusters.records import (
     VirtualClusterMetadataRecord,
 )
 from kgitops.virtual_clusters.refusals import (
-    WORDS,
+    ENTITY_LABELS,
     Symbol,
     VirtualClusterRefusal,
-    check_has,
-    existing,
+    check_member,
+    find_virtual_cluster,
 )
 
 _ANONYMOUS = "User:ANONYMOUS"
@@ -29,7 +29,7 @@ _ANONYMOUS = "User:ANONYMOUS"
 
 def add(
     delta: VirtualClustersDelta,
-    found: VirtualCluster,
+    virtual_cluster: VirtualCluster,
     request: AlterVirtualClusterRequest,
     entity_type: EntityType,
     name: str,
@@ -41,25 +41,31 @@ def add(
         VirtualClusterRefusal: it can't be.
     """
     if not name:
-        raise VirtualClusterRefusal(Symbol.INVALID_NAME, f"the {WORDS[entity_type]} has no name")
-    there = name in found.members(entity_type)
-    if there and (entity_type is not EntityType.GROUP or found.groups[name] == request.adopts):
+        raise VirtualClusterRefusal(
+            Symbol.INVALID_NAME, f"the {ENTITY_LABELS[entity_type]} has no name"
+        )
+    there = name in virtual_cluster.members(entity_type)
+    if there and (
+        entity_type is not EntityType.GROUP or virtual_cluster.groups[name] == request.adopts
+    ):
         return
     if entity_type is EntityType.USER:
         _refuse_user(name, super_users)
     if request.adopts is not None:
-        _refuse_second_adopter(delta, request, LocalName(found.name, name), request.adopts)
-    elsewhere = _elsewhere(delta, found, entity_type, name)
+        _refuse_second_adopter(
+            delta, request, LocalName(virtual_cluster.name, name), request.adopts
+        )
+    elsewhere = _elsewhere(delta, virtual_cluster, entity_type, name)
     if elsewhere is not None and elsewhere != request.moved_from:
         raise VirtualClusterRefusal(
             Symbol.ENTITY_BOUND_ELSEWHERE,
-            f"the {WORDS[entity_type]} {name} belongs to the virtual cluster {elsewhere}",
+            f"the {ENTITY_LABELS[entity_type]} {name} belongs to the virtual cluster {elsewhere}",
         )
     if request.moved_from is not None:
         # Together with the addition: nobody ever sees it in no virtual cluster (VC-086).
-        yield from remove(existing(delta, request.moved_from), entity_type, name)
+        yield from remove(find_virtual_cluster(delta, request.moved_from), entity_type, name)
     yield VirtualClusterEntityRecord(
-        virtual_cluster=found.name,
+        virtual_cluster=virtual_cluster.name,
         entity_type=entity_type,
         entity_name=name,
         adopts=request.adopts,
@@ -67,21 +73,21 @@ def add(
 
 
 def remove(
-    found: VirtualCluster, entity_type: EntityType, name: str
+    virtual_cluster: VirtualCluster, entity_type: EntityType, name: str
 ) -> Iterator[VirtualClusterMetadataRecord]:
     """A member is removed.
 
     Raises:
         VirtualClusterRefusal: it is none.
     """
-    check_has(found, entity_type, name)
+    check_member(virtual_cluster, entity_type, name)
     yield VirtualClusterEntityRecord(
-        virtual_cluster=found.name, entity_type=entity_type, entity_name=name, remove=True
+        virtual_cluster=virtual_cluster.name, entity_type=entity_type, entity_name=name, remove=True
     )
 
 
 def refuse_in_use(
-    found: VirtualCluster,
+    virtual_cluster: VirtualCluster,
     entity_type: EntityType,
     name: str,
     is_global_group: Callable[[str], bool],
@@ -92,10 +98,11 @@ def refuse_in_use(
     Raises:
         VirtualClusterRefusal: it is.
     """
-    if entity_type is EntityType.GROUP and is_global_group(physical_id(found.name, name)):
+    if entity_type is EntityType.GROUP and is_global_group(physical_id(virtual_cluster.name, name)):
         raise VirtualClusterRefusal(
             Symbol.GROUP_NAME_COLLISION,
-            f"a group outside virtual clusters is named {physical_id(found.name, name)} already",
+            "a group outside virtual clusters is named "
+            f"{physical_id(virtual_cluster.name, name)} already",
         )
     if entity_type is EntityType.TRANSACTIONAL_ID and name in open_transactions:
         raise VirtualClusterRefusal(
@@ -132,7 +139,7 @@ def _refuse_second_adopter(
 
 
 def _elsewhere(
-    delta: VirtualClustersDelta, found: VirtualCluster, entity_type: EntityType, name: str
+    delta: VirtualClustersDelta, virtual_cluster: VirtualCluster, entity_type: EntityType, name: str
 ) -> str | None:
     """The other virtual cluster that the entity belongs to (VC-080, VC-081)."""
     owner: str | None = None
@@ -143,4 +150,4 @@ def _elsewhere(
             owner = delta.of_client_id(name)
         case _:
             pass
-    return None if owner == found.name else owner
+    return None if owner == virtual_cluster.name else owner

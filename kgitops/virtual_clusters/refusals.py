@@ -1,4 +1,4 @@
-"""How a request about virtual clusters is refused: a symbol, Kafka's nearest code, and words."""
+"""Refusals of requests about virtual clusters: a symbol, Kafka's nearest code, and a message."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -10,7 +10,7 @@ from kgitops.virtual_clusters.image import VirtualClustersDelta
 
 
 class Symbol(StrEnum):
-    """What KIP-1134 leaves without a code (VC-238)."""
+    """The errors that KIP-1134 defines no code for (VC-238)."""
 
     VC_NOT_FOUND = "VC_NOT_FOUND"
     LINK_NOT_FOUND = "LINK_NOT_FOUND"
@@ -52,7 +52,7 @@ _CODES = {
 }
 
 
-WORDS = {
+ENTITY_LABELS = {
     EntityType.TOPIC: "link",
     EntityType.GROUP: "group",
     EntityType.TRANSACTIONAL_ID: "transactional id",
@@ -63,21 +63,21 @@ _MANY = 10
 
 
 class VirtualClusterRefusal(Exception):  # noqa: N818 (an answer, not an error of this program)
-    """One item is refused, and nothing of it was decided; the words begin with the symbol."""
+    """The refusal of one item, of which nothing is done; the message begins with the symbol."""
 
-    def __init__(self, symbol: Symbol, words: str) -> None:
-        super().__init__(f"{symbol}: {words}")
+    def __init__(self, symbol: Symbol, problem: str) -> None:
+        super().__init__(f"{symbol}: {problem}")
         self.symbol = symbol
         self.code = _CODES[symbol]
 
 
-def some(items: Sequence[str]) -> str:
-    """The first of many, and how many more there are."""
+def abbreviate(items: Sequence[str]) -> str:
+    """The first items, and the number of those left out."""
     more = f" and {len(items) - _MANY} more" if len(items) > _MANY else ""
     return ", ".join(items[:_MANY]) + more
 
 
-def existing(delta: VirtualClustersDelta, name: str) -> VirtualCluster:
+def find_virtual_cluster(delta: VirtualClustersDelta, name: str) -> VirtualCluster:
     """The virtual cluster of that name.
 
     Raises:
@@ -87,21 +87,22 @@ def existing(delta: VirtualClustersDelta, name: str) -> VirtualCluster:
         raise VirtualClusterRefusal(
             Symbol.RESERVED_NAME, f"{CLUSTER_NAME} is the physical cluster itself"
         )
-    found = delta.get(name)
-    if found is None:
+    virtual_cluster = delta.get(name)
+    if virtual_cluster is None:
         raise VirtualClusterRefusal(Symbol.VC_NOT_FOUND, f"there is no virtual cluster {name}")
-    return found
+    return virtual_cluster
 
 
-def check_has(found: VirtualCluster, entity_type: EntityType, name: str) -> None:
-    """The entity is in the virtual cluster.
+def check_member(virtual_cluster: VirtualCluster, entity_type: EntityType, name: str) -> None:
+    """Refuse an entity that is not in the virtual cluster.
 
     Raises:
-        VirtualClusterRefusal: it is not.
+        VirtualClusterRefusal: the entity is not in it.
     """
-    if name not in found.members(entity_type):
+    if name not in virtual_cluster.members(entity_type):
         link = entity_type is EntityType.TOPIC
         raise VirtualClusterRefusal(
             Symbol.LINK_NOT_FOUND if link else Symbol.MEMBER_NOT_FOUND,
-            f"the virtual cluster {found.name} has no {WORDS[entity_type]} {name}",
+            f"the virtual cluster {virtual_cluster.name} has no "
+            f"{ENTITY_LABELS[entity_type]} {name}",
         )

@@ -17,7 +17,7 @@ from kgitops.model.resources.virtual_clusters import DEFAULT, TopicLink, Virtual
 from kgitops.virtual_clusters.image import VirtualClustersImage
 
 
-class Reason(StrEnum):
+class BoundBy(StrEnum):
     """By what a caller is bound; its user counts before its client id (VC-084)."""
 
     USER = "user"
@@ -29,7 +29,7 @@ class Binding:
     """The namespace of one bound caller."""
 
     virtual_cluster: VirtualCluster
-    reason: Reason
+    reason: BoundBy
 
     def link(self, name: str) -> TopicLink | None:
         """The topic by that name; there is no falling back to global topics (VC-029)."""
@@ -48,8 +48,8 @@ class Binding:
 def bind(image: VirtualClustersImage, principal: str, client_id: str | None) -> Binding | None:
     """Where the caller is; None: in no virtual cluster (VC-010, VC-088)."""
     for found, reason in (
-        (image.users.get(principal), Reason.USER),
-        (image.client_ids.get(client_id) if client_id else None, Reason.CLIENT_ID),
+        (image.users.get(principal), BoundBy.USER),
+        (image.client_ids.get(client_id) if client_id else None, BoundBy.CLIENT_ID),
     ):
         if found is not None:
             return Binding(virtual_cluster=image.by_name[found], reason=reason)
@@ -60,7 +60,7 @@ Quotas = Mapping[ClientQuotaEntity, ClientQuotaState]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lookup:
+class QuotaLookup:
     """One of the 16 (VC-200): ``entity`` is None where it can't be asked, ``why`` explains."""
 
     rank: int
@@ -128,9 +128,9 @@ def explain(
     user: str | None,
     client_id: str | None,
     key: str,
-) -> tuple[Lookup, ...]:
+) -> tuple[QuotaLookup, ...]:
     """All 16 lookups from top to bottom, which of them won, and why the others did not."""
-    rows: list[Lookup] = []
+    rows: list[QuotaLookup] = []
     winner: int | None = None
     for rank, path, entity in _lookups(virtual_cluster, user, client_id):
         value = _value(quotas, entity, key)
@@ -144,7 +144,7 @@ def explain(
             why = "not set"
         else:
             why = f"set to {quota_text(value)}, but {winner} comes first"
-        rows.append(Lookup(rank=rank, path=path, entity=entity, value=value, won=won, why=why))
+        rows.append(QuotaLookup(rank=rank, path=path, entity=entity, value=value, won=won, why=why))
     return tuple(rows)
 
 

@@ -19,7 +19,7 @@ EVERY = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class VirtualClusterScope:
     """Some virtual clusters, also future ones, or the physical cluster (VC-100, VC-144).
 
     A prefix and ``*`` never mean ``kafka-cluster``, whatever it begins with (VC-108).
@@ -40,7 +40,7 @@ class Scope:
         """Whether it is the physical cluster, and no virtual one."""
         return self._literal and self.name == CLUSTER_NAME
 
-    def covers(self, other: "Scope") -> bool:
+    def covers(self, other: "VirtualClusterScope") -> bool:
         """Whether everything in ``other`` is in here too."""
         if self.physical or other.physical:
             return self == other
@@ -50,7 +50,7 @@ class Scope:
             return self == other
         return other.name.startswith(self.name)
 
-    def meets(self, other: "Scope") -> bool:
+    def meets(self, other: "VirtualClusterScope") -> bool:
         """Whether a virtual cluster can be in both: of two prefixes, one begins with the other."""
         return self.covers(other) or other.covers(self)
 
@@ -99,7 +99,7 @@ class ApiKey(IntEnum):
     DESCRIBE_VIRTUAL_CLUSTERS = 95
 
 
-ALLOWED: Mapping[Operation, frozenset[ApiKey]] = {
+ALLOWED_APIS: Mapping[Operation, frozenset[ApiKey]] = {
     # VC-151. Of SCRAM credentials only those of users that are bound to it (VC-160c).
     Operation.ALTER: frozenset(
         {
@@ -174,21 +174,21 @@ _MEANINGLESS = frozenset({Operation.READ, Operation.WRITE})
 
 
 @cache
-def rights(api_key: int) -> frozenset[Operation]:
+def sufficient_operations(api_key: int) -> frozenset[Operation]:
     """The rights of which each is enough; none where only kafka-cluster counts (VC-160b)."""
-    return frozenset(operation for operation, keys in ALLOWED.items() if api_key in keys)
+    return frozenset(operation for operation, keys in ALLOWED_APIS.items() if api_key in keys)
 
 
 @cache
-def covering(operation: Operation) -> frozenset[Operation]:
+def operations_that_deny(operation: Operation) -> frozenset[Operation]:
     """What a Deny must name to be one of this operation on a virtual cluster."""
     classic = _CLASSIC.get(operation, operation)
     return frozenset({operation, classic, Operation.ALL})
 
 
 @cache
-def allowing(operation: Operation) -> frozenset[Operation]:
+def operations_that_allow(operation: Operation) -> frozenset[Operation]:
     """What an Allow must name to allow this operation on a virtual cluster (VC-141, VC-142)."""
-    named = covering(operation)
+    named = operations_that_deny(operation)
     implied = {other for other, implied in IMPLIED.items() if implied & named}
     return named | implied - _MEANINGLESS

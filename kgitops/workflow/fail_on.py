@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kgitops.lowering.report.report import fails
+from kgitops.lowering.report.report import failing_lines
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Plan
@@ -16,7 +16,7 @@ def with_grades_refused(plan: Plan, threshold: Grade | None) -> Plan:
     if threshold is None:
         return plan
     codes: dict[str, list[LoweringLine]] = {}
-    for line in fails(plan.lowering, threshold):
+    for line in failing_lines(plan.lowering, threshold):
         codes.setdefault(line.code, []).append(line)
     reasons = [_reason(found, threshold) for _, found in sorted(codes.items())]
     return replace(plan, refusals=(*plan.refusals, *reasons))

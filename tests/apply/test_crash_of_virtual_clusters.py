@@ -12,7 +12,7 @@ from apply.scenario import UID, apply_until, open_scenario, plan_at
 from cli.golden import OFFSETS
 
 from kgitops.cluster.port import Cluster
-from kgitops.lowering.topics import orphans
+from kgitops.lowering.topics import orphaned_topics
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.virtual_clusters import generated_parts
 
@@ -111,7 +111,7 @@ def test_cut_off_anywhere_then_resumed_it_ends_like_one_run(
             found, copied = state(name)
             assert _ends_as(found) == _ends_as(expected), boundary
             assert copied == offsets, boundary
-            assert orphans(found) == orphans(expected)
+            assert orphaned_topics(found) == orphaned_topics(expected)
         (tmp_path / name).unlink()
         boundary += 3 if lowered else 1  # tests/cluster/lowered dies within a request, too
     assert boundary > 10

@@ -10,7 +10,7 @@ from cli.conftest import Kgitops
 from cli.golden import Golden
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
-from kgitops.lowering.topics import orphans
+from kgitops.lowering.topics import orphaned_topics
 
 
 @pytest.fixture(params=[False, True], ids=["native", "lowered"])
@@ -112,6 +112,6 @@ def test_a_life_in_manifests_leaves_nothing_but_what_was_not_to_go(
     assert [entity for entity in state.quotas if state.quotas[entity].quotas] == [
         (("user", "sales-app"),)
     ]
-    assert orphans(state) == (orders,)
+    assert orphaned_topics(state) == (orders,)
     assert golden.offsets("emea.sales:sales-etl") == golden.offsets("sales-etl")
     assert kgitops("plan", golden.folder, "--detailed-exitcode").code == 0

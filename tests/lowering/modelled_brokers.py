@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
-from kgitops.lowering.effects import PhysicalRequest, Step
+from kgitops.lowering.effects import LoweredBatch, PhysicalRequest
 from kgitops.lowering.lifting import lift
-from kgitops.lowering.lowerer import Lowering
+from kgitops.lowering.lowerer import Lowerer
 from kgitops.lowering.records import PREFIX, Record
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.json.canonical import canonical_json, plain_json
@@ -70,20 +70,20 @@ class Brokers:
 
     def ask(self, *requests: Request) -> tuple[RequestResult, ...]:
         """Carry out one batch of logical requests."""
-        step = Lowering(self.logical, self.mint).step(requests)
+        step = Lowerer(self.logical, self.mint).lower_batch(requests)
         return self.take(step)
 
-    def take(self, step: Step) -> tuple[RequestResult, ...]:
+    def take(self, step: LoweredBatch) -> tuple[RequestResult, ...]:
         self.write(step.before)
         failed: set[int] = set()
         answers = []
         for physical in step.physical:
-            if failed.isdisjoint(physical.askers):
+            if failed.isdisjoint(physical.requested_by):
                 answers.append(self.send(physical))
             else:
                 answers.append(RequestResult(code=ErrorCode.OPERATION_NOT_ATTEMPTED))
             if not answers[-1].ok:
-                failed.update(physical.askers)
+                failed.update(physical.requested_by)
         finished = step.finish(answers)
         self.write(finished.records)
         return finished.results

@@ -11,7 +11,7 @@ from lowering.modelled_brokers import Brokers, CrashError
 from tiers import examples
 
 from kgitops.lowering.lifting import lift
-from kgitops.lowering.lowerer import Lowering
+from kgitops.lowering.lowerer import Lowerer
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered
 from kgitops.model.requests import Request
@@ -52,9 +52,9 @@ def test_what_is_lifted_is_what_was_asked_for(asked: list[Request]) -> None:
     """VC-168, VC-219, VC-220, VC-322, VC-326: in batches, with one set of indexes all along,
     nothing is missing, nothing is left over, and the registry says all of it."""
     brokers = Brokers(topics=TOPICS)
-    lowering = Lowering(brokers.logical, brokers.mint)
+    lowering = Lowerer(brokers.logical, brokers.mint)
     for batch in batches(asked):
-        step = lowering.step(batch)
+        step = lowering.lower_batch(batch)
         brokers.take(step)
         assert comparable(lift(brokers.state)) == comparable(step.state)
         assert step.state.lowered is None or not step.state.lowered.missing_acls

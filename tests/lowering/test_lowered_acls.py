@@ -6,7 +6,7 @@ import pytest
 from lowering.modelled_brokers import Brokers
 from lowering.scenario import LITERAL, PREFIXED, READ, WRITE, G, T, X, acl, add, remove
 
-from kgitops.lowering.acls.compile import lower
+from kgitops.lowering.acls.compile import lower_binding
 from kgitops.model.requests import (
     AlterVirtualClusterRequest,
     CreateAclRequest,
@@ -32,7 +32,7 @@ GLOBAL = "kafka-cluster"
 
 
 def lowered(binding: AclBinding) -> set[AclBinding]:
-    return set(lower(binding, "v", LINKS, USERS))
+    return set(lower_binding(binding, "v", LINKS, USERS))
 
 
 def on(
@@ -148,7 +148,7 @@ def test_a_prefix_of_virtual_clusters_reaches_each_and_no_other() -> None:
 
 def test_prefixes_of_groups_keep_virtual_clusters_apart() -> None:
     """VC-112: `a:` begins no id of `a.b`, so its group `*` reaches nothing there."""
-    whole = lower(acl("a", "User:u", READ, G, "*"), "a", {}, ("User:u",))
+    whole = lower_binding(acl("a", "User:u", READ, G, "*"), "a", {}, ("User:u",))
     (binding,) = whole
     assert not "a.b:g".startswith(binding.resource_name)
     assert "a:g".startswith(binding.resource_name)

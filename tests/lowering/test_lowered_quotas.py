@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from kgitops.lowering.quotas.compile import ceiling, lower_user
+from kgitops.lowering.quotas.compile import lower_user_quotas, user_cap
 from kgitops.lowering.quotas.table import QuotaTable
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
 from kgitops.model.resources.virtual_clusters import CapLowering, LoweringOptions, VirtualCluster
@@ -47,7 +47,7 @@ def physical(values: Values, found: VirtualCluster) -> dict[ClientQuotaEntity, f
     table = QuotaTable(states(values).values())
     brokers = {e: value for e, value in values.items() if e[0][0] != "virtual-cluster"}
     for user in ("u", CN):
-        for (entity, key), target in lower_user(table, found, user).items():
+        for (entity, key), target in lower_user_quotas(table, found, user).items():
             assert key == KEY
             assert entity[0] == ("user", user)
             if target.value is None:
@@ -69,7 +69,7 @@ def test_brokers_find_what_virtual_clusters_mean(values: Values, mode: CapLoweri
     the lowered table gives the value of the 16 lookups, at most the cap."""
     found = cluster(cap_lowering=mode)
     lowered = states(physical(values, found))
-    cap = ceiling(QuotaTable(states(values).values()), found, KEY)
+    cap = user_cap(QuotaTable(states(values).values()), found, KEY)
     for user in ("u", CN):
         for client in ("c", "d", "e"):
             meant = resolve(

@@ -7,9 +7,9 @@ import pytest
 from lowering import scenario
 from lowering.scenario import ANALYTICS, COMMIT_1, LITERAL, PREFIXED, READ, SALES, T, acl, quota
 
-from kgitops.lowering.acls.compile import lower
+from kgitops.lowering.acls.compile import lower_binding
 from kgitops.lowering.report.lines import _CODES
-from kgitops.lowering.report.report import fails, native_report, report
+from kgitops.lowering.report.report import failing_lines, lowering_report, native_report
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Grade, Lowered, LoweredAcl, LoweredQuota, LoweringLine
 from kgitops.model.requests import AlterClientQuotaRequest
@@ -283,7 +283,7 @@ FEATURES: list[tuple[str, ClusterState, set[str]]] = [
 def test_each_feature_has_exactly_its_lines(found: ClusterState, expected: set[str]) -> None:
     """VC-390, VC-391, VC-166, VC-171, VC-172, VC-173, VC-176, VC-223, VC-092, VC-149: what is not
     exact is said, and what is not said is exact."""
-    lines = report(found)
+    lines = lowering_report(found)
     assert {line.code for line in lines} == ALWAYS | expected
     assert all(line.reason for line in lines)
     assert all(line.remedy for line in lines if line.code != "L-GOAL")
@@ -296,10 +296,10 @@ def test_no_operation_is_lost_without_a_line(kind: ResourceType) -> None:
     own = "v" if kind is not C else "kafka-cluster"
     for operation in (*OPERATIONS[kind], Operation.ALL):
         binding = acl(own, "User:u", operation, kind, "v")
-        found = {line.code for line in report(state(EMPTY, binding))} - ALWAYS
+        found = {line.code for line in lowering_report(state(EMPTY, binding))} - ALWAYS
         found -= {"L-GROUP", "L-TXN"}  # of the names, not of the rights
         links = {"v": TopicLink(name="v", topic="t")}
-        standing = {made.operation for made in lower(binding, "v", links, ["User:u"])}
+        standing = {made.operation for made in lower_binding(binding, "v", links, ["User:u"])}
         wanted = OPERATIONS[kind] if operation is Operation.ALL else {operation}
         assert bool(found) == (standing != wanted), (kind, operation, found)
 
@@ -315,7 +315,7 @@ def test_the_report_of_the_worked_scenario() -> None:
     brokers = scenario.before()
     scenario.apply(brokers, COMMIT_1)
     found = replace(brokers.logical, settings=SAFE | {"delete.topic.enable": "true"})
-    lines = report(found)
+    lines = lowering_report(found)
     counted = Counter(line.code for line in lines)
     expected = {
         "L-NATIVE": 1, "L-TRANSPARENCY": 2, "L-GROUP": 2, "L-TXN": 1, "L-ACL-CLUSTER": 1,
@@ -356,7 +356,7 @@ def test_a_cap_says_what_it_is_worth(mode: CapLowering, grade: Grade, words: str
     )
     (line,) = (
         line
-        for line in report(state(found, quotas=(quota(10, KEY, vc="v"),)))
+        for line in lowering_report(state(found, quotas=(quota(10, KEY, vc="v"),)))
         if line.code == "L-QUOTA-CAP"
     )
     assert line.grade is grade
@@ -367,7 +367,9 @@ def test_which_goals_hold_is_said_of_each() -> None:
     """VC-003: one verdict a goal; isolation is none where brokers let everyone in."""
 
     def verdicts(found: ClusterState) -> dict[str, Grade | None]:
-        return {line.subject: line.grade for line in report(found) if line.code == "L-GOAL"}
+        return {
+            line.subject: line.grade for line in lowering_report(found) if line.code == "L-GOAL"
+        }
 
     assert verdicts(state(BOUND)) == {
         "logical abstraction": Grade.SNAPSHOT,
@@ -407,23 +409,24 @@ def test_the_audit_names_who_reaches_in_by_any_pattern() -> None:
         "kafka-cluster", "User:denied", READ, T, "orders.eu", permission=PermissionType.DENY
     )
     found = replace(state(one, *acls, denied), virtual_clusters={one.name: one, other.name: other})
-    lines = [line for line in report(found) if line.code == "L-ISOLATION"]
+    lines = [line for line in lowering_report(found) if line.code == "L-ISOLATION"]
     assert {(line.subject, line.virtual_cluster) for line in lines} == {
         (who, name) for who, row in reaching.items() for name in row[3]
     }
-    (past,) = (line for line in report(found) if line.code == "L-BYPASS")
+    (past,) = (line for line in lowering_report(found) if line.code == "L-BYPASS")
     assert (past.virtual_cluster, past.subject) == ("a", "User:member")
 
 
 def test_grades_fail_from_a_threshold_on() -> None:
     """§18: --fail-on=NONE takes NONE and REFUSE, --fail-on=APPROX also CLIENT and what is worse."""
-    lines = report(state(BOUND, v(READ, T, "*")))
+    lines = lowering_report(state(BOUND, v(READ, T, "*")))
     grades = {line.grade for line in lines}
     assert {Grade.SNAPSHOT, Grade.CLIENT, Grade.NONE, None} <= grades
-    assert {line.grade for line in fails(lines, Grade.NONE)} == {Grade.NONE}
-    assert {line.grade for line in fails(lines, Grade.CLIENT)} == {Grade.CLIENT, Grade.NONE}
-    assert fails(
-        report(state(EMPTY, v(Operation.CREATE_TOKENS, ResourceType.USER, "User:u"))), Grade.REFUSE
+    assert {line.grade for line in failing_lines(lines, Grade.NONE)} == {Grade.NONE}
+    assert {line.grade for line in failing_lines(lines, Grade.CLIENT)} == {Grade.CLIENT, Grade.NONE}
+    assert failing_lines(
+        lowering_report(state(EMPTY, v(Operation.CREATE_TOKENS, ResourceType.USER, "User:u"))),
+        Grade.REFUSE,
     )
 
 
@@ -433,7 +436,7 @@ def test_every_threshold_takes_its_own_grade_and_all_worse_ones() -> None:
     lines = [LoweringLine(code=f"L-{name}", grade=Grade(name)) for name in reversed(order)]
     lines.append(LoweringLine(code="L-NATIVE", grade=None))
     for place, threshold in enumerate(order):
-        failing = {line.grade for line in fails(lines, Grade(threshold))}
+        failing = {line.grade for line in failing_lines(lines, Grade(threshold))}
         assert failing == {Grade(name) for name in order[place:]}
 
 
@@ -442,4 +445,4 @@ def test_where_brokers_know_virtual_clusters_one_line_is_said() -> None:
     assert [line.code for line in native_report(state(BOUND))] == ["L-DATAPLANE"]
     none = ClusterState(cluster_id="c", backend="embedded")
     assert native_report(none) == ()
-    assert report(none) == ()
+    assert lowering_report(none) == ()

@@ -21,8 +21,8 @@ from lowering.scenario import (
     remove,
 )
 
-from kgitops.lowering.lowerer import Lowering, step
-from kgitops.lowering.topics import orphans
+from kgitops.lowering.lowerer import Lowerer, lower_batch
+from kgitops.lowering.topics import orphaned_topics
 from kgitops.model.requests import (
     NEW_UUID,
     AlterBrokerRequest,
@@ -71,7 +71,7 @@ def test_a_topic_that_was_begun_goes_on_under_its_name(events: int) -> None:
     name = f"{brokers.minted[0]}.Orders"
     assert logical.lowered.pending == {LocalName(SALES, "Orders"): name}
     assert not logical.virtual_clusters[SALES].links
-    (planned,) = step(logical, [create_topic(SALES, "Orders")], lambda: NEW_UUID).lines
+    (planned,) = lower_batch(logical, [create_topic(SALES, "Orders")], lambda: NEW_UUID).lines
     assert planned == ((f"create topic/{name}",) if events == 1 else ())
 
     (result,) = brokers.ask(create_topic(SALES, "Orders"))
@@ -86,16 +86,16 @@ def test_a_plan_shows_a_uuid_that_is_not_there_yet_and_makes_none() -> None:
     """VC-064, VC-057: with a placeholder instead of a uuid nothing is minted."""
     brokers = Brokers()
     brokers.ask(CreateVirtualClusterRequest(virtual_cluster=SALES))
-    planned = step(brokers.logical, [create_topic(SALES, "Orders")], lambda: NEW_UUID)
+    planned = lower_batch(brokers.logical, [create_topic(SALES, "Orders")], lambda: NEW_UUID)
     assert planned.lines == (("create topic/<uuid:new>.Orders",),)
     assert planned.state.virtual_clusters[SALES].links["Orders"].topic == "<uuid:new>.Orders"
 
 
 def test_a_link_to_a_topic_that_the_same_plan_makes_can_be_planned() -> None:
     """VC-405: one session goes through a whole plan, though nothing is made yet."""
-    lowering = Lowering(scenario.before().logical, iter(["u1", "u2"]).__next__)
+    lowering = Lowerer(scenario.before().logical, iter(["u1", "u2"]).__next__)
     for batch in COMMIT_1:
-        assert all(result.ok for result in lowering.step(batch).results)
+        assert all(result.ok for result in lowering.lower_batch(batch).results)
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_what_has_nothing_to_do_with_virtual_clusters_passes_as_it_is() -> None:
         AlterClientQuotaRequest(entity=make_entity({"ip": "10.0.0.1"}), quotas={}),
         DeleteTopicRequest(topic="plain", topic_id="id of plain"),
     ]
-    lowering = Lowering(brokers.logical, brokers.mint)
+    lowering = Lowerer(brokers.logical, brokers.mint)
     for request in passing:
-        assert not lowering.concerns(request)
-        taken = lowering.step([request])
+        assert not lowering.involves_virtual_clusters(request)
+        taken = lowering.lower_batch([request])
         assert [physical.request for physical in taken.physical] == [request]
         assert not taken.before
         assert not taken.after
@@ -162,7 +162,7 @@ def test_what_has_nothing_to_do_with_virtual_clusters_passes_as_it_is() -> None:
         AlterClientQuotaRequest(entity=make_entity({"user": None}), quotas={}),
         CreateVirtualClusterRequest(virtual_cluster="v"),
     ):
-        assert lowering.concerns(request)
+        assert lowering.involves_virtual_clusters(request)
 
 
 def test_local_names_are_no_business_of_brokers() -> None:
@@ -175,7 +175,7 @@ def test_local_names_are_no_business_of_brokers() -> None:
     altered = AlterTopicRequest(
         topic=topic, topic_id="i", step=AlterStep.CONFIGS, requested_state=state, local=local
     )
-    (physical,) = step(brokers.logical, [altered], brokers.mint).physical
+    (physical,) = lower_batch(brokers.logical, [altered], brokers.mint).physical
     assert physical.request == replace(altered, local=None)
     for request, line in (
         (
@@ -184,7 +184,7 @@ def test_local_names_are_no_business_of_brokers() -> None:
         ),
         (DeleteGroupRequest(virtual_cluster=SALES, group="g"), "delete the group emea.sales:g"),
     ):
-        taken = step(brokers.logical, [request], brokers.mint)
+        taken = lower_batch(brokers.logical, [request], brokers.mint)
         assert [physical.request for physical in taken.physical] == [request]
         assert taken.lines == ((line,),)
 
@@ -239,7 +239,7 @@ def test_what_is_written_first_says_that_it_has_begun() -> None:
     brokers = scenario.before()
     for batch in COMMIT_1[:-1]:
         brokers.ask(*batch)
-    binding = step(brokers.logical, COMMIT_1[-1], brokers.mint)
+    binding = lower_batch(brokers.logical, COMMIT_1[-1], brokers.mint)
     written = dict(binding.before)
     assert written[f"vcs/user/{APP}"]["status"] == "PENDING"
     assert sum(key.startswith("vcs/acl/") for key in written) == 9
@@ -247,7 +247,7 @@ def test_what_is_written_first_says_that_it_has_begun() -> None:
     assert all(value is not None for value in written.values())
 
     scenario.apply(brokers, COMMIT_1[-1:])
-    leaving = step(brokers.logical, [remove(SALES, EntityType.USER, APP)], brokers.mint)
+    leaving = lower_batch(brokers.logical, [remove(SALES, EntityType.USER, APP)], brokers.mint)
     assert [(key, value["status"]) for key, value in leaving.before] == [
         (f"vcs/user/{APP}", "DELETING")
     ]
@@ -261,7 +261,7 @@ def test_each_request_has_a_line_for_each_thing_that_is_done_for_it() -> None:
     brokers = scenario.before()
     for batch in COMMIT_1[:-1]:
         brokers.ask(*batch)
-    reader, app = step(brokers.logical, COMMIT_1[-1], brokers.mint).lines
+    reader, app = lower_batch(brokers.logical, COMMIT_1[-1], brokers.mint).lines
     assert len(reader) == 4
     assert len(app) == 7
     assert (
@@ -346,14 +346,14 @@ def test_topics_of_nobody_are_found_and_a_lost_registry_stops_it() -> None:
     """VC-032, VC-068, VC-330: an orphan is told by its name; without any registry nobody can tell
     whose they were, so no virtual cluster is made."""
     brokers = after_commit_1()
-    assert orphans(brokers.logical) == ()
+    assert orphaned_topics(brokers.logical) == ()
     reports = brokers.logical.virtual_clusters[ANALYTICS].links["Reports"].topic
     brokers.ask(remove(ANALYTICS, EntityType.TOPIC, "Reports"))
-    assert orphans(brokers.logical) == (reports,)
+    assert orphaned_topics(brokers.logical) == (reports,)
     assert brokers.ask(CreateVirtualClusterRequest(virtual_cluster="v"))[0].ok
 
     lost = replace(brokers.state, registry=None)
-    planned = step(lost, [CreateVirtualClusterRequest(virtual_cluster="v")], brokers.mint)
+    planned = lower_batch(lost, [CreateVirtualClusterRequest(virtual_cluster="v")], brokers.mint)
     (result,) = planned.results
     assert result.code is ErrorCode.INVALID_REQUEST
     assert "the registry is gone" in (result.message or "")
@@ -362,8 +362,8 @@ def test_topics_of_nobody_are_found_and_a_lost_registry_stops_it() -> None:
 
 def test_a_super_user_is_not_bound() -> None:
     """VC-092: brokers would let it do everything anyway."""
-    lowering = Lowering(after_commit_1().logical, str, super_users={"User:root"})
-    (result,) = lowering.step([add(SALES, EntityType.USER, "User:root")]).results
+    lowering = Lowerer(after_commit_1().logical, str, super_users={"User:root"})
+    (result,) = lowering.lower_batch([add(SALES, EntityType.USER, "User:root")]).results
     assert "super user" in (result.message or "")
 
 
@@ -438,7 +438,7 @@ def test_what_is_done_physically_is_marked_before_and_nothing_else(
 ) -> None:
     """VC-329: what brokers are not asked for needs no mark."""
     brokers = after_commit_1()
-    taken = step(brokers.logical, [request_], brokers.mint)
+    taken = lower_batch(brokers.logical, [request_], brokers.mint)
     marks = {key.split("/")[1]: value["status"] for key, value in taken.before if "status" in value}
     assert marks == ({kind: status} if kind and status else {})
     assert bool(marks) == bool(taken.physical)
@@ -449,7 +449,7 @@ def test_what_is_repaired_is_there_in_the_state_after() -> None:
     brokers = after_commit_1()
     brokers.do(DeleteAclRequest(binding=acl("kafka-cluster", APP, READ, T, STREAM)))
     request = CreateAclRequest(binding=scenario.STREAM_READ)
-    after = step(brokers.logical, [request], brokers.mint).state
+    after = lower_batch(brokers.logical, [request], brokers.mint).state
     assert after.lowered is not None
     assert not after.lowered.missing_acls
     assert {scenario.STREAM_READ, scenario.LONG_READ} <= after.acls

@@ -32,7 +32,7 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import boot
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.port import Cluster
-from kgitops.lowering.report.report import report
+from kgitops.lowering.report.report import lowering_report
 from kgitops.model.requests import CreateAclRequest
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import physical_id
@@ -299,7 +299,7 @@ def test_nothing_of_another_tenant_is_listed(
     }
     assert {"ListPartitionReassignments", "DescribeDelegationToken"} <= refused
     assert mine.topic in repr(wires["tenant-a"].send(LISTINGS["Metadata"]))
-    assert "L-LIST" in {line.code for line in report(admin.read_state())}
+    assert "L-LIST" in {line.code for line in lowering_report(admin.read_state())}
 
 
 def test_a_pattern_takes_in_nothing_of_another_tenant(

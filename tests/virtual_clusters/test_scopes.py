@@ -3,12 +3,14 @@
 import pytest
 
 from kgitops.model.resources.acls import CLUSTER_NAME, PatternType
-from kgitops.virtual_clusters.rights import Scope
+from kgitops.virtual_clusters.rights import VirtualClusterScope
 
-A, AB = Scope("a"), Scope("a.b")
-A_ALL, AB_ALL, NOTHING = (Scope(prefix, PatternType.PREFIXED) for prefix in ("a", "a.b", ""))
-EVERY, PHYSICAL = Scope("*"), Scope(CLUSTER_NAME)
-LIKE_IT = Scope(CLUSTER_NAME, PatternType.PREFIXED)
+A, AB = VirtualClusterScope("a"), VirtualClusterScope("a.b")
+A_ALL, AB_ALL, NOTHING = (
+    VirtualClusterScope(prefix, PatternType.PREFIXED) for prefix in ("a", "a.b", "")
+)
+EVERY, PHYSICAL = VirtualClusterScope("*"), VirtualClusterScope(CLUSTER_NAME)
+LIKE_IT = VirtualClusterScope(CLUSTER_NAME, PatternType.PREFIXED)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,7 @@ LIKE_IT = Scope(CLUSTER_NAME, PatternType.PREFIXED)
         (LIKE_IT, {LIKE_IT}),
     ],
 )
-def test_what_a_scope_covers(scope: Scope, covered: set[Scope]):
+def test_what_a_scope_covers(scope: VirtualClusterScope, covered: set[VirtualClusterScope]):
     """VC-100, VC-108, VC-144: a pattern never means the physical cluster; VC-006: a, not a.b."""
     scopes = {A, AB, A_ALL, AB_ALL, NOTHING, EVERY, PHYSICAL, LIKE_IT}
     assert {other for other in scopes if scope.covers(other)} == covered

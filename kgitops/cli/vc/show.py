@@ -80,9 +80,9 @@ def orphans(options: ClusterOptions) -> None:
     """
     from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.running.imperative import read_cluster
-    from kgitops.lowering.topics import orphans as find_orphans
+    from kgitops.lowering.topics import orphaned_topics
 
-    topics = find_orphans(read_cluster(options))
+    topics = orphaned_topics(read_cluster(options))
     if not topics:
         print_notice("There are no orphans: every topic made in a virtual cluster has a link.")
         return

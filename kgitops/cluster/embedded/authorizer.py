@@ -14,11 +14,17 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.virtual_clusters.resolution import Binding, Reason
-from kgitops.virtual_clusters.rights import ApiKey, Scope, allowing, covering, rights
+from kgitops.virtual_clusters.resolution import Binding, BoundBy
+from kgitops.virtual_clusters.rights import (
+    ApiKey,
+    VirtualClusterScope,
+    operations_that_allow,
+    operations_that_deny,
+    sufficient_operations,
+)
 
 WILDCARD = "*"
-PHYSICAL = Scope(CLUSTER_NAME)
+PHYSICAL = VirtualClusterScope(CLUSTER_NAME)
 
 _Index = dict[tuple[ResourceType, PatternType, str], list[AclBinding]]
 
@@ -48,7 +54,7 @@ class Authorizer:
         self._hosts = (host, WILDCARD)
         self._bindings = bindings
         self._indexes: tuple[_Index, _Index] | None = None
-        self._clusters: list[tuple[AclBinding, Scope]] | None = None
+        self._clusters: list[tuple[AclBinding, VirtualClusterScope]] | None = None
 
     def allows_topic(self, operation: Operation, name: str) -> bool:
         """Whether the operation on a topic is allowed."""
@@ -108,13 +114,15 @@ class Authorizer:
 
     def allows_virtual_cluster(self, operation: Operation, name: str) -> bool:
         """Whether the operation on a virtual cluster is allowed, in it or not (VC-101, VC-141)."""
-        return self.allows_scope(operation, Scope(name))
+        return self.allows_scope(operation, VirtualClusterScope(name))
 
-    def allows_request(self, api_key: ApiKey, scope: Scope) -> bool:
+    def allows_request(self, api_key: ApiKey, scope: VirtualClusterScope) -> bool:
         """Whether a right on everything in ``scope`` allows the request there (spec §8.2)."""
-        return any(self.allows_scope(operation, scope) for operation in rights(api_key))
+        return any(
+            self.allows_scope(operation, scope) for operation in sufficient_operations(api_key)
+        )
 
-    def allows_scope(self, operation: Operation, scope: Scope) -> bool:
+    def allows_scope(self, operation: Operation, scope: VirtualClusterScope) -> bool:
         """Whether the operation is allowed on everything in ``scope``, and denied nowhere there.
 
         Of the physical cluster only its own bindings decide (VC-108). Of virtual clusters so do
@@ -124,7 +132,7 @@ class Authorizer:
             return True
         if scope == PHYSICAL:
             return self.allows_cluster(operation)
-        allows, denies = allowing(operation), covering(operation)
+        allows, denies = operations_that_allow(operation), operations_that_deny(operation)
         allowed = False
         for binding, pattern in self._on_clusters():
             if binding.permission_type is PermissionType.DENY:
@@ -142,10 +150,10 @@ class Authorizer:
     def _allows_everything(self) -> bool:
         return not self._enforces or self._is_super_user
 
-    def _on_clusters(self) -> list[tuple[AclBinding, Scope]]:
+    def _on_clusters(self) -> list[tuple[AclBinding, VirtualClusterScope]]:
         if self._clusters is None:
             self._clusters = [
-                (binding, Scope.of(binding))
+                (binding, VirtualClusterScope.of(binding))
                 for (resource_type, _, _), bindings in self._indexed()[0].items()
                 if resource_type is ResourceType.CLUSTER
                 for binding in bindings
@@ -161,7 +169,7 @@ class Authorizer:
                 if binding.principal in self._principals and binding.host in self._hosts:
                     key = binding.resource_type, binding.pattern_type, binding.resource_name
                     on_cluster = binding.resource_type is ResourceType.CLUSTER
-                    if on_cluster or Scope.of(binding) == PHYSICAL:
+                    if on_cluster or VirtualClusterScope.of(binding) == PHYSICAL:
                         everywhere[key].append(binding)
                     elif self._acts_here(binding):
                         here[key].append(binding)
@@ -171,10 +179,12 @@ class Authorizer:
     def _acts_here(self, binding: AclBinding) -> bool:
         if self.binding is None:
             return False
-        if not Scope.of(binding).covers(Scope(self.binding.virtual_cluster.name)):
+        if not VirtualClusterScope.of(binding).covers(
+            VirtualClusterScope(self.binding.virtual_cluster.name)
+        ):
             return False
         # Anyone can claim a client id: it takes an ACL of one's own to gain by that (VC-085).
-        claimed = self.binding.reason is Reason.CLIENT_ID
+        claimed = self.binding.reason is BoundBy.CLIENT_ID
         allow = binding.permission_type is PermissionType.ALLOW
         return not (claimed and allow and binding.principal == EVERYONE)
 

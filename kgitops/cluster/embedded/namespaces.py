@@ -17,7 +17,7 @@ from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import SEPARATOR, LocalName, TopicLink
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.resolution import Binding
-from kgitops.virtual_clusters.rights import ApiKey, Scope
+from kgitops.virtual_clusters.rights import ApiKey, VirtualClusterScope
 
 _DENIED = {
     ResourceType.TOPIC: (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed."),
@@ -181,7 +181,7 @@ class VirtualClusterNamespace(GlobalNamespace):
 
     def allows_request(self, api_key: ApiKey) -> bool:
         """Tell if a right on the virtual cluster allows the request in it (spec §8.2)."""
-        return self.draft.authorizer.allows_request(api_key, Scope(self.name))
+        return self.draft.authorizer.allows_request(api_key, VirtualClusterScope(self.name))
 
     def linked(self, operation: Operation, name: str, api_key: ApiKey | None = None) -> TopicLink:
         """The link of that name; a right on the virtual cluster to ``api_key`` is enough too.

@@ -9,7 +9,7 @@ from kgitops.model.requests import AlterStep, AlterTopicRequest, DeleteRecordsRe
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.results import ErrorCode
-from kgitops.virtual_clusters.rights import ApiKey, Scope
+from kgitops.virtual_clusters.rights import ApiKey, VirtualClusterScope
 
 
 def check_virtual_clusters_enabled(draft: Draft) -> None:
@@ -76,7 +76,7 @@ def _is_enough(draft: Draft, request: AlterTopicRequest | DeleteRecordsRequest) 
             needed = _NEEDED.get(request.step)
             if needed is None:
                 return False
-            scope = Scope(local.virtual_cluster)
+            scope = VirtualClusterScope(local.virtual_cluster)
             return (
                 needed is Operation.ALTER_CONFIGS
                 and draft.authorizer.allows_request(ApiKey.INCREMENTAL_ALTER_CONFIGS, scope)

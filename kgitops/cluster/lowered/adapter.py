@@ -13,10 +13,10 @@ from kgitops.cluster.lowered.requests import (
     refusal,
     topics_of,
 )
-from kgitops.cluster.lowered.state_cache import Lifted
+from kgitops.cluster.lowered.state_cache import LiftedStateCache
 from kgitops.cluster.port import Cluster, RegistryLog
-from kgitops.lowering.effects import Step
-from kgitops.lowering.lowerer import Lowering, step
+from kgitops.lowering.effects import LoweredBatch
+from kgitops.lowering.lowerer import Lowerer, lower_batch
 from kgitops.lowering.report.report import super_users
 from kgitops.model.cluster_state import (
     Capabilities,
@@ -49,7 +49,7 @@ class LoweredCluster:
         self.physical = physical
         self._mint = mint
         self._turn = threading.RLock()
-        self._lifted = Lifted()
+        self._lifted = LiftedStateCache()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -136,10 +136,12 @@ class LoweredCluster:
         state = self.read_state(topics_of(requests), links_of(requests))
         who = super_users(state), principal
         if validate_only:
-            return self._judge(step(state, requests, self._mint, *who), principal)
-        lowering = self._lifted.go_on(state)
-        lowering = lowering.take_up(state, *who) if lowering else Lowering(state, self._mint, *who)
-        taken = lowering.step(requests)
+            return self._judge(lower_batch(state, requests, self._mint, *who), principal)
+        lowering = self._lifted.take_lowerer(state)
+        lowering = (
+            lowering.continue_from(state, *who) if lowering else Lowerer(state, self._mint, *who)
+        )
+        taken = lowering.lower_batch(requests)
         if taken.before:
             self.registry.append(taken.before)
         answers = carry_out(self.physical, taken.physical, principal=principal, until_ms=until_ms)
@@ -147,15 +149,15 @@ class LoweredCluster:
         if finished.records:
             self.registry.append(finished.records)
         if all(answer.ok for answer in answers):
-            self._lifted.foresee(
+            self._lifted.expect(
                 lowering,
-                lowering.made(_made(requests, finished.results)),
+                lowering.with_topic_ids(_made(requests, finished.results)),
                 (*taken.before, *finished.records),
                 [physical.request for physical in taken.physical],
             )
         return finished.results
 
-    def _judge(self, taken: Step, principal: str) -> Sequence[RequestResult]:
+    def _judge(self, taken: LoweredBatch, principal: str) -> Sequence[RequestResult]:
         """What brokers would say, of what they can say it, where nothing else refuses it."""
         answers = [OK for _ in taken.physical]
         known = self.physical.capabilities.validation

@@ -128,7 +128,7 @@ def carry_out(
     answers: list[RequestResult] = []
     failed: set[int] = set()
     for batch in in_batches(requests):
-        wanted = [failed.isdisjoint(physical.askers) for physical in batch]
+        wanted = [failed.isdisjoint(physical.requested_by) for physical in batch]
         sent = [physical.request for physical, send in zip(batch, wanted, strict=True) if send]
         replies = iter(
             cluster.execute(sent, validate_only=False, principal=principal, until_ms=until_ms)
@@ -139,7 +139,7 @@ def carry_out(
             answer = _own(cluster, physical.request, next(replies)) if send else NOT_ATTEMPTED
             answers.append(answer)
             if not answer.ok:
-                failed.update(physical.askers)
+                failed.update(physical.requested_by)
     return answers
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kgitops.lowering.lifting import lift
-from kgitops.lowering.lowerer import Lowering
+from kgitops.lowering.lowerer import Lowerer
 from kgitops.lowering.records import PREFIX, Record
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import RegistryState
@@ -19,15 +19,15 @@ from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _LiftedState:
     """A physical state, the logical one that it means, and what goes on from there, if anything."""
 
     physical: ClusterState
     logical: ClusterState
-    lowering: Lowering | None = None
+    lowering: Lowerer | None = None
 
 
-class Lifted:
+class LiftedStateCache:
     """Lifts physical states; what did not change since the last one is not worked out again.
 
     An apply of many batches would otherwise take time that grows with their number times the
@@ -36,8 +36,8 @@ class Lifted:
     """
 
     def __init__(self) -> None:
-        self._last: _Known | None = None
-        self._foreseen: _Known | None = None
+        self._last: _LiftedState | None = None
+        self._expected: _LiftedState | None = None
 
     @property
     def newest(self) -> ClusterState | None:
@@ -50,7 +50,7 @@ class Lifted:
         Raises:
             SafetyError: a record can't be trusted.
         """
-        for known in (self._last, self._foreseen):
+        for known in (self._last, self._expected):
             if known is not None and _same(known.physical, physical):
                 logical = replace(
                     physical,
@@ -59,27 +59,27 @@ class Lifted:
                     quotas=known.logical.quotas,
                     lowered=known.logical.lowered,
                 )
-                self._last = _Known(physical, logical, known.lowering)
+                self._last = _LiftedState(physical, logical, known.lowering)
                 return logical
         logical = lift(physical)
-        self._last = _Known(physical, logical)
+        self._last = _LiftedState(physical, logical)
         return logical
 
-    def go_on(self, state: ClusterState) -> Lowering | None:
+    def take_lowerer(self, state: ClusterState) -> Lowerer | None:
         """What led to this lifted state, to go on from there; None: nothing did.
 
         It can be had once: who goes on says where that leads by :meth:`foresee`.
         """
         last = self._last
-        self._foreseen = None
+        self._expected = None
         if last is None or last.lowering is None or last.logical.lowered is not state.lowered:
             return None
-        self._last = _Known(last.physical, last.logical)
+        self._last = _LiftedState(last.physical, last.logical)
         return last.lowering
 
-    def foresee(
+    def expect(
         self,
-        lowering: Lowering,
+        lowering: Lowerer,
         logical: ClusterState,
         records: Iterable[Record],
         requests: Iterable[Request],
@@ -87,7 +87,7 @@ class Lifted:
         """After the last state these records are written and these requests carried out, wholly."""
         if self._last is not None and logical.lowered is not None:
             physical = _after(self._last.physical, records, requests)
-            self._foreseen = _Known(physical, logical, lowering)
+            self._expected = _LiftedState(physical, logical, lowering)
 
 
 def _same(one: ClusterState, other: ClusterState) -> bool:

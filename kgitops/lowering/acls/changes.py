@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from kgitops.lowering.acls.compile import is_logical
-from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, once
-from kgitops.lowering.records import gone, lowered_acl_record
+from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, unique
+from kgitops.lowering.records import lowered_acl_record, removal
 from kgitops.model.lowered import LoweredAcl
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import AclBinding
@@ -19,21 +19,23 @@ class AclChanges:
     def __init__(self, lowered: Iterable[LoweredAcl], bindings: Collection[AclBinding]) -> None:
         self.lowered = {acl.binding: acl for acl in lowered}
         self.physical = {binding for binding in bindings if not is_logical(binding)}
-        self._leftovers = [acl.binding for acl in self.lowered.values() if not acl.sources]
+        self._stale = [acl.binding for acl in self.lowered.values() if not acl.sources]
         self._of_source: defaultdict[str, set[AclBinding]] = defaultdict(set)
         for binding, acl in self.lowered.items():
             for source in acl.sources:
                 self._of_source[source].add(binding)
         self._before: dict[AclBinding, LoweredAcl | None] = {}
-        self._askers: defaultdict[AclBinding, set[int]] = defaultdict(set)
+        self._requested_by: defaultdict[AclBinding, set[int]] = defaultdict(set)
 
-    def of_source(self, source: str) -> frozenset[AclBinding]:
+    def bindings_for(self, source: str) -> frozenset[AclBinding]:
         """What stands for the binding at this address."""
         return frozenset(self._of_source.get(source, ()))
 
-    def stand(self, binding: AclBinding, source: str, virtual_cluster: str, asker: int) -> None:
+    def require(
+        self, binding: AclBinding, source: str, virtual_cluster: str, request_index: int
+    ) -> None:
         """The physical binding stands for one more, unless it did already."""
-        acl = self._touch(binding, asker) or LoweredAcl(
+        acl = self._mark_dirty(binding, request_index) or LoweredAcl(
             binding=binding,
             virtual_cluster=virtual_cluster,
             sources=(),
@@ -44,82 +46,86 @@ class AclChanges:
         sources = tuple(sorted({*acl.sources, source}))
         self.lowered[binding] = replace(acl, sources=sources, virtual_cluster=virtual_cluster)
 
-    def fall(self, binding: AclBinding, source: str, asker: int) -> None:
+    def release(self, binding: AclBinding, source: str, request_index: int) -> None:
         """The physical binding no longer stands for this one."""
-        acl = self._touch(binding, asker) if binding in self.lowered else None
+        acl = self._mark_dirty(binding, request_index) if binding in self.lowered else None
         if acl is not None:
             self._of_source[source].discard(binding)
             sources = tuple(other for other in acl.sources if other != source)
             self.lowered[binding] = replace(acl, sources=sources)
 
-    def create(self, binding: AclBinding, asker: int, effects: Effects) -> None:
+    def create(self, binding: AclBinding, request_index: int, effects: Effects) -> None:
         """A global binding is asked for; one that stands for others is global as well then."""
-        acl = self._touch(binding, asker) if binding in self.lowered else None
+        acl = self._mark_dirty(binding, request_index) if binding in self.lowered else None
         self.physical.add(binding)
         if acl is not None:
             self.lowered[binding] = replace(acl, adopted=True)
         else:
-            effects.creations.append(_create(binding, (asker,)))
+            effects.creations.append(_create(binding, (request_index,)))
 
-    def delete(self, request: DeleteAclRequest, asker: int, effects: Effects) -> None:
+    def delete(self, request: DeleteAclRequest, request_index: int, effects: Effects) -> None:
         """A global binding is to go; what it stands for keeps it on brokers."""
         binding = request.binding
-        acl = self._touch(binding, asker) if binding in self.lowered else None
+        acl = self._mark_dirty(binding, request_index) if binding in self.lowered else None
         self.physical.discard(binding)
         if acl is not None:
             self.lowered[binding] = replace(acl, adopted=False)
         else:
             line = f"delete {acl_address(binding)}"
-            effects.deletions.append(PhysicalRequest(request=request, askers=(asker,), line=line))
+            effects.deletions.append(
+                PhysicalRequest(request=request, requested_by=(request_index,), line=line)
+            )
 
-    def clean(self, asker: int) -> None:
+    def drop_stale(self, request_index: int) -> None:
         """Look at what an interrupted apply left over."""
-        for binding in self._leftovers:
+        for binding in self._stale:
             if binding in self.lowered:
-                self._touch(binding, asker)
-        self._leftovers.clear()
+                self._mark_dirty(binding, request_index)
+        self._stale.clear()
 
     def finish(self, effects: Effects) -> None:
         """Say what the batch comes down to, and begin the next one."""
         for binding in sorted(self._before):
             self._finish(binding, self._before[binding], effects)
         self._before.clear()
-        self._askers.clear()
+        self._requested_by.clear()
 
     def _finish(self, binding: AclBinding, before: LoweredAcl | None, effects: Effects) -> None:
         acl = self.lowered[binding]
-        askers = once(self._askers[binding])
+        requested_by = unique(self._requested_by[binding])
         if not acl.sources:
             del self.lowered[binding]
             if acl.present and not acl.adopted:
                 request = DeleteAclRequest(binding=binding)
                 line = f"delete {acl_address(binding)}"
-                effects.deletions.append(PhysicalRequest(request=request, askers=askers, line=line))
+                effects.deletions.append(
+                    PhysicalRequest(request=request, requested_by=requested_by, line=line)
+                )
             if before is not None:
-                record = gone(lowered_acl_record(acl))
-                effects.after.append(FinalRecord(record=record, askers=askers))
+                record = removal(lowered_acl_record(acl))
+                effects.after.append(FinalRecord(record=record, requested_by=requested_by))
             return
         if not acl.present:
             # One that others had made, and have deleted since, is kgitops' own from now on.
             acl = replace(acl, adopted=binding in self.physical)
-            effects.creations.append(_create(binding, askers))
+            effects.creations.append(_create(binding, requested_by))
         record = lowered_acl_record(acl)
         if before is None or (record != lowered_acl_record(before) and not acl.present):
             effects.before.append(record)
         elif record != lowered_acl_record(before):
-            effects.after.append(FinalRecord(record=record, askers=askers))
+            effects.after.append(FinalRecord(record=record, requested_by=requested_by))
         self.lowered[binding] = replace(acl, present=True)
 
-    def _touch(self, binding: AclBinding, asker: int) -> LoweredAcl | None:
+    def _mark_dirty(self, binding: AclBinding, request_index: int) -> LoweredAcl | None:
         acl = self.lowered.get(binding)
         self._before.setdefault(binding, acl)
-        self._askers[binding].add(asker)
+        self._requested_by[binding].add(request_index)
         return acl
 
 
-def _create(binding: AclBinding, askers: tuple[int, ...]) -> PhysicalRequest:
+def _create(binding: AclBinding, requested_by: tuple[int, ...]) -> PhysicalRequest:
     return PhysicalRequest(
         request=CreateAclRequest(binding=binding),
-        askers=askers,
+        requested_by=requested_by,
         line=f"create {acl_address(binding)}",
     )

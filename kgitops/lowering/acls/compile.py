@@ -43,13 +43,13 @@ def is_logical(binding: AclBinding) -> bool:
     return binding.scoped
 
 
-def operations(binding: AclBinding) -> frozenset[Operation]:
+def lowered_operations(binding: AclBinding) -> frozenset[Operation]:
     """What of the binding's operation is lowered; All is never lowered as such (VC-167)."""
     lowered = OPERATIONS.get(binding.resource_type, frozenset())
     return lowered if binding.operation is Operation.ALL else lowered & {binding.operation}
 
 
-def lower(
+def lower_binding(
     binding: AclBinding,
     virtual_cluster: str,
     links: Mapping[str, TopicLink],
@@ -66,7 +66,7 @@ def lower(
     if not principals:
         return
     resources = tuple(_resources(binding, virtual_cluster, links))
-    allowed = operations(binding)
+    allowed = lowered_operations(binding)
     for principal in principals:
         for name, pattern_type in resources:
             for operation in allowed:
@@ -81,7 +81,7 @@ def lower(
                 )
 
 
-def names_link(binding: AclBinding, link: str) -> bool:
+def matches_link(binding: AclBinding, link: str) -> bool:
     """Whether a binding on topics is about the link by its name."""
     if binding.pattern_type is PatternType.PREFIXED:
         return link.startswith(binding.resource_name)
@@ -98,7 +98,7 @@ def _resources(
         if literal and name != WILDCARD:
             found = [links[name]] if name in links else []
         else:
-            found = [link for link in links.values() if names_link(binding, link.name)]
+            found = [link for link in links.values() if matches_link(binding, link.name)]
         yield from dict.fromkeys((link.topic, PatternType.LITERAL) for link in found)
     elif literal and name == WILDCARD:
         yield physical_id(virtual_cluster, ""), PatternType.PREFIXED

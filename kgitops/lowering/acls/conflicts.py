@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kgitops.lowering.acls.compile import WILDCARD, names_link, operations
+from kgitops.lowering.acls.compile import WILDCARD, lowered_operations, matches_link
 from kgitops.model.resources.acls import (
     EVERYONE,
     IMPLIED,
@@ -34,61 +34,65 @@ class Conflict:
         )
 
 
-def conflicts(found: VirtualCluster, bindings: Iterable[AclBinding]) -> Iterator[Conflict]:
+def find_conflicts(
+    virtual_cluster: VirtualCluster, bindings: Iterable[AclBinding]
+) -> Iterator[Conflict]:
     """Each pair of the virtual cluster's bindings on topics that contradict each other."""
     allows: list[AclBinding] = []
     denies: list[AclBinding] = []
     for binding in bindings:
-        if binding.resource_type is ResourceType.TOPIC and _applies(found, binding):
+        if binding.resource_type is ResourceType.TOPIC and _applies(virtual_cluster, binding):
             deny = binding.permission_type is PermissionType.DENY
             (denies if deny else allows).append(binding)
     if not denies or not allows:
         return
     links = defaultdict(list)
-    for link in found.links.values():
+    for link in virtual_cluster.links.values():
         links[link.topic].append(link.name)
     for topic, names in links.items():
         if len(names) > 1:
-            yield from _of_topic(topic, sorted(names), allows, denies)
+            yield from _topic_conflicts(topic, sorted(names), allows, denies)
 
 
-def _of_topic(
+def _topic_conflicts(
     topic: str, names: list[str], allows: list[AclBinding], denies: list[AclBinding]
 ) -> Iterator[Conflict]:
     for allowed in names:
-        permitting = [allow for allow in allows if names_link(allow, allowed)]
-        here = [deny for deny in denies if names_link(deny, allowed)]
+        permitting = [allow for allow in allows if matches_link(allow, allowed)]
+        here = [deny for deny in denies if matches_link(deny, allowed)]
         for denied in names:
             for deny in denies:
-                if not names_link(deny, denied) or deny in here:
+                if not matches_link(deny, denied) or deny in here:
                     continue
                 for allow in permitting:
-                    if _shut(allow, deny, here):
+                    if _is_overridden(allow, deny, here):
                         yield Conflict(
                             topic=topic, allowed=allowed, denied=denied, allow=allow, deny=deny
                         )
 
 
-def _shut(allow: AclBinding, deny: AclBinding, here: list[AclBinding]) -> bool:
+def _is_overridden(allow: AclBinding, deny: AclBinding, here: list[AclBinding]) -> bool:
     """Whether the denial takes what nothing denies on the allowing link itself."""
     if not (_meet(allow.principal, deny.principal, EVERYONE) and _meet(allow.host, deny.host)):
         return False
-    taken = _allowed(allow) & operations(deny)
+    taken = _allowed(allow) & lowered_operations(deny)
     for other in here:
         if _covers(other.principal, (allow.principal, deny.principal), EVERYONE) and _covers(
             other.host, (allow.host, deny.host)
         ):
-            taken -= operations(other)
+            taken -= lowered_operations(other)
     return bool(taken)
 
 
 def _allowed(allow: AclBinding) -> frozenset[Operation]:
-    named = operations(allow)
+    named = lowered_operations(allow)
     return named.union(*(IMPLIED.get(operation, frozenset()) for operation in named))
 
 
-def _applies(found: VirtualCluster, binding: AclBinding) -> bool:
-    return binding.principal in found.users or (binding.principal == EVERYONE and bool(found.users))
+def _applies(virtual_cluster: VirtualCluster, binding: AclBinding) -> bool:
+    return binding.principal in virtual_cluster.users or (
+        binding.principal == EVERYONE and bool(virtual_cluster.users)
+    )
 
 
 def _meet(one: str, other: str, everything: str = WILDCARD) -> bool:

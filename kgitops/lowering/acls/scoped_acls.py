@@ -11,10 +11,10 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
-from kgitops.virtual_clusters.rights import Scope
+from kgitops.virtual_clusters.rights import VirtualClusterScope
 
 
-class BindingsIn:
+class BindingIndex:
     """The bindings that act in one virtual cluster."""
 
     def __init__(self, bindings: Iterable[AclBinding]) -> None:
@@ -30,7 +30,7 @@ class BindingsIn:
         self._of[binding.principal][binding] = None
         if binding.resource_type is ResourceType.TOPIC:
             self._about(binding)[binding] = None
-        if takes_away(binding):
+        if is_topic_denial(binding):
             self._denials.add(binding)
 
     def discard(self, binding: AclBinding) -> None:
@@ -73,23 +73,25 @@ class ScopedAcls:
     def __init__(self, bindings: Iterable[AclBinding]) -> None:
         self._literal: defaultdict[str, set[AclBinding]] = defaultdict(set)
         self._wide: set[AclBinding] = set()
-        self._indexed: dict[str, BindingsIn] = {}
+        self._indexed: dict[str, BindingIndex] = {}
         for binding in bindings:
             if is_logical(binding) and binding.resource_type is not ResourceType.CLUSTER:
-                (self._wide if is_wide(binding) else self._at(binding)).add(binding)
+                (self._wide if spans_virtual_clusters(binding) else self._at(binding)).add(binding)
 
-    def in_virtual_cluster(self, name: str) -> BindingsIn:
+    def in_virtual_cluster(self, name: str) -> BindingIndex:
         """The bindings that act in it."""
         found = self._indexed.get(name)
         if found is None:
-            here = Scope(name)
-            wide = (binding for binding in self._wide if Scope.of(binding).covers(here))
-            found = self._indexed[name] = BindingsIn((*self._literal.get(name, ()), *wide))
+            here = VirtualClusterScope(name)
+            wide = (
+                binding for binding in self._wide if VirtualClusterScope.of(binding).covers(here)
+            )
+            found = self._indexed[name] = BindingIndex((*self._literal.get(name, ()), *wide))
         return found
 
     def add(self, binding: AclBinding) -> None:
         """Take one in."""
-        if is_wide(binding):
+        if spans_virtual_clusters(binding):
             self._wide.add(binding)
             self._indexed.clear()
         else:
@@ -98,7 +100,7 @@ class ScopedAcls:
 
     def discard(self, binding: AclBinding) -> None:
         """Leave one out."""
-        if is_wide(binding):
+        if spans_virtual_clusters(binding):
             self._wide.discard(binding)
             self._indexed.clear()
         else:
@@ -109,13 +111,13 @@ class ScopedAcls:
         return self._literal[binding.virtual_cluster]
 
 
-def takes_away(binding: AclBinding) -> bool:
+def is_topic_denial(binding: AclBinding) -> bool:
     """Whether the binding denies something on topics."""
     topics = binding.resource_type is ResourceType.TOPIC
     return topics and binding.permission_type is PermissionType.DENY
 
 
-def is_wide(binding: AclBinding) -> bool:
+def spans_virtual_clusters(binding: AclBinding) -> bool:
     """Whether the binding may act in more than one virtual cluster."""
     return (
         binding.virtual_cluster_pattern_type is PatternType.PREFIXED

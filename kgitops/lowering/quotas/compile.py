@@ -7,7 +7,7 @@ Nothing is ever lowered to an entity of the default user or of a client id alone
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kgitops.lowering.quotas.table import Family, QuotaTable, Who
+from kgitops.lowering.quotas.table import QuotaEntries, QuotaTable, UserPart
 from kgitops.model.resources.addresses import quota_address
 from kgitops.model.resources.quotas import (
     CLIENT_ID,
@@ -20,55 +20,61 @@ from kgitops.model.resources.virtual_clusters import CapLowering, VirtualCluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class QuotaTarget:
     """A physical value that must be there, None for none; and because of which quotas."""
 
     value: float | None
     sources: tuple[str, ...]
 
 
-Targets = dict[tuple[ClientQuotaEntity, str], Target]
+QuotaTargets = dict[tuple[ClientQuotaEntity, str], QuotaTarget]
 
 
-def lower_user(table: QuotaTable, found: VirtualCluster, user: str) -> Targets:
+def lower_user_quotas(
+    table: QuotaTable, virtual_cluster: VirtualCluster, user: str
+) -> QuotaTargets:
     """What the physical entities of one bound user must have, where it is not what is meant.
 
     ``user`` is the name in quotas, of the principal ``User:<user>``.
     """
-    targets: Targets = {}
-    for key in table.keys_in(found.name):
-        lowering = _Lowering(table, found, user, key)
+    targets: QuotaTargets = {}
+    for key in table.keys_in(virtual_cluster.name):
+        lowering = _UserQuotas(table, virtual_cluster, user, key)
         targets |= {(entity, key): target for entity, target in lowering.targets()}
     return targets
 
 
-def ceiling(table: QuotaTable, found: VirtualCluster, key: str) -> tuple[str, float] | None:
+def user_cap(
+    table: QuotaTable, virtual_cluster: VirtualCluster, key: str
+) -> tuple[str, float] | None:
     """Up to what each user of the virtual cluster may go, and by which cap (VC-221)."""
-    cap = table.cap(found.name, key)
-    if cap is None or found.options.cap_lowering is CapLowering.NONE:
+    cap = table.cap(virtual_cluster.name, key)
+    if cap is None or virtual_cluster.options.cap_lowering is CapLowering.NONE:
         return None
     entity, value = cap
-    if found.options.cap_lowering is CapLowering.DIVIDE:
-        value /= max(len(found.users), 1)
+    if virtual_cluster.options.cap_lowering is CapLowering.DIVIDE:
+        value /= max(len(virtual_cluster.users), 1)
         if key in INTEGRAL_KEYS:
             value = float(max(int(value), 1))
     return quota_address(entity), value
 
 
-class _Lowering:
+class _UserQuotas:
     """One user's entities for one key; entries are looked up in Kafka's own order."""
 
-    def __init__(self, table: QuotaTable, found: VirtualCluster, user: str, key: str) -> None:
+    def __init__(
+        self, table: QuotaTable, virtual_cluster: VirtualCluster, user: str, key: str
+    ) -> None:
         self._table = table
-        self._found = found
+        self._found = virtual_cluster
         self._key = key
-        self._user: Who = ((USER, user),)
+        self._user: UserPart = ((USER, user),)
         self._lowered: dict[ClientQuotaEntity, tuple[float, str]] = {}
 
-    def targets(self) -> Iterator[tuple[ClientQuotaEntity, Target]]:
+    def targets(self) -> Iterator[tuple[ClientQuotaEntity, QuotaTarget]]:
         scope = (VIRTUAL_CLUSTER, self._found.name)
         last = self._walk(self._table.of(self._found.name), (scope,))
-        cap = ceiling(self._table, self._found, self._key)
+        cap = user_cap(self._table, self._found, self._key)
         if last is not None:
             yield from self._hidden(last)
         # What the user would fall back to would be outranked by the cap, or exceeds it.
@@ -76,17 +82,17 @@ class _Lowering:
             self._lowered[self._user] = cap[1], cap[0]
         for entity, (value, source) in self._lowered.items():
             if cap is None:
-                yield entity, Target(value=value, sources=(source,))
+                yield entity, QuotaTarget(value=value, sources=(source,))
             elif source != quota_address(entity):
                 sources = (source,) if value < cap[1] else (source, cap[0])
-                yield entity, Target(value=min(value, cap[1]), sources=_once(sources))
+                yield entity, QuotaTarget(value=min(value, cap[1]), sources=_once(sources))
             elif value > cap[1]:
-                yield entity, Target(value=cap[1], sources=(cap[0],))
+                yield entity, QuotaTarget(value=cap[1], sources=(cap[0],))
 
-    def _walk(self, family: Family, scope: ClientQuotaEntity) -> ClientQuotaEntity | None:
+    def _walk(self, family: QuotaEntries, scope: ClientQuotaEntity) -> ClientQuotaEntity | None:
         """Lower a family's entries until one leaves no client id over; the entity of that one."""
-        default: Who = ((USER, None),)
-        nobody: Who = ()
+        default: UserPart = ((USER, None),)
+        nobody: UserPart = ()
         for who in (self._user, default, nobody):
             for client, value in family.named(who, self._key):
                 entity = (*self._user, (CLIENT_ID, client))
@@ -100,7 +106,7 @@ class _Lowering:
                     return entity
         return None
 
-    def _hidden(self, last: ClientQuotaEntity) -> Iterator[tuple[ClientQuotaEntity, Target]]:
+    def _hidden(self, last: ClientQuotaEntity) -> Iterator[tuple[ClientQuotaEntity, QuotaTarget]]:
         """The user's global entries that Kafka would prefer to the last lowered one (VC-220)."""
         physical = self._table.physical
         hidden = [(*self._user, (CLIENT_ID, c)) for c, _ in physical.named(self._user, self._key)]
@@ -109,7 +115,7 @@ class _Lowering:
         for entity in hidden:
             there = physical.get(entity, self._key) is not None
             if there and entity not in self._lowered:
-                yield entity, Target(value=None, sources=(self._lowered[last][1],))
+                yield entity, QuotaTarget(value=None, sources=(self._lowered[last][1],))
 
 
 def _once(sources: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,16 +12,16 @@ from kgitops.model.resources.quotas import (
     make_entity,
 )
 
-Who = tuple[tuple[str, str | None], ...]
+UserPart = tuple[tuple[str, str | None], ...]
 """The user's part of an entity: one user, the default user, or none at all."""
 
 
-class Family:
+class QuotaEntries:
     """The entries of one virtual cluster, or the global ones; an entity without that part."""
 
     def __init__(self) -> None:
         self.entries: dict[ClientQuotaEntity, dict[str, float]] = {}
-        self._clients: defaultdict[Who, set[str]] = defaultdict(set)
+        self._clients: defaultdict[UserPart, set[str]] = defaultdict(set)
 
     def set(self, entity: ClientQuotaEntity, key: str, value: float | None) -> None:
         """Set one value, None removes it."""
@@ -41,7 +41,7 @@ class Family:
         entry = self.entries.get(entity)
         return entry.get(key) if entry else None
 
-    def named(self, who: Who, key: str) -> Iterator[tuple[str, float]]:
+    def named(self, who: UserPart, key: str) -> Iterator[tuple[str, float]]:
         """The client ids that ``who`` has entries for, in their order."""
         for client in sorted(self._clients.get(who, ())):
             value = self.get((*who, (CLIENT_ID, client)), key)
@@ -49,15 +49,15 @@ class Family:
                 yield client, value
 
 
-_NOTHING = Family()
+_NO_ENTRIES = QuotaEntries()
 
 
 class QuotaTable:
     """All quotas but those of ip addresses, which no virtual cluster has (VC-209)."""
 
     def __init__(self, quotas: Iterable[ClientQuotaState]) -> None:
-        self.physical = Family()
-        self._virtual: dict[str | None, Family] = {}
+        self.physical = QuotaEntries()
+        self._virtual: dict[str | None, QuotaEntries] = {}
         for state in quotas:
             for key, value in state.quotas.items():
                 self.set(state.entity, key, value)
@@ -72,14 +72,14 @@ class QuotaTable:
         family, rest = self._family(entity)
         return family.get(rest, key)
 
-    def of(self, virtual_cluster: str) -> Family:
+    def of(self, virtual_cluster: str) -> QuotaEntries:
         """The entries of a virtual cluster; the one of the empty entity is its cap."""
-        return self._virtual.get(virtual_cluster, _NOTHING)
+        return self._virtual.get(virtual_cluster, _NO_ENTRIES)
 
     def cap(self, virtual_cluster: str, key: str) -> tuple[ClientQuotaEntity, float] | None:
         """Its own, or else the default one, key by key (VC-203)."""
         for name in (virtual_cluster, None):
-            value = self._virtual.get(name, _NOTHING).get((), key)
+            value = self._virtual.get(name, _NO_ENTRIES).get((), key)
             if value is not None:
                 return make_entity({VIRTUAL_CLUSTER: name}), value
         return None
@@ -87,7 +87,7 @@ class QuotaTable:
     def keys_in(self, virtual_cluster: str) -> tuple[str, ...]:
         """The keys that anything is said about there; only of these can there be anything to do."""
         own = self.of(virtual_cluster).entries.values()
-        default = self._virtual.get(None, _NOTHING).entries.values()
+        default = self._virtual.get(None, _NO_ENTRIES).entries.values()
         return tuple(sorted({key for entry in (*own, *default) for key in entry}))
 
     @property
@@ -106,10 +106,10 @@ class QuotaTable:
             for entity, entry in found.items()
         }
 
-    def _family(self, entity: ClientQuotaEntity) -> tuple[Family, ClientQuotaEntity]:
+    def _family(self, entity: ClientQuotaEntity) -> tuple[QuotaEntries, ClientQuotaEntity]:
         if not entity or entity[0][0] != VIRTUAL_CLUSTER:
             return self.physical, entity
-        return self._virtual.setdefault(entity[0][1], Family()), entity[1:]
+        return self._virtual.setdefault(entity[0][1], QuotaEntries()), entity[1:]
 
 
 def user_of(entity: ClientQuotaEntity) -> str | None:
@@ -117,7 +117,7 @@ def user_of(entity: ClientQuotaEntity) -> str | None:
     return entity[0][1] if entity and entity[0][0] == USER else None
 
 
-def _split(entity: ClientQuotaEntity) -> tuple[Who, str | None]:
+def _split(entity: ClientQuotaEntity) -> tuple[UserPart, str | None]:
     """The user's part, and the client id if it is a named one."""
     kind, name = entity[-1] if entity else ("", None)
     return (entity[:-1], name) if kind == CLIENT_ID else (entity, None)

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kgitops.lowering.acls.compile import INEXPRESSIBLE, OPERATIONS, WILDCARD, is_logical
-from kgitops.lowering.acls.conflicts import conflicts
-from kgitops.lowering.acls.scoped_acls import ScopedAcls, is_wide
-from kgitops.lowering.report.lines import line
+from kgitops.lowering.acls.conflicts import find_conflicts
+from kgitops.lowering.acls.scoped_acls import ScopedAcls, spans_virtual_clusters
+from kgitops.lowering.report.lines import report_line
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.resources.acls import (
     EVERYONE,
@@ -32,17 +32,17 @@ def acl_lines(
             cluster = binding.resource_type is ResourceType.CLUSTER
             where = binding.resource_name if cluster else binding.virtual_cluster
             for code in dict.fromkeys(_codes(binding)):
-                yield line(code, virtual_cluster=where, subject=acl_address(binding))
-    for found in virtual_clusters:
-        here = scoped.in_virtual_cluster(found.name)
+                yield report_line(code, virtual_cluster=where, subject=acl_address(binding))
+    for virtual_cluster in virtual_clusters:
+        here = scoped.in_virtual_cluster(virtual_cluster.name)
         if here.denies:
-            for conflict in sorted(set(conflicts(found, here.all()))):
-                yield line(
+            for conflict in sorted(set(find_conflicts(virtual_cluster, here.all()))):
+                yield report_line(
                     "L-ACL-CONFLICT",
-                    virtual_cluster=found.name,
+                    virtual_cluster=virtual_cluster.name,
                     subject=acl_address(conflict.deny),
                     reason=str(conflict),
-                    grade=Grade.APPROX if found.options.deny_wins else Grade.REFUSE,
+                    grade=Grade.APPROX if virtual_cluster.options.deny_wins else Grade.REFUSE,
                 )
 
 
@@ -60,7 +60,7 @@ def _codes(binding: AclBinding) -> Iterator[str]:
     for lost in KAFKA_OPERATIONS[kind] - OPERATIONS[kind]:
         if everything or operation is lost:
             yield _lost(kind, lost)
-    if binding.principal == EVERYONE or is_wide(binding) or _expanded(binding):
+    if binding.principal == EVERYONE or spans_virtual_clusters(binding) or _expanded(binding):
         yield "L-ACL-SNAPSHOT"
 
 
@@ -93,12 +93,12 @@ def isolation_lines(
     ``standing`` stand for ACLs of virtual clusters as well: no member goes past these by them.
     """
     reaching: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    prefixes = _Names({physical_id(name, ""): {name} for name in virtual_clusters})
+    prefixes = _OwnedNames({physical_id(name, ""): {name} for name in virtual_clusters})
     linked: defaultdict[str, set[str]] = defaultdict(set)
-    for found in virtual_clusters.values():
-        for link in found.links.values():
-            linked[link.topic].add(found.name)
-    topics = _Names(linked)
+    for virtual_cluster in virtual_clusters.values():
+        for link in virtual_cluster.links.values():
+            linked[link.topic].add(virtual_cluster.name)
+    topics = _OwnedNames(linked)
     for binding in sorted(bindings):
         if (
             is_logical(binding)
@@ -116,13 +116,13 @@ def isolation_lines(
         ways = f"{', '.join(addresses[:_MANY])}{more}"
         if principal in virtual_clusters[name].users:
             reason = f"whatever the virtual cluster's own ACLs say, its member is let in by {ways}"
-            yield line("L-BYPASS", virtual_cluster=name, subject=principal, reason=reason)
+            yield report_line("L-BYPASS", virtual_cluster=name, subject=principal, reason=reason)
         else:
             reason = f"it is no member and reaches into the virtual cluster by {ways}"
-            yield line("L-ISOLATION", virtual_cluster=name, subject=principal, reason=reason)
+            yield report_line("L-ISOLATION", virtual_cluster=name, subject=principal, reason=reason)
 
 
-class _Names:
+class _OwnedNames:
     """Names in their order, so that those with a prefix stand together."""
 
     def __init__(self, owners: Mapping[str, set[str]]) -> None:
@@ -153,7 +153,7 @@ class _Names:
         return self._owners.get(name, set())
 
 
-def _by_id(binding: AclBinding, prefixes: _Names) -> set[str]:
+def _by_id(binding: AclBinding, prefixes: _OwnedNames) -> set[str]:
     """Ids in a virtual cluster begin with its name and a colon, which stands in no such name."""
     name = binding.resource_name
     scope, colon, _ = name.partition(SEPARATOR)

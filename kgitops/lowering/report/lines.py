@@ -187,7 +187,7 @@ _CODES = {
 }
 
 
-def line(
+def report_line(
     code: str,
     *,
     virtual_cluster: str = "",

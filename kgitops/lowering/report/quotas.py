@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kgitops.lowering.quotas.compile import lower_user
+from kgitops.lowering.quotas.compile import lower_user_quotas
 from kgitops.lowering.quotas.table import QuotaTable
-from kgitops.lowering.report.lines import line
+from kgitops.lowering.report.lines import report_line
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.resources.addresses import quota_address
 from kgitops.model.resources.quotas import (
@@ -26,18 +26,18 @@ def quota_lines(
     scoped = {e: state for e, state in quotas.items() if e[0][0] == VIRTUAL_CLUSTER}
     if not scoped:
         return
-    yield line("L-QUOTA-API")
+    yield report_line("L-QUOTA-API")
     table = QuotaTable(quotas.values())
     for entity, state in scoped.items():
         name = entity[0][1] or ""
         if len(entity) == 1:
             yield from _cap(table, state, virtual_clusters)
         elif (USER, None) in entity:
-            yield line("L-QUOTA-EXPAND", virtual_cluster=name, subject=quota_address(entity))
+            yield report_line("L-QUOTA-EXPAND", virtual_cluster=name, subject=quota_address(entity))
         elif entity[1][0] == CLIENT_ID:
-            yield line("L-QUOTA-CLIENT", virtual_cluster=name, subject=quota_address(entity))
-    for found in virtual_clusters.values():
-        yield from _hidden(table, found)
+            yield report_line("L-QUOTA-CLIENT", virtual_cluster=name, subject=quota_address(entity))
+    for virtual_cluster in virtual_clusters.values():
+        yield from _hidden(table, virtual_cluster)
 
 
 def _cap(
@@ -46,15 +46,15 @@ def _cap(
     """A cap holds for each member, and not for all together: up to how much may that be?"""
     name = state.entity[0][1]
     capped = [
-        found
-        for found in virtual_clusters.values()
+        virtual_cluster
+        for virtual_cluster in virtual_clusters.values()
         if any(
-            (cap := table.cap(found.name, key)) is not None and cap[0] == state.entity
+            (cap := table.cap(virtual_cluster.name, key)) is not None and cap[0] == state.entity
             for key in state.quotas
         )
     ]
-    grades = {_grade(found) for found in capped} or {Grade.APPROX}
-    members = max((_multiple(found) for found in capped), default=0)
+    grades = {_grade(virtual_cluster) for virtual_cluster in capped} or {Grade.APPROX}
+    members = max((_multiple(virtual_cluster) for virtual_cluster in capped), default=0)
     worst = ", ".join(
         f"{key} {quota_text(value)} times {members} = {quota_text(value * members)}"
         for key, value in sorted(state.quotas.items())
@@ -63,7 +63,7 @@ def _cap(
     reason = f"no quota is shared by several users on brokers; at worst {where}it is {worst}"
     if Grade.NONE in grades:
         reason = "a cap is not lowered where lowering.capLowering is none"
-    yield line(
+    yield report_line(
         "L-QUOTA-CAP",
         virtual_cluster=name or "",
         subject=quota_address(state.entity),
@@ -72,25 +72,25 @@ def _cap(
     )
 
 
-def _grade(found: VirtualCluster) -> Grade:
-    return Grade.NONE if found.options.cap_lowering is CapLowering.NONE else Grade.APPROX
+def _grade(virtual_cluster: VirtualCluster) -> Grade:
+    return Grade.NONE if virtual_cluster.options.cap_lowering is CapLowering.NONE else Grade.APPROX
 
 
-def _multiple(found: VirtualCluster) -> int:
+def _multiple(virtual_cluster: VirtualCluster) -> int:
     """By how much all members together may exceed the cap."""
-    if found.options.cap_lowering is CapLowering.DIVIDE:
-        return min(len(found.users), 1)
-    return len(found.users)
+    if virtual_cluster.options.cap_lowering is CapLowering.DIVIDE:
+        return min(len(virtual_cluster.users), 1)
+    return len(virtual_cluster.users)
 
 
-def _hidden(table: QuotaTable, found: VirtualCluster) -> Iterable[LoweringLine]:
-    for user in sorted(filter(None, map(user_name, found.users))):
-        for (entity, key), target in lower_user(table, found, user).items():
+def _hidden(table: QuotaTable, virtual_cluster: VirtualCluster) -> Iterable[LoweringLine]:
+    for user in sorted(filter(None, map(user_name, virtual_cluster.users))):
+        for (entity, key), target in lower_user_quotas(table, virtual_cluster, user).items():
             value = table.get(entity, key)
             if value is not None and value != target.value:
-                yield line(
+                yield report_line(
                     "L-QUOTA-SHADOW",
-                    virtual_cluster=found.name,
+                    virtual_cluster=virtual_cluster.name,
                     subject=quota_address(entity),
                     reason=f"the global {key} of {quota_text(value)} is hidden while the user is a "
                     "member",

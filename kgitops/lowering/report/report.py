@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from kgitops.lowering.acls.compile import is_logical
 from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.lowering.report.acls import acl_lines, isolation_lines
-from kgitops.lowering.report.lines import line
+from kgitops.lowering.report.lines import report_line
 from kgitops.lowering.report.quotas import quota_lines
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Grade, Lowered, LoweringLine
@@ -17,7 +17,7 @@ from kgitops.model.resources.virtual_clusters import EntityType, VirtualCluster,
 _GRADES = tuple(Grade)
 
 
-def report(state: ClusterState) -> tuple[LoweringLine, ...]:
+def lowering_report(state: ClusterState) -> tuple[LoweringLine, ...]:
     """All lines for a logical state, as a rule the one after a plan; none without any (VC-390).
 
     They are in the order of their codes, then of virtual clusters and subjects.
@@ -27,7 +27,7 @@ def report(state: ClusterState) -> tuple[LoweringLine, ...]:
         return ()
     bindings = sorted(state.acls)
     lines = [
-        *(line(code) for code in ("L-NATIVE", "L-LIST", "L-DYNAMIC", "L-STREAMS")),
+        *(report_line(code) for code in ("L-NATIVE", "L-LIST", "L-DYNAMIC", "L-STREAMS")),
         *_preflight(state),
         *acl_lines(bindings, virtual_clusters.values()),
         *quota_lines(state.quotas, virtual_clusters),
@@ -36,19 +36,19 @@ def report(state: ClusterState) -> tuple[LoweringLine, ...]:
         *_leftovers(state),
     ]
     scoped = ScopedAcls(bindings)
-    for found in virtual_clusters.values():
-        kinds = {b.resource_type for b in scoped.in_virtual_cluster(found.name).all()}
-        lines += _members(found, kinds)
-    lines += _goals({found.code for found in lines})
+    for virtual_cluster in virtual_clusters.values():
+        kinds = {b.resource_type for b in scoped.in_virtual_cluster(virtual_cluster.name).all()}
+        lines += _members(virtual_cluster, kinds)
+    lines += _goal_lines({virtual_cluster.code for virtual_cluster in lines})
     return tuple(sorted(set(lines), key=_order))
 
 
 def native_report(state: ClusterState) -> tuple[LoweringLine, ...]:
     """The one line where brokers know virtual clusters, but move no data (VC-392)."""
-    return (line("L-DATAPLANE"),) if state.virtual_clusters else ()
+    return (report_line("L-DATAPLANE"),) if state.virtual_clusters else ()
 
 
-def fails(lines: Iterable[LoweringLine], threshold: Grade) -> tuple[LoweringLine, ...]:
+def failing_lines(lines: Iterable[LoweringLine], threshold: Grade) -> tuple[LoweringLine, ...]:
     """The lines that are at least as bad; what is refused fails anyway (§18, ``--fail-on``)."""
     worst = _GRADES.index(threshold)
     return tuple(
@@ -60,22 +60,22 @@ def _preflight(state: ClusterState) -> Iterator[LoweringLine]:
     """VC-391: what isolation depends on."""
     settings = state.settings
     if not state.has_authorizer:
-        yield line("L-NO-AUTHORIZER")
+        yield report_line("L-NO-AUTHORIZER")
     elif not settings:
-        yield line("L-PREFLIGHT")
+        yield report_line("L-PREFLIGHT")
     elif not settings.get("authorizer.class.name", "unknown"):
-        yield line("L-NO-AUTHORIZER")
+        yield report_line("L-NO-AUTHORIZER")
     if _true(settings.get("allow.everyone.if.no.acl.found", "false")):
-        yield line("L-ALLOW-EVERYONE")
+        yield report_line("L-ALLOW-EVERYONE")
     if _true(settings.get("auto.create.topics.enable", "false")):
-        yield line("L-AUTO-CREATE")
+        yield report_line("L-AUTO-CREATE")
     for key in ("allow.everyone.if.no.acl.found", "super.users"):
         if settings.get(key) == "":  # no config of theirs, so that brokers take it for a secret
-            yield line("L-HIDDEN", subject=key)
-    for found in state.virtual_clusters.values():
-        for user in found.users & super_users(state):
-            address = member_address(found.name, EntityType.USER, user)
-            yield line("L-SUPER-USER", virtual_cluster=found.name, subject=address)
+            yield report_line("L-HIDDEN", subject=key)
+    for virtual_cluster in state.virtual_clusters.values():
+        for user in virtual_cluster.users & super_users(state):
+            address = member_address(virtual_cluster.name, EntityType.USER, user)
+            yield report_line("L-SUPER-USER", virtual_cluster=virtual_cluster.name, subject=address)
 
 
 def super_users(state: ClusterState) -> frozenset[str]:
@@ -84,32 +84,34 @@ def super_users(state: ClusterState) -> frozenset[str]:
     return frozenset(user.strip() for user in given if user.strip())
 
 
-def _members(found: VirtualCluster, kinds: set[ResourceType]) -> Iterator[LoweringLine]:
-    name = found.name
-    yield line("L-CREATE", virtual_cluster=name)
-    yield line("L-TRANSPARENCY", virtual_cluster=name)
-    if found.users or found.groups or ResourceType.GROUP in kinds:
-        yield line("L-GROUP", virtual_cluster=name)
-    if found.transactional_ids or ResourceType.TRANSACTIONAL_ID in kinds:
-        yield line("L-TXN", virtual_cluster=name)
-    for local in found.transactional_ids:
+def _members(virtual_cluster: VirtualCluster, kinds: set[ResourceType]) -> Iterator[LoweringLine]:
+    name = virtual_cluster.name
+    yield report_line("L-CREATE", virtual_cluster=name)
+    yield report_line("L-TRANSPARENCY", virtual_cluster=name)
+    if virtual_cluster.users or virtual_cluster.groups or ResourceType.GROUP in kinds:
+        yield report_line("L-GROUP", virtual_cluster=name)
+    if virtual_cluster.transactional_ids or ResourceType.TRANSACTIONAL_ID in kinds:
+        yield report_line("L-TXN", virtual_cluster=name)
+    for local in virtual_cluster.transactional_ids:
         address = member_address(name, EntityType.TRANSACTIONAL_ID, local)
-        yield line("L-TXN-CHECK", virtual_cluster=name, subject=address)
-    for client_id in found.client_ids:
+        yield report_line("L-TXN-CHECK", virtual_cluster=name, subject=address)
+    for client_id in virtual_cluster.client_ids:
         address = member_address(name, EntityType.CLIENT_ID, client_id)
-        yield line("L-CLIENTID", virtual_cluster=name, subject=address)
+        yield report_line("L-CLIENTID", virtual_cluster=name, subject=address)
 
 
 def _topics(state: ClusterState) -> Iterator[LoweringLine]:
     linked = {
-        link.topic for found in state.virtual_clusters.values() for link in found.links.values()
+        link.topic
+        for virtual_cluster in state.virtual_clusters.values()
+        for link in virtual_cluster.links.values()
     }
     guarded = not _true(state.settings.get("delete.topic.enable", "true"))
     for topic in linked:
         if not guarded:
-            yield line("L-LINK-GUARD", subject=topic)
+            yield report_line("L-LINK-GUARD", subject=topic)
         if generated_parts(topic) is not None or topic.startswith(NEW_UUID):
-            yield line("L-TOPICID", subject=topic)
+            yield report_line("L-TOPICID", subject=topic)
 
 
 def _leftovers(state: ClusterState) -> Iterator[LoweringLine]:
@@ -118,17 +120,17 @@ def _leftovers(state: ClusterState) -> Iterator[LoweringLine]:
     for acl in lowered.acls.values():
         if not acl.sources and acl.present and not acl.adopted:
             address = acl_address(acl.binding)
-            yield line("L-LEFTOVER", virtual_cluster=acl.virtual_cluster, subject=address)
+            yield report_line("L-LEFTOVER", virtual_cluster=acl.virtual_cluster, subject=address)
     for quota in lowered.quotas.values():
         if not quota.sources and quota.found != quota.hidden:
             address = quota_address(quota.entity)
-            yield line("L-LEFTOVER", virtual_cluster=quota.virtual_cluster, subject=address)
+            yield report_line("L-LEFTOVER", virtual_cluster=quota.virtual_cluster, subject=address)
     for local, topic in lowered.pending.items():
         if topic in state.topics:
-            yield line("L-PENDING", virtual_cluster=local.virtual_cluster, subject=topic)
+            yield report_line("L-PENDING", virtual_cluster=local.virtual_cluster, subject=topic)
 
 
-def _goals(codes: set[str]) -> Iterator[LoweringLine]:
+def _goal_lines(codes: set[str]) -> Iterator[LoweringLine]:
     """KIP-1134's goals, and which of them hold (VC-003)."""
     open_to_all = codes & {"L-NO-AUTHORIZER", "L-ALLOW-EVERYONE"}
     isolation = Grade.NONE if open_to_all else Grade.EXACT
@@ -142,7 +144,7 @@ def _goals(codes: set[str]) -> Iterator[LoweringLine]:
         ("backward compatibility", Grade.EXACT, "what is in no virtual cluster is as it was"),
         ("transparency to clients", Grade.CLIENT, "clients are configured with physical names"),
     ):
-        yield line("L-GOAL", subject=goal, reason=reason, grade=grade)
+        yield report_line("L-GOAL", subject=goal, reason=reason, grade=grade)
 
 
 def _true(value: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from kgitops.model.errors import UsageError
 from kgitops.model.resources.acls import AclBinding, Operation, PatternType, ResourceType
 from kgitops.model.resources.addresses import acl_address
-from kgitops.virtual_clusters.rights import Scope
+from kgitops.virtual_clusters.rights import VirtualClusterScope
 from kgitops.workflow.commands.acl_options import (
     ANY,
     MATCH,
@@ -81,7 +81,7 @@ def _is_meant(
 
 
 def _is_in_scope(binding: AclBinding, words: AclWords) -> bool:
-    return Scope.of(binding) == words.where
+    return VirtualClusterScope.of(binding) == words.where
 
 
 def _is_resource(
@@ -108,4 +108,4 @@ def _is_named(binding: AclBinding, name: str, pattern: str) -> bool:
 
 def _counts_in(binding: AclBinding, words: AclWords) -> bool:
     """Whether it has a say in every virtual cluster that is meant."""
-    return Scope.of(binding).covers(words.where)
+    return VirtualClusterScope.of(binding).covers(words.where)

@@ -13,7 +13,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.names import is_principal
-from kgitops.virtual_clusters.rights import Scope
+from kgitops.virtual_clusters.rights import VirtualClusterScope
 
 _PRODUCER = (Operation.WRITE, Operation.DESCRIBE, Operation.CREATE)
 _CONSUMER = (Operation.READ, Operation.DESCRIBE)
@@ -55,9 +55,9 @@ class AclWords:
         return self.virtual_cluster or CLUSTER_NAME
 
     @property
-    def where(self) -> Scope:
+    def where(self) -> VirtualClusterScope:
         """The same as a pattern, as a CLUSTER resource has it, too."""
-        return Scope(self.scope, self.virtual_cluster_pattern)
+        return VirtualClusterScope(self.scope, self.virtual_cluster_pattern)
 
     @property
     def names_principals(self) -> bool:

@@ -18,7 +18,7 @@ from kgitops.model.resources.acls import (
 from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
 from kgitops.virtual_clusters.image import build_image
 from kgitops.virtual_clusters.resolution import bind
-from kgitops.virtual_clusters.rights import ApiKey, Scope
+from kgitops.virtual_clusters.rights import ApiKey, VirtualClusterScope
 
 ENFORCED = Options(authorizer=AuthorizerKind.ACLS, super_users=frozenset({"User:root"}))
 READ, WRITE, DESCRIBE, ALTER = Operation.READ, Operation.WRITE, Operation.DESCRIBE, Operation.ALTER
@@ -239,20 +239,22 @@ def test_a_prefix_like_the_physical_clusters_name_is_no_global_scope():
 @pytest.mark.parametrize(
     ("grant", "scope", "allowed"),
     [
-        (on("emea.sales", ALTER), Scope("emea.sales"), True),
-        (on("emea.sales", ALTER), Scope("emea.sales", PREFIXED), False),
-        (on("emea.sales", ALTER), Scope("", PREFIXED), False),
-        (on("emea.", ALTER, prefixed=True), Scope("emea.sales", PREFIXED), True),
-        (on("emea.", ALTER, prefixed=True), Scope("emea.", PREFIXED), True),
-        (on("emea.", ALTER, prefixed=True), Scope("em", PREFIXED), False),
-        (on("emea.", ALTER, prefixed=True), Scope("*"), False),
-        (on("*", ALTER), Scope("em", PREFIXED), True),
-        (on("*", ALTER), Scope("*"), True),
-        (on("*", ALTER), Scope(CLUSTER_NAME), False),
-        (on(CLUSTER_NAME, ALTER), Scope("*"), True),
+        (on("emea.sales", ALTER), VirtualClusterScope("emea.sales"), True),
+        (on("emea.sales", ALTER), VirtualClusterScope("emea.sales", PREFIXED), False),
+        (on("emea.sales", ALTER), VirtualClusterScope("", PREFIXED), False),
+        (on("emea.", ALTER, prefixed=True), VirtualClusterScope("emea.sales", PREFIXED), True),
+        (on("emea.", ALTER, prefixed=True), VirtualClusterScope("emea.", PREFIXED), True),
+        (on("emea.", ALTER, prefixed=True), VirtualClusterScope("em", PREFIXED), False),
+        (on("emea.", ALTER, prefixed=True), VirtualClusterScope("*"), False),
+        (on("*", ALTER), VirtualClusterScope("em", PREFIXED), True),
+        (on("*", ALTER), VirtualClusterScope("*"), True),
+        (on("*", ALTER), VirtualClusterScope(CLUSTER_NAME), False),
+        (on(CLUSTER_NAME, ALTER), VirtualClusterScope("*"), True),
     ],
 )
-def test_over_which_scopes_an_administrator_rules(grant: AclBinding, scope: Scope, allowed: bool):
+def test_over_which_scopes_an_administrator_rules(
+    grant: AclBinding, scope: VirtualClusterScope, allowed: bool
+):
     """VC-147, VC-106."""
     assert an_authorizer(grant).allows_request(ApiKey.CREATE_ACLS, scope) is allowed
 
@@ -261,8 +263,8 @@ def test_one_denied_virtual_cluster_is_no_part_of_a_prefix():
     """VC-147: or an ACL of the prefix would act there."""
     denied = on("emea.sales", ALTER, permission_type=DENY)
     asked = an_authorizer(on("emea.", ALTER, prefixed=True), denied)
-    assert not asked.allows_request(ApiKey.CREATE_ACLS, Scope("emea.", PREFIXED))
-    assert asked.allows_request(ApiKey.CREATE_ACLS, Scope("emea.hr"))
+    assert not asked.allows_request(ApiKey.CREATE_ACLS, VirtualClusterScope("emea.", PREFIXED))
+    assert asked.allows_request(ApiKey.CREATE_ACLS, VirtualClusterScope("emea.hr"))
 
 
 def test_super_users_and_clusters_that_enforce_nothing():
@@ -274,5 +276,5 @@ def test_super_users_and_clusters_that_enforce_nothing():
     ):
         assert asked.allows_local(READ, ResourceType.TOPIC, "orders", None)
         assert asked.allows_virtual_cluster(ALTER, "emea.sales")
-        assert asked.allows_request(ApiKey.CREATE_ACLS, Scope("*"))
-    assert not an_authorizer().allows_request(ApiKey.CREATE_ACLS, Scope("emea.sales"))
+        assert asked.allows_request(ApiKey.CREATE_ACLS, VirtualClusterScope("*"))
+    assert not an_authorizer().allows_request(ApiKey.CREATE_ACLS, VirtualClusterScope("emea.sales"))

@@ -9,7 +9,7 @@ from cluster_contract.tenant_requests import USER, add, creation_in, make, remov
 
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
-from kgitops.lowering.report.report import report
+from kgitops.lowering.report.report import lowering_report
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest
@@ -35,7 +35,7 @@ def missing_again(cluster: Cluster) -> None:
 
 
 def leftovers(state: ClusterState, code: str = "L-LEFTOVER") -> list[str]:
-    return [line.subject for line in report(state) if line.code == code]
+    return [line.subject for line in lowering_report(state) if line.code == code]
 
 
 @pytest.mark.parametrize("name", [*SCRIPT][2:])

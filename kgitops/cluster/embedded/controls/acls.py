@@ -25,7 +25,7 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.results import OK, ErrorCode, RequestResult
-from kgitops.virtual_clusters.rights import ApiKey, Scope
+from kgitops.virtual_clusters.rights import ApiKey, VirtualClusterScope
 from kgitops.virtual_clusters.well_formed import binding_problem
 
 _log = logging.getLogger(__name__)
@@ -74,7 +74,9 @@ def alter_acls(
     draft: Draft, requests: Sequence[tuple[AclResource, Sequence[AclAction]]]
 ) -> dict[AclResource, list[RequestResult]]:
     """One result for each action of each resource, in order; its deletions are done first."""
-    refused = attempt(_check_may, draft, Operation.ALTER, ApiKey.CREATE_ACLS, Scope(CLUSTER_NAME))
+    refused = attempt(
+        _check_may, draft, Operation.ALTER, ApiKey.CREATE_ACLS, VirtualClusterScope(CLUSTER_NAME)
+    )
     times = Counter(resource for resource, _ in requests)
     results: dict[AclResource, list[RequestResult]] = {}
     for resource, actions in requests:
@@ -107,7 +109,11 @@ def _alter(
 
 
 def _create_where_allowed(draft: Draft, binding: AclBinding | AclFilter) -> None:
-    scope = Scope(CLUSTER_NAME) if isinstance(binding, AclFilter) else Scope.of(binding)
+    scope = (
+        VirtualClusterScope(CLUSTER_NAME)
+        if isinstance(binding, AclFilter)
+        else VirtualClusterScope.of(binding)
+    )
     _check_may(draft, Operation.ALTER, ApiKey.CREATE_ACLS, scope)
     _create(draft, binding)
 
@@ -118,17 +124,19 @@ def _deleted_where_allowed(draft: Draft, wanted: AclFilter) -> MatchedAcls:
     return _deleted(draft, wanted) if refused.ok else MatchedAcls(result=refused)
 
 
-def _scope_of_filter(wanted: AclFilter) -> Scope:
+def _scope_of_filter(wanted: AclFilter) -> VirtualClusterScope:
     """Where all that the filter can mean lies."""
     if wanted.resource_type is ResourceType.CLUSTER and wanted.resource_name:
         if wanted.pattern in (PatternFilter.LITERAL, PatternFilter.PREFIXED):
-            return Scope(wanted.resource_name, PatternType(wanted.pattern))
+            return VirtualClusterScope(wanted.resource_name, PatternType(wanted.pattern))
     elif wanted.virtual_cluster is not None and wanted.virtual_cluster != CLUSTER_NAME:
-        return Scope(wanted.virtual_cluster, wanted.virtual_cluster_pattern)
-    return Scope(CLUSTER_NAME)
+        return VirtualClusterScope(wanted.virtual_cluster, wanted.virtual_cluster_pattern)
+    return VirtualClusterScope(CLUSTER_NAME)
 
 
-def _check_may(draft: Draft, operation: Operation, api_key: ApiKey, scope: Scope) -> None:
+def _check_may(
+    draft: Draft, operation: Operation, api_key: ApiKey, scope: VirtualClusterScope
+) -> None:
     """Administrators of virtual clusters may for what lies in theirs (VC-106, VC-147)."""
     if draft.options.authorizer is AuthorizerKind.DISABLED:
         raise Refusal(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker.")

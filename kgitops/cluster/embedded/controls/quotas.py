@@ -21,7 +21,7 @@ from kgitops.model.resources.quotas import (
     make_entity,
 )
 from kgitops.model.results import ErrorCode, RequestResult
-from kgitops.virtual_clusters.rights import ApiKey, Scope
+from kgitops.virtual_clusters.rights import ApiKey, VirtualClusterScope
 from kgitops.virtual_clusters.well_formed import entity_problem, quota_problem
 
 _PARTS, _BYTE = 4, 255
@@ -138,7 +138,9 @@ def _may_alter(draft: Draft, parts: EntityParts) -> bool:
     """Who administers a virtual cluster may limit who is in it, not raise its own cap (VC-214)."""
     virtual_cluster = dict(parts).get(VIRTUAL_CLUSTER)
     if virtual_cluster is not None and len(parts) > 1:
-        return draft.authorizer.allows_request(ApiKey.ALTER_CLIENT_QUOTAS, Scope(virtual_cluster))
+        return draft.authorizer.allows_request(
+            ApiKey.ALTER_CLIENT_QUOTAS, VirtualClusterScope(virtual_cluster)
+        )
     return draft.authorizer.allows_cluster(Operation.ALTER_CONFIGS)
 
 
@@ -156,7 +158,7 @@ def _visible(
     shown = {
         name
         for name in named or draft.image.virtual_clusters.by_name
-        if draft.authorizer.allows_request(ApiKey.DESCRIBE_CLIENT_QUOTAS, Scope(name))
+        if draft.authorizer.allows_request(ApiKey.DESCRIBE_CLIENT_QUOTAS, VirtualClusterScope(name))
     }
     if not shown:
         raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)

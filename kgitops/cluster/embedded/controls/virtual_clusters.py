@@ -92,7 +92,7 @@ def _carry_out(
 
 def _check_may_link(draft: Draft, request: AlterVirtualClusterRequest) -> None:
     """Nobody links to what belongs to others: KIP-1134 asks for no right here (VC-040)."""
-    topic = links.target(draft.delta.virtual_clusters, request)
+    topic = links.link_target(draft.delta.virtual_clusters, request)
     if topic is None:
         return
     if draft.authorizer.allows_topic(Operation.ALTER, topic) and draft.authorizer.allows_topic(
