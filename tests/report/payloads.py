@@ -5,6 +5,7 @@ and every command that a family has.
 """
 
 from collections.abc import Callable
+from random import Random
 
 import pytest
 from report.workflow_commands import REGISTERED
@@ -355,3 +356,8 @@ def assert_of_each(family: str, check: Callable[[str], None]) -> None:
             failed.append(f"{family}[{number}] {payload[:60]!r}: {type(error).__name__}: {error}")
     told = "\n".join(failed)
     assert not failed, f"{len(failed)} of {len(FAMILIES[family])} payloads of {family}:\n{told}"
+
+
+def some(family: str, seed: str) -> list[str]:
+    """Two of a family: others for each ``seed``, and always the same for one."""
+    return Random(f"{family} {seed}").sample(FAMILIES[family], 2)  # noqa: S311

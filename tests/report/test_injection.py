@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from xml.etree import ElementTree
 
 import pytest
-from report.payloads import FAMILIES, MARK, PAYLOADS, SURROGATES, assert_of_each
+from report.payloads import FAMILIES, MARK, PAYLOADS, SURROGATES, assert_of_each, some
 from report.plans import sealed
 from report.poison import (
     poisoned,
@@ -252,9 +253,38 @@ def _show(name: str, payload: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", RENDERERS)
-def test_a_payload_is_shown_as_text(name: str, family: str) -> None:
-    for payload in FAMILIES[family]:
+def test_a_payload_is_shown_as_text(name: str, payloads: Sequence[str]) -> None:
+    for payload in payloads:
         _show(name, payload)
+
+
+@pytest.mark.parametrize(
+    ("name", "escaping"),
+    [
+        ("text", "kgitops.report.content.ink.terminal_text"),
+        ("markdown", "kgitops.report.markdown.plan.code_span"),
+        ("html", "kgitops.report.html.template.terminal_text"),
+        ("graph, mermaid", "kgitops.report.virtual_clusters.mermaid.terminal_text"),
+        ("graph, svg", "kgitops.report.virtual_clusters.svg.terminal_text"),
+        ("graph, svg", "kgitops.report.virtual_clusters.svg.escape"),
+        ("sarif", "kgitops.report.ci.sarif_rules.terminal_text"),
+        ("junit", "kgitops.report.ci.junit_elements.terminal_text"),
+        ("github", "kgitops.report.ci.github.terminal_text"),
+        ("findings", "kgitops.report.text.listings.terminal_text"),
+    ],
+)
+def test_two_of_each_family_are_enough_to_see_that_nothing_is_escaped(
+    name: str, escaping: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(escaping, lambda text, **_: text)
+    caught = 0
+    for family in FAMILIES:
+        try:
+            for payload in some(family, name):
+                _show(name, payload)
+        except (AssertionError, ValueError, ElementTree.ParseError):
+            caught += 1
+    assert caught > 0
 
 
 @pytest.mark.parametrize(
@@ -281,8 +311,8 @@ def test_all_that_fail_are_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_colour_and_ascii_change_nothing_else(family: str) -> None:
-    for payload in FAMILIES[family]:
+def test_colour_and_ascii_change_nothing_else(payloads: Sequence[str]) -> None:
+    for payload in payloads:
         plan = poisoned(payload)
         assert render_text(plan, ascii=True).isascii()
         if payload.isprintable():
@@ -291,8 +321,8 @@ def test_colour_and_ascii_change_nothing_else(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_json_keeps_a_payload_whole(family: str) -> None:
-    for payload in FAMILIES[family]:
+def test_json_keeps_a_payload_whole(payloads: Sequence[str]) -> None:
+    for payload in payloads:
         plan = poisoned(payload)
         assert read_plan(to_text(sealed(plan)), "plan.json").plan == plan
         document = json.loads(render_json(plan))
@@ -301,9 +331,11 @@ def test_json_keeps_a_payload_whole(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_refusal_is_safe_on_both_streams(family: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refusal_is_safe_on_both_streams(
+    payloads: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Where there is no plan: sentences for a person, the verdict as a line of JSON."""
-    for payload in FAMILIES[family]:
+    for payload in payloads:
         for error in (FindingsError(poisoned_findings(payload)), SafetyError(payload)):
             refuse(error, as_json=True)
             said = capsys.readouterr()
