@@ -65,7 +65,7 @@ from kgitops.workflow.policy_tests.report import (
     SuiteOutcome,
     Survivor,
 )
-from kgitops.workflow.policy_tests.report import StepFailure as FailedExpectation
+from kgitops.workflow.policy_tests.report import Failure as FailedExpectation
 
 
 def poisoned(text: str, *, many: int = 2) -> Plan:
