@@ -163,7 +163,7 @@ def forget_narrow_denies(patch: pytest.MonkeyPatch) -> None:
 
 
 def overlook_what_stays(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(access._Check, "lost", lambda _, question: access._granted(question))
+    patch.setattr(access._AccessComparison, "lost", lambda _, question: access._granted(question))
 
 
 def wait_for_nothing(patch: pytest.MonkeyPatch) -> None:

@@ -344,13 +344,13 @@ def expect_the_state_before_the_first_step(patch: pytest.MonkeyPatch) -> None:
 
 
 def make_new_partitions_with_the_new_factor(patch: pytest.MonkeyPatch) -> None:
-    real = topic_alter.wanted_replicas
+    real = topic_alter.plan_replicas
 
     def at_once(*args: object) -> object:
         replicas = real(*args)  # type: ignore[arg-type]
         return replicas and replace(replicas, grown=replicas.final)
 
-    patch.setattr(topic_alter, "wanted_replicas", at_once)
+    patch.setattr(topic_alter, "plan_replicas", at_once)
 
 
 def remove_configs_that_nobody_declared(patch: pytest.MonkeyPatch) -> None:
@@ -369,7 +369,7 @@ def treat_foreign_objects_as_unmanaged(patch: pytest.MonkeyPatch) -> None:
         found = real(self, address)
         return OwnershipStatus.UNMANAGED if found is OwnershipStatus.FOREIGN else found
 
-    patch.setattr(Ownership, "standing", blind)
+    patch.setattr(Ownership, "status", blind)
 
 
 def remove_what_others_own(patch: pytest.MonkeyPatch) -> None:
