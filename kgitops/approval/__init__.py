@@ -1,1 +1,1 @@
-"""A plan judged by the policies, and the gate that apply takes plans from."""
+"""Judging a plan by the policies, and the gate that an apply takes its plans from."""

@@ -1,4 +1,4 @@
-"""The one gate between a plan and the cluster: what apply executes was approved here."""
+"""The one gate between a plan and the cluster: an apply executes only plans approved here."""
 
 from dataclasses import InitVar, dataclass
 from typing import Final
@@ -22,7 +22,7 @@ _GATE: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class ApprovedPlan:
-    """A sealed plan that nothing speaks against; only :func:`approve` makes one."""
+    """A sealed plan that nothing stops; only :func:`approve` creates one."""
 
     sealed: SealedPlan
     gate: InitVar[object] = None
@@ -33,7 +33,7 @@ class ApprovedPlan:
 
 
 def approve(sealed: SealedPlan) -> ApprovedPlan:
-    """The plan, ready to be applied.
+    """Approve the plan, so that it can be applied.
 
     Raises:
         KgitopsError: the plan's own verdict refuses it; the error has the verdict's exit code.
@@ -48,7 +48,7 @@ def approve(sealed: SealedPlan) -> ApprovedPlan:
 
 
 def refusal(verdict: Verdict) -> KgitopsError:
-    """The error that stands for a verdict that stops: its exit code, and all its sentences."""
+    """Turn a verdict that stops into an error with its exit code and all its sentences."""
     errors: dict[ExitCode, type[KgitopsError]] = {
         error.exit: error
         for error in (

@@ -1,4 +1,4 @@
-"""A plan judged by the policies: when it is made, and once more when it is applied."""
+"""Judges a plan by the policies: when it is made, and again when it is applied."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
@@ -31,12 +31,12 @@ def judge_plan(
     desired: DesiredState,
     bundle: Bundle,
 ) -> Plan:
-    """The plan with what the policies say of each change, and what is to be said of waivers.
+    """Add the policies' results to each change of the plan, and the findings about waivers.
 
     ``state`` is the whole cluster that the plan was made from. ``judging`` judges by ``bundle``;
-    None where that has no policy.
+    None if the bundle has no policy.
     """
-    judged = (
+    plan_rulings = (
         judge_changes(plan.changes, judging, state, principal=plan.principal, today=bundle.today)
         if judging is not None
         else PlanRulings()
@@ -44,11 +44,11 @@ def judge_plan(
     return replace(
         plan,
         policies_loaded=loaded_policies(bundle),
-        changes=with_results(plan.changes, judged, SourceLookup(desired.objects)),
+        changes=with_results(plan.changes, plan_rulings, SourceLookup(desired.objects)),
         warnings=(
             *plan.warnings,
             *bundle.warnings,
-            *_use_of_waivers(bundle, judged, desired, state),
+            *_use_of_waivers(bundle, plan_rulings, desired, state),
         ),
     )
 
@@ -62,7 +62,7 @@ def judge_again(
     *,
     today: date,
 ) -> tuple[Reason, ...]:
-    """Why a plan may no longer be applied, by the policies and the whole cluster as they are now.
+    """Return the reasons not to apply a plan, by the policies and the whole cluster as of now.
 
     ``pending`` are the ids of the requests that may still be sent.
     """
@@ -71,8 +71,8 @@ def judge_again(
         for change in plan.changes
         if (requests := tuple(planned for planned in change.requests if planned.id in pending))
     ]
-    judged = judge_changes(changes, judging, state, principal=plan.principal, today=today)
-    again = with_results(changes, judged, SourceLookup(()))
+    plan_rulings = judge_changes(changes, judging, state, principal=plan.principal, today=today)
+    again = with_results(changes, plan_rulings, SourceLookup(()))
     return tuple(
         denials(
             [
@@ -85,7 +85,7 @@ def judge_again(
 
 
 def _as_reviewed(result: PolicyResult, before: Change) -> PolicyResult:
-    """The result with the place that the reviewed plan gives it, and the waiver that it had."""
+    """Give the result the source of the reviewed plan's row, and name a waiver that ended."""
     for row in before.policies:
         if (row.policy, row.fingerprint) != (result.policy, result.fingerprint):
             continue
@@ -99,7 +99,7 @@ def _as_reviewed(result: PolicyResult, before: Change) -> PolicyResult:
 def denial_check(
     judging: Judging | None, state: ClusterState, *, principal: str
 ) -> Callable[[Request], bool]:
-    """Whether the policies deny a request on ``state`` as it is, nothing planned before it."""
+    """Return a function that tells if the policies deny a request on ``state`` as it is."""
     begun = False
 
     def denies(request: Request) -> bool:
@@ -115,7 +115,7 @@ def denial_check(
 
 
 def missing_policies(plan: Plan, bundle: Bundle) -> Iterator[Reason]:
-    """The policies that judged the plan and are not loaded any more, or bind less (contract §6)."""
+    """Yield a reason for each policy of the plan that is missing or weaker now (contract §6)."""
     levels = {policy.name: policy.level for policy in bundle.policies}
     for recorded in plan.policies_loaded:
         level = levels.get(recorded.name, Level.OFF)
@@ -130,15 +130,15 @@ def missing_policies(plan: Plan, bundle: Bundle) -> Iterator[Reason]:
 
 
 def _use_of_waivers(
-    bundle: Bundle, judged: PlanRulings, desired: DesiredState, state: ClusterState
+    bundle: Bundle, plan_rulings: PlanRulings, desired: DesiredState, state: ClusterState
 ) -> Iterator[Finding]:
-    # All addresses of a cluster are gone through only where a waiver may name one.
+    # Collecting all addresses of a cluster is only worth it if a waiver may name one.
     if bundle.waivers:
-        yield from use_of_waivers(bundle, judged, known=_addresses(desired, state))
+        yield from use_of_waivers(bundle, plan_rulings, known=_addresses(desired, state))
 
 
 def _addresses(desired: DesiredState, state: ClusterState) -> frozenset[str] | None:
-    """What a waiver may be about; None where only a part of the project was loaded."""
+    """Addresses that a waiver may name; None if only a part of the project was loaded."""
     scope = desired.scope
     if not scope.whole:
         return None

@@ -19,17 +19,17 @@ from kgitops.policy.evaluate.verdict import Outcome, Ruling
 
 @dataclass(frozen=True)
 class PlanRulings:
-    """The rulings on each judged request by its id, and the address of its object."""
+    """The policies' rulings on the requests of a plan, and the addresses of their objects."""
 
-    rulings: Mapping[str, Sequence[Ruling]] = field(default_factory=dict)
+    by_request: Mapping[str, Sequence[Ruling]] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def broken(self) -> Sequence[tuple[str, Ruling]]:
-        """Every ruling of a policy that did not pass, waived or not, with the object's address."""
+    def failed(self) -> Sequence[tuple[str, Ruling]]:
+        """Rulings of policies that did not pass, waived or not, each with the object's address."""
         return [
             (self.addresses[request], ruling)
-            for request, rulings in self.rulings.items()
+            for request, rulings in self.by_request.items()
             for ruling in rulings
             if ruling.outcome is not Outcome.PASSED
         ]
@@ -43,10 +43,10 @@ def judge_changes(
     principal: str,
     today: date,
 ) -> PlanRulings:
-    """Let the policies judge what ``changes`` send; without any request nobody is asked (P201-80).
+    """Judge the requests of ``changes``; without requests no policy is called (P201-80).
 
-    A request is judged on what those before it leave behind (P201-41), also where one that it
-    depends on is denied. A waiver that no longer holds, or covers too much, lifts nothing.
+    Each request is judged on the state that those before it leave behind (P201-41), even if one
+    that it depends on is denied. A waiver that has ended, or covers too much, lifts nothing.
     """
     addresses = {planned.id: change.address for change in changes for planned in change.requests}
     if not addresses:
@@ -54,64 +54,64 @@ def judge_changes(
     ordered = in_waves([planned for change in changes for planned in change.requests])
     judging.begin(state, principal=principal)
     judgements = judging.judge_all([planned.request for planned in ordered])
-    judged = PlanRulings(
+    plan_rulings = PlanRulings(
         {
             planned.id: judgement.rulings
             for planned, judgement in zip(ordered, judgements, strict=True)
         },
         addresses,
     )
-    return _without(judged, [*_ended(judged, today), *_too_wide(judged)])
+    return _without(plan_rulings, [*_ended(plan_rulings, today), *_too_wide(plan_rulings)])
 
 
-def waived_violations(judged: PlanRulings) -> Mapping[Waiver, set[str]]:
-    """The violations that each waiver lifts, by their fingerprints."""
+def waived_violations(plan_rulings: PlanRulings) -> Mapping[Waiver, set[str]]:
+    """Return the fingerprints of the violations that each waiver lifts."""
     found: dict[Waiver, set[str]] = defaultdict(set)
-    for _, ruling in judged.broken:
+    for _, ruling in plan_rulings.failed:
         if ruling.waiver is not None and ruling.fingerprint is not None:
             found[ruling.waiver].add(ruling.fingerprint)
     return found
 
 
-def violations(judged: PlanRulings) -> Mapping[tuple[str, str], list[str]]:
-    """The fingerprints of what each policy (by name) found wrong with each object, waived or not.
+def violation_fingerprints(plan_rulings: PlanRulings) -> Mapping[tuple[str, str], list[str]]:
+    """Return the fingerprints of each policy's violations per object, waived or not.
 
-    Where a policy failed there is none.
+    The key is the policy's name and the object's address. A policy that failed has no fingerprint.
     """
     found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    for address, ruling in judged.broken:
+    for address, ruling in plan_rulings.failed:
         if ruling.fingerprint is not None:
             found[ruling.policy, address][ruling.fingerprint] = None
     return {key: list(fingerprints) for key, fingerprints in found.items()}
 
 
-def _ended(judged: PlanRulings, today: date) -> Iterator[Waiver]:
-    """Midnight may have passed since the waivers were read."""
-    return (waiver for waiver in waived_violations(judged) if waiver.expires < today)
+def _ended(plan_rulings: PlanRulings, today: date) -> Iterator[Waiver]:
+    """Waivers that have ended since they were read: midnight may have passed."""
+    return (waiver for waiver in waived_violations(plan_rulings) if waiver.expires < today)
 
 
-def _too_wide(judged: PlanRulings) -> Iterator[Waiver]:
-    """Without a fingerprint it covers an object's only violation; requests may differ in theirs."""
-    found = violations(judged)
-    for waiver in waived_violations(judged):
+def _too_wide(plan_rulings: PlanRulings) -> Iterator[Waiver]:
+    """Waivers without a fingerprint for objects with several violations: they cover only one."""
+    found = violation_fingerprints(plan_rulings)
+    for waiver in waived_violations(plan_rulings):
         if waiver.fingerprint is None and len(found[waiver.policy, waiver.address]) > 1:
             yield waiver
 
 
-def _without(judged: PlanRulings, waivers: Sequence[Waiver]) -> PlanRulings:
-    """The same where these waivers lift nothing."""
+def _without(plan_rulings: PlanRulings, waivers: Sequence[Waiver]) -> PlanRulings:
+    """Deny again what these waivers lifted."""
     if not waivers:
-        return judged
+        return plan_rulings
     return replace(
-        judged,
-        rulings={
+        plan_rulings,
+        by_request={
             request: [
                 replace(ruling, outcome=Outcome.DENIED, waiver=None)
                 if ruling.waiver in waivers
                 else ruling
                 for ruling in rulings
             ]
-            for request, rulings in judged.rulings.items()
+            for request, rulings in plan_rulings.by_request.items()
         },
     )
 
@@ -120,27 +120,27 @@ Steps = tuple[str | int, ...]
 
 _SPEC: Steps = ("spec",)
 _KEYED = ("configs", "quotas")
-"""Below these a key may hold dots."""
+"""Mappings whose keys may contain dots."""
 _PLURALS: Mapping[str, str] = {"principal": "principals", "operation": "operations"}
-"""What a request has one of and a document may list."""
+"""Fields of which a request has one and a document may list several."""
 
 
 class SourceLookup:
-    """The declared objects by address, to look places up in."""
+    """Finds the source of a field of a declared object, for policy results."""
 
     def __init__(self, declared: Sequence[DesiredObject]) -> None:
         self._declared = declared
 
     @cached_property
     def _located(self) -> Mapping[str, Located]:
-        # Made when the first is looked up: where nothing is wrong nobody asks.
+        # Built on the first lookup: a plan without violations needs none.
         return {item.address: item.located for item in self._declared}
 
     def of(self, change: Change, field: str | None) -> Source | None:
-        """Where ``field`` of the object stands, or the nearest that holds it.
+        """Return the source of ``field`` of the object, or of the nearest value that contains it.
 
-        Without a field, and where the object is not declared, it is the change's own place: of a
-        deletion the Tombstone.
+        Without a field, and for an object that is not declared, it is the change's own source: for
+        a deletion the Tombstone's.
         """
         located = self._located.get(change.address)
         if located is None or not field:
@@ -154,7 +154,7 @@ class SourceLookup:
 
 
 def _path(field: str) -> Steps:
-    """``configs.retention.ms`` as steps into the document."""
+    """Split ``configs.retention.ms`` into the keys that lead to it in the document."""
     if field == "name":
         return "metadata", "name"
     head, _, rest = field.partition(".")
@@ -170,7 +170,7 @@ Row = tuple[str, PolicyResult]
 
 
 def loaded_policies(bundle: Bundle) -> tuple[LoadedPolicy, ...]:
-    """The policies that judge, as a plan records them."""
+    """Return the policies that judge, as a plan records them."""
     return tuple(
         LoadedPolicy(
             name=policy.name,
@@ -186,29 +186,29 @@ def loaded_policies(bundle: Bundle) -> tuple[LoadedPolicy, ...]:
 
 
 def with_results(
-    changes: Sequence[Change], judged: PlanRulings, sources: SourceLookup
+    changes: Sequence[Change], plan_rulings: PlanRulings, sources: SourceLookup
 ) -> tuple[Change, ...]:
-    """The changes with one row for each policy that passed, and one for each violation.
+    """Add a row to each change for each policy that passed, and for each violation.
 
-    What two requests of an object have wrong alike is said once, of the first. The rows of policies
-    that passed are shared: nearly all are.
+    A violation that several requests of an object share is listed once, for the first of them. Rows
+    of policies that passed, which are nearly all, are shared between changes.
     """
-    if not judged.rulings:
+    if not plan_rulings.by_request:
         return tuple(changes)
     passed: dict[tuple[Ruling, ...], tuple[PolicyResult, ...]] = {}
-    return tuple(_with_results(change, judged, sources, passed) for change in changes)
+    return tuple(_with_results(change, plan_rulings, sources, passed) for change in changes)
 
 
 def _with_results(
     change: Change,
-    judged: PlanRulings,
+    plan_rulings: PlanRulings,
     sources: SourceLookup,
     passed: dict[tuple[Ruling, ...], tuple[PolicyResult, ...]],
 ) -> Change:
     said = [
         (planned.id, ruling)
         for planned in change.requests
-        for ruling in judged.rulings.get(planned.id, ())
+        for ruling in plan_rulings.by_request.get(planned.id, ())
     ]
     if not said:
         return change
@@ -250,7 +250,7 @@ def _passed(ruling: Ruling) -> PolicyResult:
 
 
 def _whole(text: str) -> str:
-    """``text`` without halves of characters, which no file could hold."""
+    """Escape lone surrogates in ``text``, which no file could hold."""
     return text.encode(errors="backslashreplace").decode()
 
 

@@ -1,13 +1,13 @@
-"""Which waivers hold today, and what is to be said about waivers: each is a finding, none an error.
+"""Checks which waivers are in effect today, and reports findings about waivers as warnings.
 
-A waiver that does not hold leaves the denial standing, so the run stops without any help of these.
+A waiver without effect leaves its denial standing, so the run stops without these findings.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from difflib import get_close_matches
 
-from kgitops.approval.rulings import PlanRulings, violations, waived_violations
+from kgitops.approval.rulings import PlanRulings, violation_fingerprints, waived_violations
 from kgitops.model.source import Finding, Severity
 from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
 
@@ -19,9 +19,9 @@ _NOT_NEEDED = "remove it, or limit it to other clusters with metadata.clusters"
 def waiver_problem(
     waiver: Waiver, levels: Mapping[str, Level], today: date
 ) -> tuple[str, str, str] | None:
-    """Why a waiver does not hold: the field that says so, the problem, the advice; None if it does.
+    """Explain why a waiver has no effect: the field, the problem, the advice; None if it has.
 
-    ``levels`` are the policies' on this cluster, ``today`` is a UTC day.
+    ``levels`` are those of the policies on this cluster, ``today`` is a UTC day.
     """
     said = f"the waiver {waiver.name}"
     if waiver.policy not in levels:
@@ -53,7 +53,7 @@ def waiver_problem(
 
 
 def expiry_notice(waiver: Waiver, today: date) -> tuple[str, str, str] | None:
-    """That a waiver which holds has few days left: the field, the problem, the advice."""
+    """Warn of a waiver in effect that ends soon: the field, the problem, the advice."""
     left = waiver.expires - today
     if left > _SOON:
         return None
@@ -66,15 +66,15 @@ def expiry_notice(waiver: Waiver, today: date) -> tuple[str, str, str] | None:
 
 
 def use_of_waivers(
-    bundle: Bundle, judged: PlanRulings, *, known: Collection[str] | None
+    bundle: Bundle, plan_rulings: PlanRulings, *, known: Collection[str] | None
 ) -> Iterator[Finding]:
-    """What is to be said of the waivers that hold, once the requests were judged.
+    """Report waivers in effect that lifted nothing, after the requests were judged.
 
-    ``known`` are the addresses that a waiver may name, None where only a part of them was loaded.
+    ``known`` are the addresses that a waiver may name, None if only a part of them was loaded.
     """
-    used = waived_violations(judged)
-    found = violations(judged)
-    heard = _heard(judged, {waiver.address for waiver in bundle.waivers})
+    used = waived_violations(plan_rulings)
+    found = violation_fingerprints(plan_rulings)
+    heard = _heard(plan_rulings, {waiver.address for waiver in bundle.waivers})
     for waiver in bundle.waivers:
         key = waiver.policy, waiver.address
         if waiver in used:
@@ -98,19 +98,19 @@ def use_of_waivers(
         )
 
 
-def _heard(judged: PlanRulings, addresses: Collection[str]) -> set[tuple[str, str]]:
-    """What policies, by name, said anything but a failure of which of these objects."""
+def _heard(plan_rulings: PlanRulings, addresses: Collection[str]) -> set[tuple[str, str]]:
+    """Pairs of a policy's name and one of these addresses that it judged without failing."""
     return {
-        (ruling.policy, judged.addresses[request])
-        for request, rulings in judged.rulings.items()
-        if judged.addresses[request] in addresses
+        (ruling.policy, plan_rulings.addresses[request])
+        for request, rulings in plan_rulings.by_request.items()
+        if plan_rulings.addresses[request] in addresses
         for ruling in rulings
         if not ruling.crashed
     }
 
 
 def _of_another(waiver: Waiver, fingerprints: Sequence[str]) -> tuple[str, str]:
-    """It holds, the policy denies there, and yet it was not used."""
+    """Explain why a waiver was not used although its policy denies the object."""
     named = ", ".join(fingerprints)
     if waiver.fingerprint is None and len(fingerprints) > 1:
         return (

@@ -1,1 +1,1 @@
-"""What the manifests ask for, in Kafka's normal form."""
+"""The desired state: the declarations of all manifests in Kafka's normal form."""

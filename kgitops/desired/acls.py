@@ -1,4 +1,4 @@
-"""``kind: Acl`` → its ACL bindings, checked against Kafka's rules."""
+"""Builds the ACL bindings of ``kind: Acl`` documents, checked against Kafka's rules."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ _RESOURCE: Path = ("spec", "resource")
 
 
 def build_acls(acl: Acl, document: Document, findings: Findings) -> list[DesiredAcl]:
-    """One binding for each principal and operation; what is wrong is added to ``findings``."""
+    """Build a binding for each principal and operation; problems are added to ``findings``."""
     spec = acl.spec
     check_scope(spec, document, findings)
     _check_resource(spec, document, findings)
@@ -156,7 +156,7 @@ _ON_VIRTUAL_CLUSTERS = (
 
 
 def check_operations(spec: AclSpec, document: Document, findings: Findings) -> None:
-    """Each type of resource has its operations, and the cluster has more than Kafka's (VC-141)."""
+    """Check the operations against the resource type; a cluster has more than Kafka's (VC-141)."""
     resource = spec.resource
     legal, what = OPERATIONS[resource.type], f"a {resource.type}"
     if resource.type is ResourceType.CLUSTER:
@@ -175,7 +175,7 @@ def check_operations(spec: AclSpec, document: Document, findings: Findings) -> N
 
 
 def check_scope(spec: AclSpec, document: Document, findings: Findings) -> None:
-    """A name, a prefix, or "*" for every virtual cluster (VC-144)."""
+    """Check the virtual cluster: a name, a prefix, or "*" for every virtual cluster (VC-144)."""
     path = ("spec", "virtualCluster")
     scope = scope_of(spec.virtual_cluster)
     literal = spec.virtual_cluster_pattern_type is PatternType.LITERAL
@@ -202,7 +202,10 @@ def check_scope(spec: AclSpec, document: Document, findings: Findings) -> None:
 
 
 def check_cluster(name: str, document: Document, findings: Findings, *, literal: bool) -> None:
-    """The physical cluster, or virtual ones: by name, prefix or "*" (VC-108, VC-140)."""
+    """Check the name of a cluster resource: the physical cluster, or virtual ones (VC-108, VC-140).
+
+    Virtual clusters are given by name, by prefix or by "*".
+    """
     path = ("spec", "resource", "name")
     if name == CLUSTER_NAME:
         if not literal:
@@ -215,7 +218,7 @@ def check_cluster(name: str, document: Document, findings: Findings, *, literal:
 def _check_pattern(
     name: str, document: Document, path: Path, findings: Findings, *, literal: bool
 ) -> None:
-    """A prefix may end anywhere in a name."""
+    """Check a name or a prefix; a prefix may end anywhere in a name."""
     problem = virtual_cluster_name_problem(name if literal else f"{name[:248]}x")
     if problem and name == _EVERY:
         findings.error(

@@ -1,4 +1,4 @@
-"""Checked manifests → DesiredState: what is asked for, in normal form, and the managed scope."""
+"""Builds the desired state from checked manifests: objects in normal form, and the scope."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,10 +57,10 @@ def build_desired(
     principal: str,
     allow_configs: Sequence[str],
 ) -> DesiredState:
-    """What the manifests ask for.
+    """Build the desired state from the manifests.
 
     Raises:
-        FindingsError: something is wrong; it holds every finding, those of loading too.
+        FindingsError: something is wrong; it holds every finding, including those of loading.
     """
     here = _build(manifests.manifests, allow_configs)
     check_references(here.objects, here.tombstones, here.findings)
@@ -84,7 +84,7 @@ def build_desired(
     state = DesiredState(
         project=project,
         scope=ManagedScope(
-            # What an unknown document names might look like an absence, so nothing counts as one.
+            # The object of an unknown document could look removed, so no absence counts.
             whole=whole and not manifests.unknown,
             other_clusters=frozenset(other_clusters - declared),
             targets=targets,
@@ -148,7 +148,7 @@ def _build(manifests: Iterable[Manifest], allow_configs: Sequence[str]) -> _Buil
                 if (tombstone := build_tombstone(declared, document, findings)) is not None:
                     built.tombstones.append((tombstone, document))
             case Policy() | Waiver():
-                pass  # they declare no object: kgitops.workflow.policies.policies takes them up
+                pass  # not an object of the cluster: kgitops.workflow.policies.policies reads them
             case other:
                 assert_never(other)
     return built

@@ -1,4 +1,4 @@
-"""Declared topic configs → Kafka's normal form, with what Kafka would refuse."""
+"""Reads declared topic configs into Kafka's normal form, and reports what Kafka would refuse."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,21 +24,21 @@ from kgitops.model.topic_configs import (
 _PATH = ("spec", "configs")
 _EXACT_FLOAT = 2**53
 _WHOLE = (ConfigType.INT, ConfigType.LONG)
-# Without one of these no rule between configs applies: a fleet of plain topics is not slowed down.
+# Rules between configs apply only if one of these is set: most topics can skip the check.
 START_A_RULE = ("min.compaction.lag.ms", "max.compaction.lag.ms", "remote.storage.enable")
 _DOTTED_NAME = re.compile(r"[a-z]+(?:\.[a-z]+)+")
 
 
 @dataclass(slots=True)
 class ConfigReader:
-    """Reads the configs of many topics: the same key and value is judged once."""
+    """Reads the configs of many topics; each key and value is checked once."""
 
     allowed: Sequence[str]
     findings: Findings
     _known: dict[tuple[str, type, object], str] = field(default_factory=dict)
 
     def read(self, configs: Mapping[str, ConfigValue], document: Document) -> dict[str, str]:
-        """The configs in Kafka's normal form; a value that is wrong is left out."""
+        """Return the configs in Kafka's normal form, without the values that are wrong."""
         result = {}
         for key, value in configs.items():
             identity = (key, value.__class__, str(value) if isinstance(value, list) else value)
@@ -52,7 +52,7 @@ class ConfigReader:
         return result
 
     def check_together(self, configs: Mapping[str, str], document: Document) -> None:
-        """Report what does not fit together."""
+        """Report configs that contradict each other."""
         if configs.keys().isdisjoint(START_A_RULE):
             return
         for key, problem in configs_problems(configs):

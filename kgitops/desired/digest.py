@@ -1,4 +1,4 @@
-"""The digest of a desired state: over what is asked for, not how or where it is written."""
+"""The digest of a desired state: over its objects, not how or where they are written."""
 
 from kgitops.desired.state import (
     DesiredLink,
@@ -16,7 +16,7 @@ from kgitops.model.resources.quotas import quota_text
 
 
 def digest(state: DesiredState) -> str:
-    """``sha256:…`` over the canonical JSON of every object; each comes in order of address."""
+    """Return ``sha256:…`` over the canonical JSON of all objects, in order of address."""
     content: dict[str, Json] = {
         "topics": [_topic(topic) for topic in state.topics],
         "acls": [{"address": acl.address, **_common(acl)} for acl in state.acls],

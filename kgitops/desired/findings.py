@@ -1,4 +1,4 @@
-"""Collects what is wrong with the declarations, and hides what came from the environment."""
+"""Collects problems with the declarations, and hides values that came from the environment."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,32 +10,32 @@ from kgitops.model.source import Finding, Severity
 
 Path = tuple[str | int, ...]
 Declaration = Document | Part
-"""What declares an object: a document, or an item of a list in one."""
+"""The declaration of an object: a document, or an item of a list in one."""
 DeclaredObject = tuple[DesiredObject, Declaration]
 
 _LEAST_SECRET = 4
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 replica``, ``2 replicas``."""
+    """Return the number with its noun: ``1 replica``, ``2 replicas``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(slots=True)
 class Findings:
-    """All findings of one build; problems stop it, warnings do not."""
+    """Collects the findings of one build; errors stop it, warnings do not."""
 
     found: list[Finding] = field(default_factory=list)
 
     def error(
         self, document: Declaration, path: Path, problem: str, advice: str, *, key: bool = False
     ) -> None:
-        """Add a problem with the value under ``path``, or with its key."""
+        """Add an error about the value under ``path``, or about its key."""
         place = document.key_at(*path) if key else document.at(*path)
         self.found.append(Finding(source=place, problem=problem, advice=advice))
 
     def warning(self, document: Declaration, path: Path, problem: str, advice: str) -> None:
-        """Add something that the user should know about the value under ``path``."""
+        """Add a warning about the value under ``path``."""
         self.found.append(
             Finding(
                 source=document.at(*path),
@@ -49,14 +49,14 @@ class Findings:
 def without_env_values(
     findings: Iterable[Finding], env_values: Mapping[str, str]
 ) -> tuple[Finding, ...]:
-    """The findings with every value that came from the environment replaced by its name.
+    """Replace every value that came from the environment by the name of its variable.
 
-    Values of up to three characters stay: they are no secrets, and stand in any sentence.
+    Values of up to three characters stay: they are not secrets, and appear in any sentence.
     """
     env_values = {value: name for value, name in env_values.items() if len(value) >= _LEAST_SECRET}
     if not env_values:
         return tuple(findings)
-    # As it is and as a quoted text shows it; the longest first, as one may be part of another.
+    # Plain and as in a quoted text; the longest first, because one may be part of another.
     spellings = {
         spelling: f"${{env:{name}}}"
         for value, name in env_values.items()

@@ -1,4 +1,4 @@
-"""What a project last applied, as a desired state: planning against it finds the drift."""
+"""The project's last applied declarations as a desired state: a plan for it shows the drift."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -40,10 +40,10 @@ from kgitops.model.source import Located, Source
 
 
 def former_identities(project: Project, registry: RegistryState | None) -> frozenset[str]:
-    """The identities that ``project`` had before: what is theirs in the registry is its own.
+    """Return the former identities of ``project``: their objects in the registry are its own.
 
-    A name in ``formerly`` stands for whoever has it when this project is applied for the first
-    time, and the registry remembers who that was: somebody else may take the name later.
+    A name in ``formerly`` stands for the project that bears it when this one is applied for the
+    first time. The registry records its identity, because another project may take the name later.
     """
     if registry is None:
         return frozenset(project.formerly) - {project.identity, DEFAULT_PROJECT}
@@ -54,7 +54,7 @@ def former_identities(project: Project, registry: RegistryState | None) -> froze
 
 
 def identities_to_remember(project: Project, registry: RegistryState | None) -> tuple[str, ...]:
-    """Their record in the registry: who they were, and the names that nobody else may take."""
+    """Return the former identities and the reserved names, as the registry records them."""
     known = registry.projects if registry else {}
     former = {it for it in former_identities(project, registry) if it in known}
     return tuple(sorted({*former, *project.formerly}))
@@ -62,7 +62,7 @@ def identities_to_remember(project: Project, registry: RegistryState | None) -> 
 
 @dataclass(frozen=True, slots=True)
 class _InRegistry:
-    """Stands where a document would: the registry has no lines."""
+    """The source of a declaration that comes from the registry, which has no lines."""
 
     address: str
 
@@ -78,7 +78,7 @@ class _InRegistry:
 def desired_from_registry(
     project: Project, registry: RegistryState | None, *, safety: Safety, principal: str
 ) -> DesiredState:
-    """Everything that ``project`` last applied, as if its manifests still said so."""
+    """Build the desired state that ``project`` last applied, as if it were still declared."""
     mine = {project.identity, *former_identities(project, registry)}
     owned = {
         address: owner
@@ -86,7 +86,7 @@ def desired_from_registry(
         if owner.project in mine and not owner.spent
     }
     digest = sha256(canonical_json({key: dict(o.last_applied) for key, o in owned.items()}))
-    # What was copied for a member follows from the member, as it did when it was planned.
+    # Copied ACLs follow from their member, as they did when they were planned.
     found = [
         declared_object(address, owner.last_applied, _InRegistry(address))
         for address, owner in owned.items()
@@ -105,7 +105,7 @@ def desired_from_registry(
 
 
 def with_objects(desired: DesiredState, found: Iterable[DesiredObject]) -> DesiredState:
-    """The same project, declaring just these objects."""
+    """Return the desired state of the same project with just these objects."""
     every = tuple(found)
     return replace(
         desired,
@@ -119,10 +119,10 @@ def with_objects(desired: DesiredState, found: Iterable[DesiredObject]) -> Desir
 
 
 def declared_object(address: str, last: Mapping[str, Json], located: Located) -> DesiredObject:
-    """The declaration that ``plan.normal_form.last_applied`` wrote down.
+    """Read the declaration that ``plan.normal_form.last_applied`` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: it is none.
+        KeyError, TypeError, ValueError: it is not such a declaration.
     """
     return _READERS[last["kind"]](address, last, located)
 

@@ -10,19 +10,19 @@ ADVICE = "use up to 249 letters, digits, '.', '_' and '-'"
 
 
 def scope_of(name: str | None) -> str | None:
-    """The virtual cluster; None for the physical one, named or not (VC-100)."""
+    """Return the virtual cluster; None for the physical one, named or not (VC-100)."""
     return None if name == CLUSTER_NAME else name
 
 
 def check_name(name: str, document: Declaration, path: Path, findings: Findings) -> None:
-    """Report a name that no virtual cluster can have (VC-007, VC-104)."""
+    """Report a name that a virtual cluster can't have (VC-007, VC-104)."""
     if problem := virtual_cluster_name_problem(name):
         advice = "name a virtual cluster" if name == CLUSTER_NAME else ADVICE
         findings.error(document, path, problem, advice)
 
 
 def address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The IP address; None where it is none, or only means something on one machine (``%eth0``)."""
+    """Parse an IP address; None if it is not one, or is bound to an interface (``%eth0``)."""
     try:
         return None if "%" in text else ipaddress.ip_address(text)
     except ValueError:
@@ -30,11 +30,11 @@ def address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def address_in_java(text: str) -> str | None:
-    """How brokers write the address of a client (InetAddress.getHostAddress); None: it is none.
+    """Spell an IP address as brokers do (InetAddress.getHostAddress); None if it is not one.
 
-    Authorizers compare it letter by letter with the host of an ACL.
+    Authorizers compare this spelling of a client's address with the host of an ACL.
     """
-    if "%" in text:  # of a link-local client they write the interface as well
+    if "%" in text:  # for a link-local client they write the interface as well
         at, _, interface = text.partition("%")
         spelt = address_in_java(at)
         return f"{spelt}%{interface}" if spelt and interface and ":" in spelt else None

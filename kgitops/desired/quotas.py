@@ -1,4 +1,4 @@
-"""``kind: ClientQuota`` → the quotas of one entity, checked against Kafka's rules."""
+"""Builds the quotas of ``kind: ClientQuota`` documents, checked against Kafka's rules."""
 
 import math
 
@@ -32,7 +32,7 @@ _MAX_CONNECTION_RATE = 2**31 - 1
 
 
 def build_quota(quota: ClientQuota, document: Document, findings: Findings) -> DesiredQuota | None:
-    """The quotas in normal form; None where the entity can't be told."""
+    """Build the quotas in normal form; None if the entity is unclear."""
     spec = quota.spec
     entity = _entity(spec.entity, document, findings)
     if entity is None:
@@ -141,7 +141,7 @@ def _value(
 
 
 def value_problem(key: str, value: float) -> str | None:
-    """Why a quota can't have this value, or None."""
+    """Explain why a quota can't have this value; None if it can."""
     if not math.isfinite(value) or value <= 0:
         return "must be a number above 0"
     if key in INTEGRAL_KEYS and value != math.floor(value):

@@ -1,4 +1,4 @@
-"""What must hold between documents: nothing declared twice, no clash, no tombstone beside it."""
+"""Checks between documents: duplicates, name collisions, and Tombstones of declared objects."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard, assert_never
@@ -27,7 +27,7 @@ DeclaredTombstone = tuple[Tombstone, Document]
 def check_references(
     objects: Sequence[DeclaredObject], tombstones: Sequence[DeclaredTombstone], findings: Findings
 ) -> None:
-    """Report what does not hold; ``objects`` come in the order of their files."""
+    """Report documents that contradict each other; ``objects`` are in the order of their files."""
     declared: dict[str, Declaration] = {}
     metric_names: dict[str, tuple[str, Declaration]] = {}
     for desired, document in objects:
@@ -48,7 +48,7 @@ def check_references(
 
 
 def _may_collide(desired: DesiredObject) -> TypeGuard[DesiredTopic]:
-    """A topic of a virtual cluster has a UUID in its name on the cluster (VC-044)."""
+    """Tell if the name could collide; one in a virtual cluster has a UUID in it (VC-044)."""
     if not isinstance(desired, DesiredTopic) or desired.virtual_cluster is not None:
         return False
     return "." in desired.name or "_" in desired.name
@@ -78,7 +78,7 @@ def _report_collision(
 
 
 def _check_repeated_bindings(objects: Sequence[DeclaredObject], findings: Findings) -> None:
-    """A document that lists a principal or an operation twice declares one binding twice."""
+    """Report documents that list a principal or an operation twice."""
     seen: set[tuple[str, Declaration]] = set()
     reported: set[Declaration] = set()
     for desired, document in objects:
@@ -130,7 +130,7 @@ def _check_tombstones(
 
 
 def _first_within(declared: Iterable[str]) -> dict[str, str]:
-    """For the address of each virtual cluster the first declared object that lies in it."""
+    """Return the first declared object inside each virtual cluster, by that one's address."""
     found: dict[str, str] = {}
     for address in declared:
         scope = split_scoped_address(address)

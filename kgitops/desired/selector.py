@@ -1,4 +1,4 @@
-"""Labels that are asked for, as kubectl writes them, and the objects that have them."""
+"""Label selectors in kubectl's syntax, and the objects that they select."""
 
 import re
 from collections import Counter
@@ -19,9 +19,9 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition: ``key`` has one of ``values``, or any where they are None; or it has not.
+    """One condition: ``key`` has one of ``values``, or any if they are None.
 
-    Where it must not, an object without the key is fine, as with kubectl.
+    If not ``wanted``, it must not have them; an object without the key is fine then, as in kubectl.
     """
 
     key: str
@@ -29,7 +29,7 @@ class Requirement:
     wanted: bool = True
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """True if these labels fulfil it."""
+        """Return True if these labels meet the condition."""
         has = self.key in labels and (self.values is None or labels[self.key] in self.values)
         return has is self.wanted
 
@@ -38,7 +38,7 @@ Selector = tuple[Requirement, ...]
 
 
 def parse_selector(texts: Sequence[str]) -> Selector:
-    """``team=payments,env!=prod``: all of them must hold.
+    """Parse a selector such as ``team=payments,env!=prod``, whose conditions must all hold.
 
     Raises:
         UsageError: a condition can't be read.
@@ -61,10 +61,10 @@ def _requirement(part: str, text: str) -> Requirement:
 
 
 def narrow_to_labels(desired: DesiredState, selector: Selector) -> DesiredState:
-    """The same, of which only what has such labels is to be planned.
+    """Limit planning to the objects that the selector selects.
 
     Raises:
-        UsageError: nothing has.
+        UsageError: it selects none.
     """
     every = (*desired.objects, *desired.tombstones)
     chosen = {

@@ -1,4 +1,4 @@
-"""What a project asks for: requested objects in normal form, and the scope it may act in."""
+"""The desired state of a project: declared objects in normal form, and the managed scope."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from kgitops.model.source import Finding, Located
 
 
 class DeletionPolicy(StrEnum):
-    """What removing an object's document means (contract §1, Removal)."""
+    """The effect of removing an object's document (contract §1, Removal)."""
 
     PROTECT = "Protect"
     DELETE = "Delete"
@@ -20,7 +20,7 @@ class DeletionPolicy(StrEnum):
 
 
 class ConfigsPolicy(StrEnum):
-    """Whether config keys that nobody declared are left alone or removed (contract §1, Fields)."""
+    """The treatment of undeclared config keys: left alone or removed (contract §1, Fields)."""
 
     DECLARED = "Declared"
     EXACT = "Exact"
@@ -52,7 +52,7 @@ class DesiredTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredAcl:
-    """One declared binding; a document of several principals or operations makes several."""
+    """One declared binding; a document with several principals or operations declares several."""
 
     address: str
     binding: AclBinding
@@ -76,7 +76,7 @@ class DesiredQuota:
 
 
 class MembersMode(StrEnum):
-    """Whether members that nobody declares are reported as drift, or are nobody's business."""
+    """The treatment of undeclared members: reported as drift, or ignored."""
 
     AUTHORITATIVE = "authoritative"
     ADDITIVE = "additive"
@@ -112,10 +112,10 @@ class DesiredLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredMember:
-    """A user, client id, group or transactional id of a virtual cluster, in whichever form.
+    """A declared user, client id, group or transactional id of a virtual cluster.
 
-    ``name`` is a principal of a user. ``copy_acls_from`` and ``remove_old_acls_from`` name a
-    virtual cluster, or ``kafka-cluster`` for none; ``move``: it may come from another virtual
+    The ``name`` of a user is a principal. ``copy_acls_from`` and ``remove_old_acls_from`` name a
+    virtual cluster, or ``kafka-cluster`` for none. With ``move`` it may come from another virtual
     cluster. ``adopt`` is the global group that a group takes over, with ``copy_offsets``.
     """
 
@@ -153,7 +153,7 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """Whose manifests these are: ``identity`` is the uid, or the name where there is no uid."""
+    """The project that owns the manifests; ``identity`` is its uid, or its name without a uid."""
 
     name: str
     uid: str | None = None
@@ -162,7 +162,7 @@ class Project:
 
     @property
     def identity(self) -> str:
-        """What the registry knows the project by."""
+        """The key of the project in the registry."""
         return self.uid or self.name
 
 
@@ -182,9 +182,9 @@ class Safety:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedScope:
-    """What an absence may mean.
+    """The part of the project that a run manages, which decides on the meaning of an absence.
 
-    ``whole``: the whole project was loaded, so what is not declared was removed.
+    ``whole``: the whole project was loaded, so an object that is not declared was removed.
     ``other_clusters``: addresses declared for other clusters only; a Tombstone alone removes them.
     ``targets`` and ``excludes``: addresses given on the command line; empty targets mean all.
     """
@@ -197,7 +197,7 @@ class ManagedScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredState:
-    """Everything the manifests ask for, in the order of their addresses.
+    """All declarations of the manifests, in the order of their addresses.
 
     ``digest`` covers the normal form of every object, so that it does not depend on files,
     spelling or order. ``warnings`` are findings that do not stop a run.
@@ -219,7 +219,7 @@ class DesiredState:
 
     @property
     def objects(self) -> tuple[DesiredObject, ...]:
-        """Everything that is declared to be there."""
+        """All declared objects."""
         return (
             *self.topics,
             *self.acls,
@@ -231,5 +231,5 @@ class DesiredState:
 
     @property
     def addresses(self) -> frozenset[str]:
-        """What is declared to be there, and what is to be deleted."""
+        """The addresses of all declared objects, and of those that a Tombstone deletes."""
         return frozenset(item.address for item in (*self.objects, *self.tombstones))

@@ -1,4 +1,4 @@
-"""``kind: Tombstone`` → the address of the object that is to be deleted."""
+"""Builds tombstones from ``kind: Tombstone`` documents: the addresses of objects to delete."""
 
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.names import scope_of
@@ -29,7 +29,7 @@ _MEMBERS = {"TopicLink": EntityType.TOPIC, "ConsumerGroup": EntityType.GROUP}
 def build_tombstone(
     declared: tombstone.Tombstone, document: Document, findings: Findings
 ) -> Tombstone | None:
-    """The tombstone; None where it does not say which object it means."""
+    """Build the tombstone; None if it does not identify an object."""
     target = declared.spec.target
     address = _address(target, document, findings)
     if address is None:
@@ -113,7 +113,7 @@ def _checked(address: str, document: Document, path: Path, findings: Findings) -
 
 
 def _scope_problem(address: str) -> str | None:
-    """What is wrong with the virtual cluster of an address; of ACLs it may be a pattern."""
+    """Explain a wrong virtual cluster in an address; that of an ACL may be a pattern."""
     found = split_scoped_address(address)
     if found is not None:
         if found.segment == "acl" and (found.prefixed or found.virtual_cluster == "*"):

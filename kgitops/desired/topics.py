@@ -1,4 +1,4 @@
-"""``kind: Topic`` → the topic that is asked for, checked against Kafka's rules."""
+"""Builds the topics of ``kind: Topic`` documents, checked against Kafka's rules."""
 
 from kgitops.desired.configs import ConfigReader
 from kgitops.desired.findings import Findings, counted
@@ -18,7 +18,7 @@ _CONFIGS = {policy.value: policy for policy in ConfigsPolicy}
 def build_topic(
     topic: Topic, document: Document, configs: ConfigReader, findings: Findings
 ) -> DesiredTopic:
-    """The topic in normal form; what Kafka would refuse is added to ``findings``."""
+    """Build the topic in normal form; problems that Kafka would refuse go to ``findings``."""
     spec = topic.spec
     name = topic.metadata.name
     scope = scope_of(topic.metadata.virtual_cluster)
@@ -83,7 +83,7 @@ def _check_name(name: str, scope: str | None, document: Document, findings: Find
 def _check_sharing(
     scope: str | None, share_with: list[str], document: Document, findings: Findings
 ) -> None:
-    """Consent is given by name, and of a topic that lies in a virtual cluster (VC-040)."""
+    """Check shareWith: it names virtual clusters, for a topic that is in one (VC-040)."""
     if share_with and scope is None:
         findings.error(
             document,
@@ -133,7 +133,7 @@ def _check_size(spec: TopicSpec, document: Document, findings: Findings) -> None
 
 
 def _assignment(spec: TopicSpec, document: Document, findings: Findings) -> Assignment | None:
-    """The assignment if one is declared and legal (A4-45)."""
+    """Return the assignment if one is declared and legal (A4-45)."""
     assignments = spec.assignments
     if assignments is None:
         return None

@@ -1,1 +1,1 @@
-"""Differences as requests: pure functions over values."""
+"""Planning: turns differences into changes and requests, by pure functions over values."""

@@ -20,7 +20,7 @@ from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
 
 @dataclass(slots=True)
 class PlanDraft:
-    """Gathers while one kind is planned; nothing stops at the first problem."""
+    """Collects the results of planning one kind; planning goes on after a problem."""
 
     changes: list[Change] = field(default_factory=list)
     drift: list[Drift] = field(default_factory=list)
@@ -30,16 +30,16 @@ class PlanDraft:
     refusals: list[Reason] = field(default_factory=list)
 
     def refuse(self, sentence: str) -> None:
-        """A safety rule says no (exit 5)."""
+        """Add a refusal by a safety rule (exit 5)."""
         self.refusals.append(Reason(exit=ExitCode.REFUSED, sentence=sentence))
 
     def keep(self, address: str, rule: str) -> None:
-        """The object is left alone because of ``rule``."""
+        """Record that the object is left alone because of ``rule``."""
         self.kept.append(Kept(address=address, rule=rule))
 
 
 def merge_drafts(drafts: Iterable[PlanDraft]) -> PlanDraft:
-    """All outcomes as one, in their order."""
+    """Combine all drafts into one, in their order."""
     total = PlanDraft()
     for draft in drafts:
         total.changes += draft.changes
@@ -53,7 +53,7 @@ def merge_drafts(drafts: Iterable[PlanDraft]) -> PlanDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanContext:
-    """The two sides, the registry between them, and where the outcome is gathered.
+    """The desired and the current state, the ownership, and the draft of one kind's plan.
 
     ``links`` are those on the cluster now.
     """
@@ -66,7 +66,7 @@ class PlanContext:
     draft: PlanDraft = field(default_factory=PlanDraft)
 
     def may_plan(self, declared: DesiredObject) -> bool:
-        """Whether a declared object is selected and not another project's."""
+        """Tell if a declared object is selected and not another project's."""
         address = declared.address
         if not selected(self.desired, address):
             self.draft.keep(address, "excluded")
@@ -82,11 +82,11 @@ class PlanContext:
         return True
 
     def knows_virtual_cluster(self, name: str) -> bool:
-        """Whether the virtual cluster is there, or made by this plan."""
+        """Tell if the virtual cluster exists, or is created by this plan."""
         return name in self.current.virtual_clusters or name in self.links.declared
 
     def has_virtual_cluster(self, name: str, source: Source, what: str) -> bool:
-        """Whether the virtual cluster is there, or made by this plan; else a finding says so."""
+        """Tell if the virtual cluster exists, or is created by this plan; else add a finding."""
         if self.knows_virtual_cluster(name):
             return True
         self.draft.findings.append(
@@ -102,8 +102,8 @@ class PlanContext:
     def owner_after(
         self, declared: DesiredObject, *, topic_id: str | None = None, adopted: bool
     ) -> Owner:
-        """The registry's record once the declared object is applied."""
-        # A Tombstone of the past must not delete the object that was made since (removal).
+        """Return the registry's record once the declared object is applied."""
+        # An executed Tombstone must not delete an object that was created since then (removal).
         executed_tombstones = list(self.ownership.executed_tombstones(declared.address))
         return Owner(
             project=self.ownership.identity,
@@ -116,18 +116,18 @@ class PlanContext:
         )
 
     def owner_label(self, address: str) -> str | None:
-        """The identity that a precondition expects in the registry."""
+        """Return the identity that a precondition expects in the registry."""
         owner = self.ownership.owner(address)
         return None if owner is None or owner.spent else owner.project
 
     def report_missing(self, address: str) -> None:
-        """A managed object is gone from the cluster."""
+        """Report the drift of a managed object that is gone from the cluster."""
         self.draft.drift.append(
             Drift(address=address, path="", last_applied="present", found=None, rule="missing")
         )
 
     def keep_others(self, found: dict[str, None], declared: frozenset[str]) -> None:
-        """Say of everything else on the cluster why it is left alone."""
+        """Record all other objects on the cluster as kept, with the rule."""
         for address in found:
             if address in declared:
                 continue
@@ -137,11 +137,11 @@ class PlanContext:
                 case OwnershipStatus.FOREIGN | OwnershipStatus.TAKEABLE:
                     self.draft.keep(address, "foreign")
                 case OwnershipStatus.MINE:
-                    pass  # planned as a removal, or kept with the rule found there
+                    pass  # planned as a removal, or kept with a rule of its own
 
 
 def selected(desired: DesiredState, address: str) -> bool:
-    """Whether ``--target`` and ``--exclude`` leave this object in."""
+    """Tell if ``--target`` and ``--exclude`` include this object."""
     scope = desired.scope
     if address in scope.excludes:
         return False
@@ -149,18 +149,18 @@ def selected(desired: DesiredState, address: str) -> bool:
 
 
 def local_name(topic: DesiredTopic) -> LocalName | None:
-    """The local name of a topic of a virtual cluster; None for a global one."""
+    """Return the local name of a topic of a virtual cluster; None for a global one."""
     at = topic.virtual_cluster
     return None if at is None else LocalName(at, topic.name)
 
 
 def takeover_risks(ownership: Ownership, address: str) -> set[Risk]:
-    """That an object changes hands between projects, where it does."""
+    """Return the risk of an object that is taken over from another project, if it is."""
     return {risks.OBJECT_TAKEN} if ownership.status(address) is OwnershipStatus.TAKEABLE else set()
 
 
 def because_adopted(ownership: Ownership, address: str) -> str:
-    """Why an object that exists is adopted."""
+    """Explain why an existing object is adopted."""
     match ownership.status(address):
         case OwnershipStatus.TAKEABLE:
             return f"it is taken over from the project {ownership.label(address)!r}"
@@ -171,14 +171,14 @@ def because_adopted(ownership: Ownership, address: str) -> str:
 
 
 def because_remembered(before: Owner | None, after: Owner) -> str:
-    """Why the registry alone changes."""
+    """Explain why only the registry's record changes."""
     if before is not None and before.project != after.project:
         return "it was applied under a former identity of this project"
     return "its document says more than was last applied"
 
 
 def registry_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
-    """What differs between two declarations when the cluster itself need not change."""
+    """Return the differences between two records if the cluster itself does not change."""
     old = _flat(before.last_applied) if before else {}
     new = _flat(after.last_applied)
     return (*_identity_field(before, after), *_declared_fields(before, after, old, new))
@@ -216,7 +216,7 @@ def _declared_fields(
 
 
 def protection_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
-    """That removing the document will do more than it did, beside whatever else changes."""
+    """Return the field change of a weaker protection against removal, next to other changes."""
     if before is None or before.spent or not _lowers_protection(before, after):
         return ()
     old, new = removal_policy(before).value, removal_policy(after).value

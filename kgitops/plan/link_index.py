@@ -14,17 +14,17 @@ from kgitops.plan.document.plan import Change
 
 @dataclass(frozen=True, slots=True)
 class LinkIndex:
-    """The links to each physical topic; ``declared`` are virtual clusters that a plan makes."""
+    """The links to each physical topic; ``declared`` are virtual clusters that a plan creates."""
 
     by_topic: Mapping[str, tuple[LocalName, ...]] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
 
     def to(self, topic: str) -> tuple[LocalName, ...]:
-        """The links that lead to the physical topic, in order."""
+        """Return the links that lead to the physical topic, in order."""
         return self.by_topic.get(topic, ())
 
     def affected(self, topic: str, *, besides: LocalName | None) -> Mapping[str, Json]:
-        """Who else sees what becomes of the topic, as a part of a change's impact (VC-036)."""
+        """Return the other links that a change of the topic affects, for its impact (VC-036)."""
         others = [str(local) for local in self.to(topic) if local != besides]
         return {"affects": others} if others else {}
 
@@ -33,7 +33,7 @@ NO_LINKS = LinkIndex()
 
 
 def index_links(desired: DesiredState, current: ClusterState) -> LinkIndex:
-    """The links on the cluster, and the virtual clusters that are declared and selected."""
+    """Index the links on the cluster, and the declared virtual clusters that are selected."""
     scope = desired.scope
     declared = frozenset(
         item.name
@@ -48,15 +48,15 @@ def index_links(desired: DesiredState, current: ClusterState) -> LinkIndex:
 
 def _by_topic(current: ClusterState) -> Mapping[str, tuple[LocalName, ...]]:
     pairs = (
-        (link.topic, LocalName(found.name, link.name))
-        for found in current.virtual_clusters.values()
-        for link in found.links.values()
+        (link.topic, LocalName(virtual_cluster.name, link.name))
+        for virtual_cluster in current.virtual_clusters.values()
+        for link in virtual_cluster.links.values()
     )
     return group(pairs)
 
 
 def group(pairs: Iterable[tuple[str, LocalName]]) -> Mapping[str, tuple[LocalName, ...]]:
-    """Local names by the physical topic, each list in order."""
+    """Group local names by their physical topic, each group in order."""
     grouped: dict[str, list[LocalName]] = {}
     for topic, local in pairs:
         grouped.setdefault(topic, []).append(local)
@@ -67,12 +67,15 @@ _NONE: Mapping[str, str | LocalName | None] = {}
 
 
 class PlannedLinks:
-    """Links by virtual cluster and name; a topic that is yet to be made has no name to lead to."""
+    """The links of every virtual cluster once a plan's changes are applied.
+
+    A topic that is yet to be created has no physical name to lead to.
+    """
 
     def __init__(self, current: ClusterState, changes: Iterable[Change]) -> None:
         self._links: dict[str, dict[str, str | LocalName | None]] = {
-            found.name: {link.name: link.topic for link in found.links.values()}
-            for found in current.virtual_clusters.values()
+            virtual_cluster.name: {link.name: link.topic for link in virtual_cluster.links.values()}
+            for virtual_cluster in current.virtual_clusters.values()
         }
         for change in changes:
             for planned in change.requests:
@@ -85,16 +88,16 @@ class PlannedLinks:
                         pass
 
     def of(self, virtual_cluster: str) -> Mapping[str, str | None]:
-        """Link name to physical topic; None: the topic is yet to be made."""
+        """Return the physical topic of each link; None if the topic is yet to be created."""
         links = self._links.get(virtual_cluster, _NONE)
         return {name: self._topic(topic) for name, topic in links.items()}
 
     def of_one(self, virtual_cluster: str, name: str) -> str | None:
-        """Where one link leads; None: nowhere, or to what is yet to be made."""
+        """Return the physical topic of one link; None if there is none, or none yet."""
         return self._topic(self._links.get(virtual_cluster, _NONE).get(name))
 
     def to(self, topic: str) -> tuple[LocalName, ...]:
-        """The links that lead to the physical topic, in order."""
+        """Return the links that lead to the physical topic, in order."""
         return self._by_topic.get(topic, ())
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a plan comes down to on a Kafka without virtual clusters, written into the plan."""
+"""Adds to a plan the physical requests that it takes on a Kafka without virtual clusters."""
 
 import re
 from collections.abc import Mapping
@@ -22,19 +22,22 @@ _NUMBERED = re.compile(re.escape(NEW_UUID) + r"#[0-9]+")
 
 
 @dataclass(slots=True)
-class _Lowered:
-    """What came out for each request, by its id; ``undone`` are those refused and who waits."""
+class _LoweringResult:
+    """The result of lowering for each request, by its id.
+
+    ``skipped`` are the requests that were refused, and those that depend on one.
+    """
 
     lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
     refused: dict[str, RequestResult] = field(default_factory=dict)
-    undone: set[str] = field(default_factory=set)
+    skipped: set[str] = field(default_factory=set)
 
 
 def with_lowering(plan: Plan, current: ClusterState, support: VirtualClusterSupport) -> Plan:
-    """The plan with a line for each physical request, and the report of what is not exact (VC-411).
+    """Add a line for each physical request to the plan, and the report of inexact ones (VC-411).
 
-    What can't be lowered becomes a finding where it is declared. ``current`` is the state that the
-    plan was made from.
+    A request that can't be lowered becomes a finding at its declaration. ``current`` is the state
+    that the plan was made from.
     """
     match support:
         case VirtualClusterSupport.NONE:
@@ -47,14 +50,14 @@ def with_lowering(plan: Plan, current: ClusterState, support: VirtualClusterSupp
 
 def _lower(plan: Plan, current: ClusterState) -> Plan:
     if plan.findings:
-        # Requests that are known to fail say nothing about where the plan leads.
+        # Requests that are known to fail say nothing about the result of the plan.
         return replace(plan, lowering=lowering_report(current))
     lost = lost_registry(current)
     if lost is not None and any(map(_creates, plan.requests)):
         refusal = Reason(exit=ExitCode.REFUSED, sentence=lost)
         return replace(plan, refusals=(*plan.refusals, refusal), lowering=lowering_report(current))
     numbers = count()
-    # Topics of one local name in two virtual clusters must not become one while this is worked out.
+    # Topics of one local name in two virtual clusters must stay distinct during the computation.
     lowering = Lowerer(
         current, lambda: f"{NEW_UUID}#{next(numbers)}", super_users(current), plan.principal
     )
@@ -81,12 +84,14 @@ def _creates(planned: PlannedRequest) -> bool:
     return isinstance(planned.request, CreateVirtualClusterRequest)
 
 
-def _steps(plan: Plan, lowering: Lowerer, current: ClusterState) -> tuple[_Lowered, ClusterState]:
-    """Every request of the plan in the order of an apply."""
-    done, state = _Lowered(), current
+def _steps(
+    plan: Plan, lowering: Lowerer, current: ClusterState
+) -> tuple[_LoweringResult, ClusterState]:
+    """Lower every request of the plan in the order of an apply."""
+    done, state = _LoweringResult(), current
     for group in in_groups(plan.requests):
-        ready = [p for p in group if done.undone.isdisjoint(p.depends_on)]
-        done.undone |= {planned.id for planned in group} - {planned.id for planned in ready}
+        ready = [p for p in group if done.skipped.isdisjoint(p.depends_on)]
+        done.skipped |= {planned.id for planned in group} - {planned.id for planned in ready}
         concerned = [lowering.involves_virtual_clusters(planned.request) for planned in ready]
         step = lowering.lower_batch([planned.request for planned in ready])
         state = step.state
@@ -95,7 +100,7 @@ def _steps(plan: Plan, lowering: Lowerer, current: ClusterState) -> tuple[_Lower
         ):
             if not result.ok:
                 done.refused[planned.id] = result
-                done.undone.add(planned.id)
+                done.skipped.add(planned.id)
             elif concerns:
                 done.lines[planned.id] = tuple(map(_unnumbered, lines))
     return done, state
@@ -126,7 +131,7 @@ def _finding(change: Change, result: RequestResult) -> Finding:
 
 
 def _with_created(plan: Plan, current: ClusterState) -> ClusterState:
-    """The virtual clusters that there will be, by name."""
+    """Return the state with the virtual clusters that the plan creates, by name."""
     created = {
         planned.request.virtual_cluster: VirtualCluster(name=planned.request.virtual_cluster)
         for planned in plan.requests

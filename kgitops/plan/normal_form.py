@@ -1,4 +1,4 @@
-"""The one normal form in which an object is declared, remembered and compared."""
+"""The one normal form in which an object is declared, recorded and compared."""
 
 import json
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ from kgitops.model.resources.virtual_clusters import (
 
 
 def last_applied(desired: DesiredObject) -> Mapping[str, Json]:
-    """What the registry remembers of a declaration: all of it, deletionPolicy included."""
+    """Return the whole declaration as the registry records it, including deletionPolicy."""
     match desired:
         case DesiredTopic():
             body = _topic_body(desired)
@@ -89,7 +89,7 @@ def _member_body(desired: DesiredMember) -> dict[str, Json]:
 
 
 def topic_view(state: TopicState) -> dict[str, Json]:
-    """A topic's state for ``before`` and ``after``."""
+    """Show a topic's state for ``before`` and ``after``."""
     return {
         "name": state.name,
         "topic_id": state.topic_id,
@@ -99,7 +99,7 @@ def topic_view(state: TopicState) -> dict[str, Json]:
 
 
 def shape_view(assignment: Assignment) -> dict[str, Json]:
-    """What an assignment says of a topic for ``before`` and ``after``."""
+    """Show the shape of a topic for ``before`` and ``after``."""
     return {
         "partitions": len(assignment),
         "replicationFactor": len(assignment[0]) if assignment else 0,
@@ -108,17 +108,17 @@ def shape_view(assignment: Assignment) -> dict[str, Json]:
 
 
 def in_order(configs: Mapping[str, str]) -> dict[str, str]:
-    """The configs in the order of their keys."""
+    """Sort the configs by their keys."""
     return {key: configs[key] for key in sorted(configs)}
 
 
 def known_after_apply(name: str) -> str:
-    """The physical name of a topic that is going to be made in a virtual cluster (VC-057)."""
+    """Show the physical name of a topic that is yet to be created in a virtual cluster (VC-057)."""
     return f"{generated_topic_name(NEW_UUID, name)} (known after apply)"
 
 
 def acl_view(binding: AclBinding) -> dict[str, Json]:
-    """A binding for ``before`` and ``after``, and for the registry."""
+    """Show a binding for ``before`` and ``after``, and for the registry."""
     return {
         "kind": "Acl",
         "principal": binding.principal,
@@ -142,7 +142,7 @@ def acl_view(binding: AclBinding) -> dict[str, Json]:
 
 
 def binding_of(view: Mapping[str, Json]) -> AclBinding:
-    """The binding that ``acl_view`` showed."""
+    """Read the binding that ``acl_view`` wrote."""
     resource = view["resource"]
     return AclBinding(
         resource_type=ResourceType(resource["type"]),
@@ -160,7 +160,7 @@ def binding_of(view: Mapping[str, Json]) -> AclBinding:
 
 
 def quota_view(entity: ClientQuotaEntity, quotas: Mapping[str, float]) -> dict[str, Json]:
-    """Quotas for ``before`` and ``after``, and for the registry."""
+    """Show quotas for ``before`` and ``after``, and for the registry."""
     return {
         "kind": "ClientQuota",
         "entity": dict(entity),
@@ -169,7 +169,7 @@ def quota_view(entity: ClientQuotaEntity, quotas: Mapping[str, float]) -> dict[s
 
 
 def virtual_cluster_view(name: str, options: LoweringOptions) -> dict[str, Json]:
-    """A virtual cluster itself for ``before`` and ``after``, and for the registry."""
+    """Show a virtual cluster for ``before`` and ``after``, and for the registry."""
     return {
         "kind": "VirtualCluster",
         "name": name,
@@ -181,7 +181,7 @@ def virtual_cluster_view(name: str, options: LoweringOptions) -> dict[str, Json]
 
 
 def link_view(local: LocalName, topic: str | None, target: LocalName | None) -> dict[str, Json]:
-    """A link for ``before`` and ``after``, and for the registry."""
+    """Show a link for ``before`` and ``after``, and for the registry."""
     return {
         "kind": "TopicLink",
         "virtualCluster": local.virtual_cluster,
@@ -194,7 +194,7 @@ def link_view(local: LocalName, topic: str | None, target: LocalName | None) -> 
 
 
 def member_view(virtual_cluster: str, entity_type: EntityType, name: str) -> dict[str, Json]:
-    """A member for ``before`` and ``after``; the registry knows what else was declared of it."""
+    """Show a member for ``before`` and ``after``; the registry records its other fields as well."""
     group = entity_type is EntityType.GROUP
     return {
         "kind": "ConsumerGroup" if group else "VirtualClusterBinding",
@@ -205,12 +205,12 @@ def member_view(virtual_cluster: str, entity_type: EntityType, name: str) -> dic
 
 
 def broker_view(broker: Broker) -> dict[str, Json]:
-    """A broker for ``before`` and ``after``: what is planned about it is its throttle alone."""
+    """Show a broker for ``before`` and ``after``: only its throttles are ever planned."""
     return {"id": broker.id, "throttles": dict(sorted((broker.throttles or {}).items()))}
 
 
 def assignment_text(assignment: Assignment) -> str:
-    """An assignment as the text of a field: ``[[1,2],[2,3]]``."""
+    """Write an assignment as the text of a field: ``[[1,2],[2,3]]``."""
     return json.dumps(_lists(assignment), separators=(",", ":"))
 
 

@@ -1,6 +1,6 @@
-"""Quotas that hold for kgitops itself, whose requests brokers throttle as anybody's.
+"""Quotas that apply to kgitops itself: brokers throttle its requests like those of any client.
 
-A low one stops an apply at its own journal, so a plan sets them when all else is done.
+A low one would stop an apply at its own journal, so a plan sets them after everything else.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,15 +21,16 @@ from kgitops.model.source import Finding, Severity
 from kgitops.plan.document.plan import Change
 
 _NOBODY = "User:ANONYMOUS"
-"""The principal of a project that names none."""
+"""The principal of a project that does not name one."""
 
 _Quotas = Mapping[ClientQuotaEntity, Mapping[str, float]]
 
 
 def own_entities(client: Client | None, principal: str) -> dict[str, list[ClientQuotaEntity]]:
-    """By each name that kgitops may have, the entities whose quotas hold for it, narrowest first.
+    """Return the entities whose quotas apply to kgitops, narrowest first, by its possible names.
 
-    It may be who logs in, and whom the project says that it acts as; ``""`` where neither is known.
+    These are the user that logs in and the principal that the project names; ``""`` if neither is
+    known.
     """
     if client is None:
         return {}
@@ -39,7 +40,7 @@ def own_entities(client: Client | None, principal: str) -> dict[str, list[Client
 
 
 def own_quota_ranks(client: Client | None, principal: str) -> dict[str, int]:
-    """The addresses of those quotas, with their order: what is narrower is set before."""
+    """Return the addresses of quotas that apply to kgitops, with their order: narrower first."""
     return {
         quota_address(entity): rank
         for entities in own_entities(client, principal).values()
@@ -53,13 +54,13 @@ def warn_of_own_throttles(
     client: Client | None,
     principal: str,
 ) -> list[Finding]:
-    """A warning for each change after which kgitops itself may do less than before."""
+    """Warn of each change after which kgitops itself may do less than before."""
     own = own_entities(client, principal)
     if client is None or not any(change.address.startswith("quota/") for change in changes):
         return []
     before = {entity: state.quotas for entity, state in current.items()}
     after, changed_by = _afterwards(changes, before)
-    found: list[Finding] = []
+    warnings: list[Finding] = []
     for user, entities in own.items():
         lowered: dict[str, tuple[Change, list[str]]] = {}
         for key in sorted({key for entity in entities for key in after.get(entity, ())}):
@@ -70,14 +71,14 @@ def warn_of_own_throttles(
             if change is not None:
                 text = f"{key} {quota_text(now[1])}"
                 lowered.setdefault(change.address, (change, []))[1].append(text)
-        found += [
+        warnings += [
             _warning(change, limits, user, client.client_id) for change, limits in lowered.values()
         ]
-    return found
+    return warnings
 
 
 def _entities(user: str, client_id: str) -> Iterator[ClientQuotaEntity]:
-    """In the order in which brokers look for a quota (ClientQuotaManager)."""
+    """Yield entities in the order in which brokers look for a quota (ClientQuotaManager)."""
     if user:
         yield make_entity({USER: user, CLIENT_ID: client_id})
         yield make_entity({USER: user, CLIENT_ID: None})
@@ -92,7 +93,7 @@ def _entities(user: str, client_id: str) -> Iterator[ClientQuotaEntity]:
 def _afterwards(
     changes: Iterable[Change], before: _Quotas
 ) -> tuple[_Quotas, Mapping[ClientQuotaEntity, Change]]:
-    """The quotas once the changes are made, and which change was of which entity."""
+    """Return the quotas once the changes are applied, and the change of each entity."""
     after = {entity: dict(quotas) for entity, quotas in before.items()}
     changed_by = {}
     for change in changes:

@@ -1,4 +1,4 @@
-"""Whose objects are whose, as the registry on the cluster tells (contract §1, Owners)."""
+"""The owners of objects, according to the registry on the cluster (contract §1, Owners)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,30 +11,30 @@ from kgitops.model.resources.addresses import kind_of
 from kgitops.model.verdict import ExitCode, Reason
 
 EXECUTED_TOMBSTONES = "tombstones"
-"""In ``last_applied``: the names of the Tombstones that deleted an object of this address."""
+"""Key in ``last_applied``: the names of the Tombstones that deleted an object of this address."""
 
 _NOBODY: Mapping[str, Owner] = {}
 
 
 class OwnershipStatus(Enum):
-    """How this project stands to one object."""
+    """The relation of this project to one object."""
 
     UNMANAGED = auto()
     MINE = auto()
     TAKEABLE = auto()
     FOREIGN = auto()
     SPENT = auto()
-    """A Tombstone deleted the object that this record was about; nobody manages the name."""
+    """A Tombstone deleted the object of this record; no project manages the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """The registry seen by one project.
+    """The registry from the point of view of one project.
 
-    ``former`` are the identities that the project had before: it *is* them, so that their objects
-    are its own. ``takeable`` are identities whose objects it may take over: ``default``, and what
-    it declares in ``takeFrom``. ``managed`` are the addresses of what it manages, by kind
-    (``topic``, ``link``, …), objects inside of virtual clusters included.
+    ``former`` are the project's former identities, whose objects are its own. ``takeable`` are
+    identities whose objects it may take over: ``default``, and those it declares in ``takeFrom``.
+    ``managed`` are the addresses of the objects that it manages, by kind (``topic``, ``link``, …),
+    including those inside of virtual clusters.
     """
 
     identity: str
@@ -45,7 +45,7 @@ class Ownership:
     managed: Mapping[str, tuple[str, ...]]
 
     def status(self, address: str) -> OwnershipStatus:
-        """How this project stands to the object at ``address``."""
+        """Return the relation of this project to the object at ``address``."""
         owner = self.owners.get(address)
         if owner is None:
             return OwnershipStatus.UNMANAGED
@@ -58,15 +58,15 @@ class Ownership:
         )
 
     def owner(self, address: str) -> Owner | None:
-        """The record at ``address``, spent ones included."""
+        """Return the record at ``address``, even if it is spent."""
         return self.owners.get(address)
 
     def is_own(self, owner: Owner) -> bool:
-        """True if the record is this project's, under whichever of its identities."""
+        """Return True if the record is this project's, under any of its identities."""
         return owner.project == self.identity or owner.project in self.former
 
     def last_applied(self, address: str) -> Mapping[str, Json]:
-        """What this project, or the one it takes over from, last applied; empty if neither did."""
+        """Return what this project, or one it may take over from, last applied; else nothing."""
         owner = self.owners.get(address)
         if owner is None or self.status(address) not in (
             OwnershipStatus.MINE,
@@ -76,17 +76,17 @@ class Ownership:
         return owner.last_applied
 
     def mine(self, *kinds: str) -> Iterator[str]:
-        """Addresses that this project manages, of these kinds; of all where none is named."""
+        """Yield the addresses of objects of these kinds that this project manages; default: all."""
         for kind in kinds or self.managed:
             yield from self.managed.get(kind, ())
 
     def label(self, address: str) -> str:
-        """The owner of ``address`` for a sentence: its project's name."""
+        """Return the name of the project that owns ``address``, for a sentence."""
         owner = self.owners.get(address)
         return "nobody" if owner is None else self.names.get(owner.project, owner.project)
 
     def executed_tombstones(self, address: str) -> tuple[str, ...]:
-        """The Tombstones that this project spent at ``address``; they mean nothing any more."""
+        """Return the Tombstones that this project executed at ``address``: they never act again."""
         owner = self.owners.get(address)
         return (
             tuple(owner.last_applied.get(EXECUTED_TOMBSTONES, ()))
@@ -96,14 +96,14 @@ class Ownership:
 
 
 def removal_policy(owner: Owner) -> DeletionPolicy:
-    """What removing the object's document would do: the first removal of an adopted one forgets."""
+    """Return the effect of removing the object's document; by default it forgets an adopted one."""
     if owner.adopted and not owner.last_applied["deletionPolicyWritten"]:
         return DeletionPolicy.ORPHAN
     return DeletionPolicy(owner.last_applied["deletionPolicy"])
 
 
 def build_ownership(project: Project, registry: RegistryState | None) -> Ownership:
-    """The registry as ``project`` sees it; one that does not exist yet owns nothing."""
+    """Build the ownership of ``project`` from the registry; without one no object is owned."""
     names = registry.projects if registry else {}
     declared = {*project.take_from, DEFAULT_PROJECT}
     takeable = {identity for identity, name in names.items() if {identity, name} & declared}
@@ -125,27 +125,26 @@ def build_ownership(project: Project, registry: RegistryState | None) -> Ownersh
 
 
 def identity_problem(project: Project, registry: RegistryState | None) -> Reason | None:
-    """Why this project may not be who it says, by the names and uids that the registry knows."""
+    """Explain why this project's name and uid contradict the registry; None if they do not."""
     if registry is None:
         return None
-    sentence = _renamed(project, registry) or next(
-        filter(None, (_clash(project, registry, it) for it in sorted(registry.projects))), None
-    )
+    clashes = (_clash(project, registry, identity) for identity in sorted(registry.projects))
+    sentence = _renamed(project, registry) or next(filter(None, clashes), None)
     return Reason(exit=ExitCode.REFUSED, sentence=sentence) if sentence else None
 
 
 def _renamed(project: Project, registry: RegistryState) -> str | None:
-    known = registry.projects.get(project.identity, project.name)
-    if known == project.name or known in project.formerly:
+    name = registry.projects.get(project.identity, project.name)
+    if name == project.name or name in project.formerly:
         return None
     return (
-        f"the project with uid {project.identity} was last applied as {known!r}, now it says "
-        f"{project.name!r}; declare metadata.formerly: [{known}] if it was renamed"
+        f"the project with uid {project.identity} was last applied as {name!r}, now it says "
+        f"{project.name!r}; declare metadata.formerly: [{name}] if it was renamed"
     )
 
 
 def _clash(project: Project, registry: RegistryState, identity: str) -> str | None:
-    """The reason to refuse this project beside the one that the registry knows as ``identity``."""
+    """Explain a conflict with the project ``identity`` of the registry; None if there is none."""
     name = registry.projects[identity]
     taken = {*project.take_from, DEFAULT_PROJECT}
     if identity == project.identity or {name, identity} & taken:

@@ -1,4 +1,4 @@
-"""Requests about one object as parts of a plan: each with what it depends on and expects."""
+"""Turns requests about one object into parts of a plan, with dependencies and expectations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,31 +16,31 @@ from kgitops.plan.normal_form import assignment_text
 
 @dataclass(frozen=True, slots=True)
 class ChainedRequest:
-    """A request, and the place of the one that it takes back."""
+    """A request, and the index of the one that it undoes."""
 
     request: Request
     undoes: int | None = None
 
 
 def chain(requests: Sequence[Request], expects: Precondition) -> tuple[PlannedRequest, ...]:
-    """Requests about one object, each after the one before."""
+    """Plan requests about one object, each after the one before."""
     return chain_items([ChainedRequest(request) for request in requests], expects)
 
 
 def chain_items(
     items: Sequence[ChainedRequest], expects: Precondition
 ) -> tuple[PlannedRequest, ...]:
-    """Each request depends on the one before and expects what that one leaves behind.
+    """Plan requests that each depend on the one before and expect the state that it leaves behind.
 
-    What takes another back looks at that one's fields alone, and nobody looks at them after it:
-    whoever changed them meanwhile may keep them.
+    A request that undoes another expects only that one's fields, and no later request does: if
+    somebody has changed them in the meantime, they stay so.
     """
     planned: list[PlannedRequest] = []
     for number, item in enumerate(items, start=1):
-        mine = expects
+        own_expects = expects
         if item.undoes is not None:
             written = _after(items[item.undoes].request, replace(expects, fields={})).fields
-            mine = replace(expects, fields=written)
+            own_expects = replace(expects, fields=written)
             rest = {path: text for path, text in expects.fields.items() if path not in written}
             expects = replace(expects, fields=rest)
         elif number < len(items):
@@ -51,7 +51,7 @@ def chain_items(
                 request=item.request,
                 depends_on=(planned[-1].id,) if planned else (),
                 undoes=None if item.undoes is None else planned[item.undoes].id,
-                expects=mine,
+                expects=own_expects,
             )
         )
     return tuple(planned)

@@ -1,4 +1,4 @@
-"""The whole diff on one page: desired and current become a plan, by values alone."""
+"""The whole diff on one page: turns the desired and the current state into a plan."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,31 +56,35 @@ def make_plan(
     capabilities: Capabilities,
     git_sha: str | None = None,
     dirty: bool = False,
-    undoing: Sequence[PlannedRequest] = (),
+    pending_undo_requests: Sequence[PlannedRequest] = (),
     advise: bool = True,
-    settled: Mapping[str, int] = NOTHING_UNCHANGED,
+    unchanged_counts: Mapping[str, int] = NOTHING_UNCHANGED,
     base_digest: str | None = None,
 ) -> Plan:
-    """What must happen so that the cluster holds what is declared; refusals are part of it.
+    """Plan the changes that bring the cluster to the desired state; refusals are part of the plan.
 
-    ``undoing`` are requests of an unfinished run of this project that only take back what it set
-    for a while; this plan takes them over. Without ``advise`` nothing is said of what applying it
-    would mean for clients of virtual clusters. ``settled`` counts by kind the objects of this
-    project that both sides leave out, because they are exactly as declared and as last applied;
-    ``base_digest`` is then that of the cluster as a whole.
+    ``pending_undo_requests`` are requests of an unfinished run of this project that undo its
+    temporary settings; this plan takes them over. Without ``advise`` it has no warnings about the
+    consequences for clients of virtual clusters. ``unchanged_counts`` counts by kind the objects
+    of this project that both sides leave out, because they are as declared and as last applied;
+    ``base_digest`` is then that of the whole cluster.
     """
     project = desired.project
     ownership = build_ownership(project, current.registry)
-    managed = _with_settled(managed_counts(ownership), settled)
-    stranger = identity_problem(project, current.registry)
-    empty = None if settled else empty_desired(desired, ownership)
-    if stranger or empty:
-        # Nothing may be concluded about single objects: a plan of changes would mislead.
-        draft = PlanDraft(refusals=[reason for reason in (stranger, empty) if reason])
+    managed = _with_unchanged(managed_counts(ownership), unchanged_counts)
+    identity_conflict = identity_problem(project, current.registry)
+    empty_project = None if unchanged_counts else empty_desired(desired, ownership)
+    if identity_conflict or empty_project:
+        # No conclusion about single objects is possible: a plan with changes would mislead.
+        draft = PlanDraft(
+            refusals=[reason for reason in (identity_conflict, empty_project) if reason]
+        )
     else:
-        left = find_stale_throttles(undoing, current)
-        draft = _outcome(desired, current, ownership, left, capabilities, advise=advise)
-        add_throttles(draft, current, desired.safety.replication_throttle, left.brokers)
+        stale_throttles = find_stale_throttles(pending_undo_requests, current)
+        draft = _plan_kinds(
+            desired, current, ownership, stale_throttles, capabilities, advise=advise
+        )
+        add_throttles(draft, current, desired.safety.replication_throttle, stale_throttles.brokers)
         draft.findings += _unsupported(draft.changes, capabilities)
     client = capabilities.client
     draft.warnings += warn_of_own_throttles(
@@ -123,27 +127,32 @@ def make_plan(
     )
 
 
-def _with_settled(managed: Mapping[str, int], settled: Mapping[str, int]) -> Mapping[str, int]:
-    return {kind: managed.get(kind, 0) + settled.get(kind, 0) for kind in {**managed, **settled}}
+def _with_unchanged(
+    managed: Mapping[str, int], unchanged_counts: Mapping[str, int]
+) -> Mapping[str, int]:
+    return {
+        kind: managed.get(kind, 0) + unchanged_counts.get(kind, 0)
+        for kind in {**managed, **unchanged_counts}
+    }
 
 
-def _outcome(
+def _plan_kinds(
     desired: DesiredState,
     current: ClusterState,
     ownership: Ownership,
-    left: StaleThrottles,
+    stale_throttles: StaleThrottles,
     capabilities: Capabilities,
     *,
     advise: bool,
 ) -> PlanDraft:
-    """What every kind needs; rights are copied by the links as they will be in the end."""
+    """Plan every kind; ACLs are copied by the links as they are after the plan."""
     if capabilities.virtual_clusters is VirtualClusterSupport.NONE:
         desired, refused = without_virtual_clusters(desired, capabilities.backend)
     else:
         refused = []
     named = merge_drafts(
         (
-            plan_topics(desired, current, ownership, left),
+            plan_topics(desired, current, ownership, stale_throttles),
             plan_links(desired, current, ownership),
         )
     )
@@ -166,7 +175,7 @@ def _outcome(
 
 
 def _unsupported(changes: Sequence[Change], capabilities: Capabilities) -> list[Finding]:
-    """What the cluster has no request for is said, never skipped in silence."""
+    """Report changes that need a request which the cluster does not support."""
     apis = {api_name(planned.request) for change in changes for planned in change.requests}
     if all(map(capabilities.supports, apis)):
         return []
@@ -202,7 +211,7 @@ def _lockout(losses: tuple[AccessLoss, ...], principal: str) -> tuple[Finding, .
 
 
 def base_of(current: ClusterState, digest: str | None = None) -> Base:
-    """The state that was planned against, by its ``digest`` if that is known already."""
+    """Describe the state that a plan is made from; ``digest`` is given if it is known already."""
     registry = current.registry
     return Base(
         digest=digest or _digest(current),
@@ -212,7 +221,7 @@ def base_of(current: ClusterState, digest: str | None = None) -> Base:
 
 
 def _digest(current: ClusterState) -> str:
-    """Usage is not part of it, it moves on."""
+    """Compute the digest of the state, without the usage of topics, which changes all the time."""
     digest = hashlib.sha256(current.cluster_id.encode())
     for broker in sorted(current.brokers, key=lambda broker: broker.id):
         digest.update(f"broker {broker!r}\n".encode())
@@ -234,13 +243,14 @@ def _pair(key: str, value: str) -> str:
     return repr((key, value))
 
 
-def _as_text(found: VirtualCluster) -> str:
+def _as_text(virtual_cluster: VirtualCluster) -> str:
+    links = virtual_cluster.links.values()
     parts = (
-        found.options,
-        sorted((link.name, link.topic, link.topic_id) for link in found.links.values()),
-        sorted(found.users),
-        sorted(found.client_ids),
-        sorted(found.groups.items()),
-        sorted(found.transactional_ids),
+        virtual_cluster.options,
+        sorted((link.name, link.topic, link.topic_id) for link in links),
+        sorted(virtual_cluster.users),
+        sorted(virtual_cluster.client_ids),
+        sorted(virtual_cluster.groups.items()),
+        sorted(virtual_cluster.transactional_ids),
     )
-    return f"virtual cluster {found.name} {parts}\n"
+    return f"virtual cluster {virtual_cluster.name} {parts}\n"

@@ -1,4 +1,4 @@
-"""Client quotas, one entity at a time: what is declared against what is there."""
+"""Plans client quotas: compares the declared ones with those on the cluster, by entity."""
 
 from collections.abc import Mapping
 
@@ -42,7 +42,7 @@ _Quotas = Mapping[str, float]
 
 
 def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownership) -> PlanDraft:
-    """Every difference between the declared quotas and the cluster's."""
+    """Plan every difference between the declared quotas and the cluster's."""
     context = PlanContext(
         desired=desired,
         current=current,
@@ -61,7 +61,7 @@ def plan_quotas(desired: DesiredState, current: ClusterState, ownership: Ownersh
 
 
 def _has_scope(context: PlanContext, quota: DesiredQuota) -> bool:
-    """Whether the virtual cluster that it names is there, or made by this plan."""
+    """Tell if the virtual cluster of the quota exists, or is created by this plan."""
     name = dict(quota.entity).get(VIRTUAL_CLUSTER)
     if name is None:
         return True
@@ -144,9 +144,9 @@ def _because(managed: bool, requested: Mapping[str, float | None], *, creates: b
 def _remove(
     context: PlanContext, removal: Removal, entity: ClientQuotaEntity, current: ClusterState
 ) -> None:
-    """Remove the keys that were last applied; others' keys on the entity stay.
+    """Remove the keys that were last applied; other keys of the entity stay.
 
-    What is missing still counts for its virtual cluster, and part of it may be there.
+    A partial quota still counts for its virtual cluster, so its keys are removed as well.
     """
     found, partial = _found(current, entity), current.partial_quotas
     owned = [

@@ -1,4 +1,4 @@
-"""What it means that an object this project manages is no longer declared (contract §1)."""
+"""Removal of managed objects that are no longer declared (contract §1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _TOPIC = "topic/"
 
 
 class RemovalKind(Enum):
-    """What happens to an object that is not declared."""
+    """The kind of removal of an object that is no longer declared."""
 
     DELETE = auto()
     FORGET = auto()
@@ -28,7 +28,7 @@ class RemovalKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """One managed object that leaves the project; ``tombstone`` where one says so."""
+    """One managed object that leaves the project; ``tombstone`` is the one that names it."""
 
     address: str
     owner: Owner
@@ -38,44 +38,47 @@ class Removal:
 
     @property
     def owner_after(self) -> Owner | None:
-        """The record that the registry keeps."""
+        """The record that the registry keeps of it."""
         return after_removal(self.owner, self.tombstone.name if self.tombstone else None)
 
     @property
     def source(self) -> Source | None:
-        """Where the removal is written; an absence is written nowhere."""
+        """The source of the Tombstone; the absence of a document has none."""
         return self.tombstone.located.source if self.tombstone else None
 
 
 def after_removal(owner: Owner, tombstone: str | None) -> Owner | None:
-    """The record of an object that leaves: the marks of spent Tombstones, else nothing.
+    """Return the record of a removed object: its executed Tombstones; None if there are none.
 
-    Those of earlier ones too, however the removal came about: their documents may still be there,
-    and mean nothing.
+    Earlier Tombstones are kept as well, for any kind of removal: their documents may still exist,
+    and must not act again.
     """
-    buried = [*owner.last_applied.get(EXECUTED_TOMBSTONES, ()), *([tombstone] if tombstone else [])]
-    if not buried:
+    executed = [
+        *owner.last_applied.get(EXECUTED_TOMBSTONES, ()),
+        *([tombstone] if tombstone else []),
+    ]
+    if not executed:
         return None
     return replace(
-        owner, spent=True, last_applied={**owner.last_applied, EXECUTED_TOMBSTONES: buried}
+        owner, spent=True, last_applied={**owner.last_applied, EXECUTED_TOMBSTONES: executed}
     )
 
 
 def find_removals(
     kinds: tuple[str, ...], declared: frozenset[str], context: PlanContext
 ) -> list[Removal]:
-    """Managed objects of these kinds that must go, by Tombstone or by absence.
+    """Find managed objects of these kinds to remove, by a Tombstone or by their absence.
 
-    A kind is what :func:`kind_of` tells of an address: a topic of a virtual cluster is one too.
+    The kinds are those of :func:`kind_of`: topics of virtual clusters are topics as well.
     """
     desired, ownership, draft = context.desired, context.ownership, context.draft
     removals = _by_tombstone(kinds, declared, desired, ownership, draft)
-    # A spent Tombstone means nothing any more: then the absence of a document does.
-    buried = {
+    # A spent Tombstone has no effect, so the absence of a document counts.
+    tombstoned = {
         tombstone.address for tombstone in desired.tombstones if not _is_spent(tombstone, ownership)
     }
     for address in sorted(ownership.mine(*kinds)):
-        if address in declared or address in buried:
+        if address in declared or address in tombstoned:
             continue
         removal = _by_absence(address, desired, ownership, draft)
         if removal:
@@ -97,11 +100,12 @@ def _by_tombstone(
             continue
         other = removals[address].tombstone if address in removals else None
         if address in declared or other:
-            beside = f"the Tombstone {other.name}" if other else "a document"
+            conflicting = f"the Tombstone {other.name}" if other else "a document"
             draft.findings.append(
                 Finding(
                     source=tombstone.located.source,
-                    problem=f"the Tombstone {tombstone.name} names {address}, and so does {beside}",
+                    problem=f"the Tombstone {tombstone.name} names {address}, and so does "
+                    f"{conflicting}",
                     advice="keep one of the two",
                 )
             )
@@ -159,7 +163,7 @@ def _by_tombstone(
 
 
 def _is_spent(tombstone: Tombstone, ownership: Ownership) -> bool:
-    """Whether it was executed; an object made since under the address is not what it is about."""
+    """Tell if the Tombstone was executed; it does not apply to an object created since then."""
     owner = ownership.owner(tombstone.address)
     if owner is None or owner.spent:
         return owner is not None
@@ -216,9 +220,9 @@ def removed(
     forgotten: Risk,
     fields: Mapping[str, str | None] | None = None,
 ) -> Change:
-    """The change for an object that looks like ``view`` now; None: it is gone already.
+    """Plan the removal of an object that is ``view`` now, or None if it is already gone.
 
-    ``fields`` are what must still be so when it is deleted by ``request``.
+    ``fields`` are the fields that must still hold when ``request`` deletes it.
     """
     there = view is not None
     delete = there and removal.kind is RemovalKind.DELETE

@@ -1,4 +1,4 @@
-"""Limits on what one plan may delete (contract §2), asked at plan and again at apply."""
+"""Limits on deletions by one plan (contract §2), checked at plan and again at apply."""
 
 from collections.abc import Iterable, Mapping
 
@@ -19,17 +19,17 @@ _KINDS = {
     "client": Kind.BINDING,
     "txn": Kind.BINDING,
 }
-"""What :func:`kind_of` tells of addresses, to what is counted: no links, no copied ACLs."""
+"""The counted kind for each kind of address (:func:`kind_of`); links are not counted."""
 _ALWAYS = (Kind.TOPIC, Kind.ACL, Kind.QUOTA)
 
 
 def counted_as(kind: str) -> Kind | None:
-    """What objects count as whose addresses are of this kind (``kind_of``); None: as nothing."""
+    """Return the kind that addresses of this kind (``kind_of``) count as; None if as none."""
     return _KINDS.get(kind)
 
 
 def managed_counts(ownership: Ownership) -> Mapping[str, int]:
-    """How many objects of each kind a project manages: what the percentage is of."""
+    """Count the managed objects of each kind, which the percentage limit refers to."""
     counts = dict.fromkeys(map(str, _ALWAYS), 0)
     for address in ownership.mine():
         kind = counted_as(kind_of(address))
@@ -41,7 +41,7 @@ def managed_counts(ownership: Ownership) -> Mapping[str, int]:
 def deletion_limits(
     changes: Iterable[Change], managed: Mapping[str, int], safety: Safety
 ) -> tuple[Reason, ...]:
-    """Why this many deletions are refused; the one way past is ``--allow-deletes KIND=N``."""
+    """Return a reason for each exceeded limit; only ``--allow-deletes KIND=N`` overrides it."""
     deletions: dict[Kind, int] = {}
     for change in changes:
         derived = change.kind is Kind.LINK or bool(change.derived_from)
@@ -51,12 +51,12 @@ def deletion_limits(
     for kind, count in sorted(deletions.items()):
         if count <= safety.allow_deletes.get(kind, 0):
             continue
-        of = max(managed.get(kind, 0), count)
+        total = max(managed.get(kind, 0), count)
         limit = None
         if count > safety.max_deletes:
             limit = f"safety.maxDeletes is {safety.max_deletes}"
-        elif count >= _PERCENT_FROM and count * 100 > safety.max_delete_percent * of:
-            limit = f"safety.maxDeletePercent is {safety.max_delete_percent}, of {of} managed"
+        elif count >= _PERCENT_FROM and count * 100 > safety.max_delete_percent * total:
+            limit = f"safety.maxDeletePercent is {safety.max_delete_percent}, of {total} managed"
         if limit:
             reasons.append(
                 Reason(
@@ -73,7 +73,7 @@ def _objects(count: int) -> str:
 
 
 def empty_desired(desired: DesiredState, ownership: Ownership) -> Reason | None:
-    """A whole project that declares nothing, but manages something, was not loaded right."""
+    """Refuse a whole project that declares nothing but manages something: a failed load."""
     if desired.addresses or not desired.scope.whole:
         return None
     count = sum(1 for _ in ownership.mine())

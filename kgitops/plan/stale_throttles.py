@@ -1,4 +1,4 @@
-"""Throttles that an unfinished run of this project left behind, for a new plan to take over."""
+"""Finds throttles that an unfinished run of this project left behind; a new plan removes them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from kgitops.model.topic_configs import normal_value
 from kgitops.plan.document.plan import PlannedRequest
 
 RestoredConfigs = Mapping[str, str | None]
-"""The keys that a run set, with the values that they had before."""
+"""The keys that a run set, with their values before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaleThrottles:
-    """What is still as that run left it, by the topic's address or the broker's id."""
+    """Throttles that are still as the run left them, by the topic's address or the broker's id."""
 
     topics: Mapping[str, RestoredConfigs] = field(default_factory=dict)
     brokers: Mapping[int, RestoredConfigs] = field(default_factory=dict)
@@ -26,16 +26,16 @@ NO_STALE_THROTTLES = StaleThrottles()
 
 
 def find_stale_throttles(
-    undoing: Iterable[PlannedRequest], current: ClusterState
+    pending_undo_requests: Iterable[PlannedRequest], current: ClusterState
 ) -> StaleThrottles:
-    """Those of the requests with which a run meant to undo what it set, that are still to be sent.
+    """Find the throttles that the run's pending undo requests would still remove.
 
-    What somebody changed since is no longer that run's.
+    Throttles that somebody has changed since are no longer the run's.
     """
     topics: dict[str, RestoredConfigs] = {}
     brokers: dict[int, dict[str, str | None]] = {}
     by_id = {broker.id: broker for broker in current.brokers}
-    for planned in undoing:
+    for planned in pending_undo_requests:
         match planned.request:
             case AlterTopicRequest(topic=name, topic_id=topic_id) as request:
                 topic = current.topics.get(name)
@@ -52,10 +52,10 @@ def find_stale_throttles(
 
 
 def _topic_is_as_left(topic: TopicState, planned: PlannedRequest) -> bool:
-    found = {f"configs.{key}": normal_value(key, text) for key, text in topic.configs.items()}
-    return all(found.get(path) == text for path, text in planned.expects.fields.items())
+    fields = {f"configs.{key}": normal_value(key, text) for key, text in topic.configs.items()}
+    return all(fields.get(path) == text for path, text in planned.expects.fields.items())
 
 
 def _broker_is_as_left(broker: Broker, planned: PlannedRequest) -> bool:
-    found = {f"throttles.{key}": text for key, text in (broker.throttles or {}).items()}
-    return all(found.get(path) == text for path, text in planned.expects.fields.items())
+    fields = {f"throttles.{key}": text for key, text in (broker.throttles or {}).items()}
+    return all(fields.get(path) == text for path, text in planned.expects.fields.items())

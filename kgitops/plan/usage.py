@@ -1,4 +1,4 @@
-"""The blast radius of a plan: how much the topics that it changes hold, and who uses them."""
+"""The blast radius of a plan: how much data its topics hold, and which groups use them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -15,17 +15,17 @@ _AT_STAKE = (DeleteTopicRequest, AlterTopicRequest, DeleteRecordsRequest)
 
 
 def topics_at_stake(plan: Plan) -> frozenset[str]:
-    """The topics whose records, or whose clients, a change may hurt."""
+    """Return the topics whose records or clients a change may harm."""
     names = (_topic_at_stake(change) for change in plan.changes)
     return frozenset(name for name in names if name)
 
 
 def add_usage(plan: Plan, current: ClusterState, usage: Usage) -> Plan:
-    """The plan with the blast radius of these topics, and what of it could not be read."""
+    """Add the blast radius of these topics to the plan, and warnings if it could not be read."""
     if not usage.topics and not usage.not_checked:
         return plan
-    known = frozenset(warning.problem for warning in plan.warnings)
-    new = (finding for finding in not_checked(usage.not_checked) if finding.problem not in known)
+    problems = frozenset(warning.problem for warning in plan.warnings)
+    new = (item for item in not_checked(usage.not_checked) if item.problem not in problems)
     return replace(
         plan,
         changes=tuple(_with_usage(change, current, usage) for change in plan.changes),
@@ -34,7 +34,7 @@ def add_usage(plan: Plan, current: ClusterState, usage: Usage) -> Plan:
 
 
 def not_checked(items: Iterable[NotChecked]) -> list[Finding]:
-    """What could not be read and was not needed for the diff: said, and no reason to stop."""
+    """Warn of facts that could not be read and that the diff does not need."""
     return [
         Finding(source=None, problem=item.problem, advice=item.advice, severity=Severity.WARNING)
         for item in items
@@ -64,16 +64,16 @@ def _with_usage(change: Change, current: ClusterState, usage: Usage) -> Change:
         if isinstance(planned.request, DeleteRecordsRequest)
         for partition, offset in planned.request.deleted_message_offsets.items()
     }
-    found = topic_impact(current.topics[name], usage.topics[name], records)
-    return replace(change, impact={**change.impact, **found})
+    impact = topic_impact(current.topics[name], usage.topics[name], records)
+    return replace(change, impact={**change.impact, **impact})
 
 
 def topic_impact(
     state: TopicState, usage: TopicUsage | None, records: Mapping[int, int] | None = None
 ) -> Mapping[str, Json]:
-    """Partitions, bytes and records that the topic holds, and the records that go.
+    """Return the topic's partitions, bytes, records and active groups, and the deleted records.
 
-    A number is left out where any partition's share is unknown: a part would read as the whole.
+    A number is omitted if any partition's share is unknown: a part would read as the whole.
     """
     impact: dict[str, Json] = {"partitions": state.num_partitions}
     if usage is None:

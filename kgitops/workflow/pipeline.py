@@ -90,8 +90,8 @@ def plan_state(
         capabilities=cluster.capabilities,
         git_sha=sha,
         dirty=dirty,
-        undoing=find_undoing(cluster, current, desired.project),
-        settled=settled,
+        pending_undo_requests=find_undoing(cluster, current, desired.project),
+        unchanged_counts=settled,
         base_digest=base_digest,
     )
     plan = with_own_drift(cluster, plan, desired.project)

@@ -340,7 +340,9 @@ def planned_anew(stage: Stage, desired: DesiredState) -> Plan:
         stage.state,
         target_name="local",
         capabilities=ALL_CAPABILITIES,
-        undoing=find_undoing(stage.cluster, stage.state, Project(name="payments", uid=UID)),
+        pending_undo_requests=find_undoing(
+            stage.cluster, stage.state, Project(name="payments", uid=UID)
+        ),
     )
 
 

@@ -26,8 +26,7 @@ from kgitops.model.resources.addresses import (
     topic_address,
 )
 from kgitops.model.topic_configs import is_throttle, normal_value
-from kgitops.plan import context as planning
-from kgitops.plan import planner, quotas, removal
+from kgitops.plan import planned_requests, planner, quotas, removal
 from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest
 from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.order import rules as order
@@ -335,12 +334,12 @@ def forget_what_was_applied(patch: pytest.MonkeyPatch) -> None:
 
 
 def remember_no_replicas(patch: pytest.MonkeyPatch) -> None:
-    real = planning.last_applied
-    patch.setattr(planning, "last_applied", lambda item: {**real(item), "replicationFactor": 1})
+    real = context.last_applied
+    patch.setattr(context, "last_applied", lambda item: {**real(item), "replicationFactor": 1})
 
 
 def expect_the_state_before_the_first_step(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(topic_steps, "_after", lambda _, expects: expects)
+    patch.setattr(planned_requests, "_after", lambda _, expects: expects)
 
 
 def make_new_partitions_with_the_new_factor(patch: pytest.MonkeyPatch) -> None:

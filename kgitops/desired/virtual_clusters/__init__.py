@@ -1,1 +1,1 @@
-"""Virtual clusters, members and links as declared, and what must hold between them."""
+"""Declared virtual clusters, members and links, and the checks between them."""

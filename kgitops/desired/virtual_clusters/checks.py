@@ -25,7 +25,7 @@ _NAMED_IN: dict[EntityType, Path] = {
 
 
 def check_members(objects: Sequence[DeclaredObject], findings: Findings) -> None:
-    """Report what does not hold; ``objects`` come in the order of their files."""
+    """Report members that contradict each other; ``objects`` are in the order of their files."""
     bound: dict[tuple[EntityType, str], tuple[DesiredMember, Declaration]] = {}
     adopted: dict[str, tuple[DesiredMember, Declaration]] = {}
     for desired, document in objects:
@@ -55,7 +55,7 @@ def check_members(objects: Sequence[DeclaredObject], findings: Findings) -> None
 
 
 def place_of(member: DesiredMember) -> Path:
-    """Where a document of its own names the member; as an item of a list it stands for itself."""
+    """Path of the member's name in a document of its own; an item of a list has no such path."""
     return _NAMED_IN[member.entity_type]
 
 
@@ -64,12 +64,12 @@ def _field(document: Declaration, name: str) -> Path:
 
 
 def _check_removed_acls(objects: Sequence[DeclaredObject], findings: Findings) -> None:
-    """What one document declares is not another's to remove (VC-191)."""
+    """Report removeOldAclsFrom that would remove a declared ACL (VC-191)."""
     declared: dict[tuple[str, str], Declaration] = {}
     for desired, document in objects:
         if isinstance(desired, DesiredAcl):
             binding = desired.binding
-            # What no copy is made of is not removed either (VC-196).
+            # ACLs that are never copied are never removed either (VC-196).
             copied = binding.resource_type is not ResourceType.CLUSTER
             if copied and binding.virtual_cluster_pattern_type is PatternType.LITERAL:
                 declared.setdefault((binding.principal, binding.virtual_cluster), document)
@@ -92,9 +92,9 @@ _NAME = ("metadata", "name")
 
 
 def check_links(objects: Sequence[DeclaredObject], findings: Findings) -> None:
-    """Report what does not hold, and what is better known.
+    """Report contradictions between names and links, and warn of confusing ones.
 
-    Targets that are declared nowhere are passed over: they may be on the cluster.
+    Targets that are declared nowhere are not checked: they may be on the cluster.
     """
     names: dict[LocalName, tuple[_Named, Declaration]] = {}
     global_topics: set[str] = set()
@@ -136,7 +136,7 @@ def _check_target(
     names: dict[LocalName, tuple[_Named, Declaration]],
     findings: Findings,
 ) -> None:
-    """A link leads to a topic (VC-005), and to another's only with consent (VC-040)."""
+    """Check that a link leads to a topic (VC-005) that is shared with its cluster (VC-040)."""
     found = names.get(target)
     scope = link.local.virtual_cluster
     path = ("spec", "target", "topic")
@@ -179,7 +179,7 @@ def _warn_of_shadows(
 def _warn_of_collisions(
     names: dict[LocalName, tuple[_Named, Declaration]], findings: Findings
 ) -> None:
-    """Brokers would refuse two such topics; in a virtual cluster nothing collides (VC-044)."""
+    """Warn of names that brokers would refuse next to each other outside of it (VC-044)."""
     seen: dict[LocalName, LocalName] = {}
     for local in names:
         key = LocalName(local.virtual_cluster, collision_key(local.name))
@@ -197,7 +197,7 @@ def _warn_of_collisions(
 def _warn_of_two_links(
     names: dict[LocalName, tuple[_Named, Declaration]], findings: Findings
 ) -> None:
-    """VC-039: one topic id under two names; the same topic, whichever way it is named."""
+    """Warn of two names for one topic, however each of them names it (VC-039)."""
     seen: dict[tuple[str, LocalName | str], LocalName] = {}
     for local, (desired, document) in names.items():
         leads_to = (desired.target or desired.topic) if isinstance(desired, DesiredLink) else local

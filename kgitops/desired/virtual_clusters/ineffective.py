@@ -31,7 +31,10 @@ from kgitops.model.resources.virtual_clusters import EntityType, virtual_cluster
 
 @dataclass(slots=True)
 class _Members:
-    """Who is declared to belong where; ``complete`` are virtual clusters that list all users."""
+    """The declared members; ``home`` is the virtual cluster of each user.
+
+    ``complete`` are the virtual clusters that list all of their users.
+    """
 
     home: dict[str, str] = field(default_factory=dict)
     with_users: set[str] = field(default_factory=set)
@@ -41,7 +44,7 @@ class _Members:
 
 
 def warn_of_ineffective(objects: Sequence[DeclaredObject], findings: Findings) -> None:
-    """ACLs and quotas that reach nobody, and client ids that prove nothing."""
+    """Warn of ACLs and quotas that apply to no one, and of client ids that prove nothing."""
     members = _members(objects)
     if not (members.declared or members.home or members.client_ids):
         return
@@ -74,7 +77,7 @@ def warn_of_ineffective(objects: Sequence[DeclaredObject], findings: Findings) -
 
 
 def warn_of_other_clusters(objects: Sequence[DeclaredObject], findings: Findings) -> None:
-    """Rights on a resource cluster that is not Kafka's, and no other document knows of."""
+    """Warn of ACLs on a cluster resource that is not Kafka's and that is not declared."""
     declared = {name for item, _ in objects if (name := _virtual_cluster(item)) is not None}
     said: set[Declaration] = set()
     for desired, document in objects:
@@ -102,7 +105,7 @@ def warn_of_other_clusters(objects: Sequence[DeclaredObject], findings: Findings
 
 
 def _virtual_cluster(item: DesiredObject) -> str | None:
-    """The one that an object is, or lies in."""
+    """Return the virtual cluster that an object is, or belongs to."""
     match item:
         case DesiredVirtualCluster(name=name):
             return name
@@ -134,7 +137,7 @@ def _members(objects: Sequence[DeclaredObject]) -> _Members:
                 members.client_ids.setdefault(desired.name, (desired, document))
             case _:
                 pass
-    # Whoever says such a client id is a member too, without being declared as a user.
+    # A client with such a client id is a member too, without being declared as a user.
     members.complete -= {member.virtual_cluster for member, _ in members.client_ids.values()}
     return members
 
@@ -148,7 +151,7 @@ def _check_reach(
     members: _Members,
     findings: Findings,
 ) -> None:
-    """ACLs and quotas of a virtual cluster are for its members alone (VC-145, VC-213)."""
+    """Warn if the principal is not a member: ACLs and quotas are for members (VC-145, VC-213)."""
     home = members.home.get(principal)
     if home == scope or principal == EVERYONE:
         return
@@ -175,7 +178,7 @@ def _check_client_id(
     members: _Members,
     findings: Findings,
 ) -> None:
-    """Anybody may claim any client id; who logs in as a user belongs where the user does."""
+    """Warn of a client id: any client may claim it, and a user who logs in takes precedence."""
     scope = member.virtual_cluster
     if scope in members.declared and scope not in members.with_users:
         findings.warning(

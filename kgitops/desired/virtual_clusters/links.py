@@ -1,4 +1,4 @@
-"""``kind: TopicLink`` → a name in a virtual cluster, and the topic that it leads to."""
+"""Builds links from ``kind: TopicLink`` documents: a local name and the topic it leads to."""
 
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.names import check_name, scope_of
@@ -15,7 +15,7 @@ _TARGET: Path = ("spec", "target")
 
 
 def build_link(declared: TopicLink, document: Document, findings: Findings) -> DesiredLink | None:
-    """The link; None where it does not say where it leads."""
+    """Build the link; None if its target is unclear."""
     metadata, spec = declared.metadata, declared.spec
     scope = metadata.virtual_cluster
     check_name(scope, document, ("metadata", "virtualCluster"), findings)
@@ -41,7 +41,7 @@ def build_link(declared: TopicLink, document: Document, findings: Findings) -> D
 
 
 def _target(target: LinkTarget, document: Document, findings: Findings) -> LocalName | str | None:
-    """A topic made in a virtual cluster, or the name of a physical one."""
+    """Return a topic of a virtual cluster, or the name of a physical one; None if unclear."""
     scope, topic, physical = target.virtual_cluster, target.topic, target.physical_topic
     if physical is not None:
         if scope is not None or topic is not None:

@@ -1,4 +1,4 @@
-"""Users, client ids, groups and transactional ids of virtual clusters, however declared."""
+"""Builds the members of virtual clusters from documents of their own and from lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ from kgitops.model.resources.virtual_clusters import EntityType, as_principal, p
 
 _DELETION = {policy.value: policy for policy in DeletionPolicy}
 _KNOWN_TYPES = ("User", "Group")
-"""Of principals: Kafka's own, and the one that many principal builders add."""
+"""Principal types: Kafka's own, and the one that many principal builders add."""
 _NOBODY_IN_PARTICULAR = ("User:ANONYMOUS", EVERYONE)
 
 
 @dataclass(frozen=True, slots=True)
 class MemberDeclaration:
-    """Where a member is declared: its fields begin at ``fields``, in the short form at the item."""
+    """The declaration of a member; its fields are under ``fields``, or in the item of a list."""
 
     virtual_cluster: str
     labels: Mapping[str, str]
@@ -38,7 +38,7 @@ class MemberDeclaration:
 
 
 def build_group(group: ConsumerGroup, document: Document, findings: Findings) -> DesiredMember:
-    """The group that a document declares."""
+    """Build the group that a document declares."""
     check_name(group.metadata.virtual_cluster, document, ("metadata", "virtualCluster"), findings)
     declared = MemberDeclaration(
         group.metadata.virtual_cluster,
@@ -53,7 +53,7 @@ def build_group(group: ConsumerGroup, document: Document, findings: Findings) ->
 def build_binding(
     binding: VirtualClusterBinding, document: Document, findings: Findings
 ) -> DesiredMember | None:
-    """The user, client id or transactional id; None where the document names not exactly one."""
+    """Build the user, client id or transactional id; None unless there is exactly one."""
     spec, scope = binding.spec, binding.metadata.virtual_cluster
     check_name(scope, document, ("metadata", "virtualCluster"), findings)
     fields = Part(document, "spec")
@@ -92,7 +92,7 @@ def make_user(
     written: UserMember | BindingSpec,
     findings: Findings,
 ) -> DesiredMember:
-    """A user, named in ``field`` of the declaration."""
+    """Build a user that is named in ``field`` of the declaration."""
     principal = as_principal(user)
     if principal in _NOBODY_IN_PARTICULAR:
         problem = f"{principal} is nobody in particular and can't belong to a virtual cluster"
@@ -135,7 +135,7 @@ def make_user(
 def make_client_id(
     declared: MemberDeclaration, name: str, findings: Findings, *, move: bool = False
 ) -> DesiredMember:
-    """A client id."""
+    """Build a client id."""
     return _member(declared, EntityType.CLIENT_ID, name, findings, move=move)
 
 
@@ -145,7 +145,7 @@ def make_group(
     written: GroupMember | ConsumerGroupSpec,
     findings: Findings,
 ) -> DesiredMember:
-    """A consumer group; without a word about it, it is unbound and its offsets stay (VC-119)."""
+    """Build a consumer group; by default its removal keeps its offsets (VC-119)."""
     if written.copy_offsets is not None and written.adopt is None:
         findings.error(
             declared.fields,
@@ -172,7 +172,7 @@ def make_group(
 def make_transactional_id(
     declared: MemberDeclaration, name: str, findings: Findings
 ) -> DesiredMember:
-    """A transactional id."""
+    """Build a transactional id."""
     return _member(declared, EntityType.TRANSACTIONAL_ID, name, findings)
 
 
@@ -190,7 +190,7 @@ def _member(
 ) -> DesiredMember:
     default = DeletionPolicy.ORPHAN if entity_type is EntityType.GROUP else DeletionPolicy.DELETE
     written = declared.deletion_policy
-    # On the cluster the name of the virtual cluster stands before that of a group.
+    # On the cluster the name of a group begins with that of the virtual cluster.
     if problem := text_problem(physical_id(declared.virtual_cluster, name)):
         what = f"the name of this member of {declared.virtual_cluster}, with that before it,"
         findings.error(declared.fields, (), f"{what} {problem}", "shorten it")

@@ -1,4 +1,4 @@
-"""``kind: VirtualCluster`` → the virtual cluster, and its members as objects of their own."""
+"""Builds virtual clusters from ``kind: VirtualCluster`` documents, and their listed members."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ _LONG_NAME = 100
 def build_virtual_cluster(
     declared: VirtualCluster, document: Document, findings: Findings
 ) -> DesiredVirtualCluster:
-    """The virtual cluster without its members."""
+    """Build the virtual cluster without its members."""
     name, spec = declared.metadata.name, declared.spec
     path = ("metadata", "name")
     check_name(name, document, path, findings)
@@ -59,7 +59,7 @@ def build_virtual_cluster(
 def build_members(
     declared: VirtualCluster, document: Document, findings: Findings
 ) -> Iterator[DeclaredObject]:
-    """What ``spec.members`` lists; each is declared where it is listed, with the same labels."""
+    """Build the members that ``spec.members`` lists; each is located at its item."""
     members = declared.spec.members
     name, labels = declared.metadata.name, declared.metadata.labels
 

@@ -1,1 +1,1 @@
-"""ACLs: what is declared against what exists, and what a change of them does to access."""
+"""Planning of ACLs, and the effect of changed ACLs on access."""

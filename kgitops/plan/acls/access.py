@@ -1,8 +1,8 @@
-"""What principals can no longer do after a plan, by Kafka's authorization rules.
+"""Access that principals lose by a plan, and who may write the registry, by Kafka's rules.
 
-An Allow of Read, Write, Delete or Alter also allows Describe, of AlterConfigs DescribeConfigs; a
-Deny of an operation denies just that one; a Deny wins over every Allow (StandardAuthorizer).
-Only what ACLs say is known here: super users and allow.everyone.if.no.acl.found are the brokers'.
+An Allow of Read, Write, Delete or Alter also allows Describe, one of AlterConfigs DescribeConfigs;
+a Deny of an operation denies only that one; a Deny overrules every Allow (StandardAuthorizer).
+This considers ACLs alone: super users and allow.everyone.if.no.acl.found are known to brokers only.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -30,9 +30,9 @@ from kgitops.plan.document.plan import AccessLoss, Change
 def access_losses(
     before: Set[AclBinding], changes: Iterable[Change], requester: str
 ) -> tuple[AccessLoss, ...]:
-    """Every (principal, operation, resource) that is allowed before the changes and not after.
+    """Return every (principal, operation, resource) that is allowed before the changes, not after.
 
-    What only moves into a virtual cluster is not lost (VC-191).
+    Rights that only move into a virtual cluster are not lost (VC-191).
     """
     added, removed = set(), set()
     for planned in (planned for change in changes for planned in change.requests):
@@ -50,7 +50,7 @@ def access_losses(
         questions |= {_meet(allow, deny) for deny in denies for allow in allows.meeting(deny)}
     if not questions:
         return ()
-    # Rules of others, nearly all of a large cluster's, answer none of the questions.
+    # ACLs of other principals, nearly all of a large cluster's, are irrelevant to the questions.
     asked = {requester, EVERYONE, *(question.principal for question in questions)}
     there = {acl for acl in before if acl.principal in asked}
     check = _AccessComparison(old=_rules(there), new=_rules((there | added) - removed))
@@ -69,10 +69,10 @@ def access_losses(
 
 
 def with_rights_lost(changes: Iterable[Change], losses: Iterable[AccessLoss]) -> tuple[Change, ...]:
-    """The changes, those that take rights away with the operations in ``impact["rights_lost"]``.
+    """Add ``impact["rights_lost"]`` to the changes that take rights away: the lost operations.
 
-    Only what a rule's own principal loses on the rule's own resource is told there. A rule that is
-    removed has an empty list where others still allow the same, or a Deny refused it before.
+    It lists only losses of the ACL's own principal on the ACL's own resource. For a removed ACL it
+    is empty if others still allow the same, or if a Deny refused it before.
     """
     lost: dict[tuple[str, str], list[Operation]] = {}
     for loss in losses:
@@ -81,7 +81,7 @@ def with_rights_lost(changes: Iterable[Change], losses: Iterable[AccessLoss]) ->
 
 
 def restricting_acl(change: Change) -> AclBinding | None:
-    """The Allow that a change removes, or the Deny that it adds; None for every other change."""
+    """Return the Allow that a change removes, or the Deny that it adds; None for other changes."""
     for planned in change.requests:
         match planned.request:
             case CreateAclRequest(binding=rule) if rule.permission_type is PermissionType.DENY:
@@ -110,13 +110,13 @@ def _with_lost(change: Change, lost: Mapping[tuple[str, str], list[Operation]]) 
 
 @dataclass(frozen=True, slots=True)
 class _AccessComparison:
-    """The rules before and after."""
+    """The ACLs before and after a plan."""
 
     old: AclIndex[AclBinding]
     new: AclIndex[AclBinding]
 
     def lost(self, question: AclBinding) -> frozenset[Operation]:
-        """What the question grants, its principal could do, and now can't any more."""
+        """Return the operations of the question that its principal could do, and now can't."""
         granted = _granted(question)
         return _allowed(self.old, question, granted) - _allowed(self.new, question, granted)
 
@@ -128,7 +128,7 @@ def _rules(acls: Iterable[AclBinding]) -> AclIndex[AclBinding]:
 def _allowed(
     rules: AclIndex[AclBinding], question: AclBinding, operations: frozenset[Operation]
 ) -> frozenset[Operation]:
-    """Which of the operations the question's principal may do on its whole resource pattern."""
+    """Return the operations that the question's principal may do on its whole resource pattern."""
     allowed: set[Operation] = set()
     denied: set[Operation] = set()
     for rule in rules.covering(question):
@@ -152,7 +152,7 @@ def _granted(acl: AclBinding) -> frozenset[Operation]:
 
 
 def resource_text(question: AclBinding) -> str:
-    """``topic orders (prefixed)``, with the host and the virtual cluster it is limited to."""
+    """Describe a resource: ``topic orders (prefixed)``, with its host and virtual cluster."""
     where = "" if question.host == "*" else f" from {question.host}"
     if question.scoped:
         prefixed = question.virtual_cluster_pattern_type is PatternType.PREFIXED
@@ -162,7 +162,7 @@ def resource_text(question: AclBinding) -> str:
 
 
 def _meet(allow: AclBinding, deny: AclBinding) -> AclBinding:
-    """What an Allow grants where a Deny that meets it reaches: the narrower of each part."""
+    """Intersect an Allow with a Deny that meets it: the narrower of each part."""
     narrower = allow if covers(deny, allow) else deny
     return replace(
         allow,
@@ -187,7 +187,10 @@ _REGISTRY = AclBinding(
 
 
 def warn_of_registry_writers(acls: Iterable[AclBinding], principal: str) -> tuple[Finding, ...]:
-    """A warning that names them; a Deny of the same takes the right away again."""
+    """Warn of other principals that may write or destroy the registry, and so forge ownership.
+
+    A Deny of the same takes the right away again.
+    """
     rules = [acl for acl in acls if covers(acl, _REGISTRY) and not acl.scoped]
     denies = [acl for acl in rules if acl.permission_type is PermissionType.DENY]
     found = {

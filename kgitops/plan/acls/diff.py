@@ -1,4 +1,4 @@
-"""ACLs as sets of bindings: what is declared against what is there."""
+"""Plans ACLs as sets of bindings: compares the declared ones with those on the cluster."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def plan_acls(
     ownership: Ownership,
     links: PlannedLinks | None = None,
 ) -> PlanDraft:
-    """Every difference between the declared bindings and the cluster's.
+    """Plan every difference between the declared bindings and the cluster's.
 
     ``links`` are those of virtual clusters once the plan is applied.
     """
@@ -85,7 +85,7 @@ def plan_acls(
 
 
 def _unkept(change: Change) -> Finding:
-    """That a binding can't be made where brokers keep none; removing one needs no request there."""
+    """Report a binding that brokers without an authorizer can't keep."""
     return Finding(
         source=change.source,
         problem=f"{change.address} can't be made: the cluster has no authorizer, so its brokers "
@@ -96,7 +96,7 @@ def _unkept(change: Change) -> Finding:
 
 
 def _has_scope(context: PlanContext, acl: DesiredAcl) -> bool:
-    """Whether the one virtual cluster that it names is there, or made by this plan."""
+    """Tell if the virtual cluster that the ACL names exists, or is created by this plan."""
     binding = acl.binding
     if binding.resource_type is ResourceType.CLUSTER:
         return _has_cluster(context, acl)
@@ -108,10 +108,10 @@ def _has_scope(context: PlanContext, acl: DesiredAcl) -> bool:
 
 
 def _has_cluster(context: PlanContext, acl: DesiredAcl) -> bool:
-    """True if the resource cluster is the physical one, or a virtual one that there is.
+    """Tell if the resource cluster is the physical one, or an existing virtual one.
 
-    To Kafka any name but kafka-cluster is wrong. Rights that only virtual clusters know may come
-    before what they are about, and a binding that is there already outlives it.
+    To Kafka any name but kafka-cluster is wrong. Operations that only virtual clusters have may be
+    granted before theirs exists, and an existing binding may outlive its virtual cluster.
     """
     binding, name = acl.binding, acl.binding.resource_name
     if name == CLUSTER_NAME or binding.operation in VIRTUAL_CLUSTER_OPERATIONS:
@@ -146,7 +146,7 @@ def _may_copy(context: PlanContext, copy: CopiedAcl) -> bool:
 
 
 class _PlannedAcls:
-    """The bindings once a plan is applied; nothing is copied to ask for one."""
+    """The bindings once a plan is applied, without a copy of the cluster's."""
 
     def __init__(self, context: PlanContext) -> None:
         requests = [
@@ -172,7 +172,7 @@ def _plan(
 def _owner_after(
     context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None, *, adopted: bool
 ) -> Owner:
-    """What the registry remembers; of a copy also where it came from (VC-197)."""
+    """Return the registry's record; that of a copy includes its origin (VC-197)."""
     owner = context.owner_after(acl, adopted=adopted)
     if copy is None:
         return owner
@@ -260,7 +260,10 @@ def _keep_or_adopt(context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None
 def _remove(
     context: PlanContext, removal: Removal, binding: AclBinding | None, missing: AclBinding | None
 ) -> None:
-    """One that is ``missing`` still counts for its virtual cluster, and part of it may be there."""
+    """Plan the removal of a binding.
+
+    One that is ``missing`` still counts for its virtual cluster, and may exist in part.
+    """
     deleted = (binding or missing) if removal.kind is RemovalKind.DELETE else None
     gone = "" if binding else "; it is already gone from the cluster"
     if missing and deleted:

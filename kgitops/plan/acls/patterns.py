@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 def covers(rule: AclBinding, other: AclBinding) -> bool:
-    """Whether the rule's pattern reaches every resource that the other's reaches."""
+    """Tell if the rule's pattern matches every resource that the other's matches."""
     if rule.resource_type is not other.resource_type:
         return False
     if rule.pattern_type is PatternType.LITERAL and rule.resource_name == "*":
@@ -31,14 +31,14 @@ def covers(rule: AclBinding, other: AclBinding) -> bool:
 
 
 class _SortedNames:
-    """Names in their order, where those with a prefix stand side by side."""
+    """Sorted names, in which those with a common prefix are adjacent."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._places = {name: place for place, name in enumerate(names)}
         self._sorted = sorted(self._places)
 
     def starting(self, prefix: str) -> list[str]:
-        """The names that begin with the prefix, in the order in which they were given."""
+        """Return the names that begin with the prefix, in their original order."""
         names = self._sorted
         first = end = bisect_left(names, prefix)
         while end < len(names) and names[end].startswith(prefix):
@@ -47,7 +47,7 @@ class _SortedNames:
 
 
 class PatternIndex(Generic[_T]):
-    """Items filed under the pattern of a binding; one instance is for one resource type."""
+    """Items indexed by the resource pattern of a binding; one instance serves one resource type."""
 
     def __init__(self) -> None:
         self._literal: dict[str, list[_T]] = {}
@@ -55,16 +55,16 @@ class PatternIndex(Generic[_T]):
         self._names: dict[PatternType, _SortedNames] = {}
 
     def add(self, binding: AclBinding, item: _T) -> None:
-        """File ``item`` under the pattern of ``binding``."""
+        """Index ``item`` by the pattern of ``binding``."""
         self._names.clear()
         self._of(binding.pattern_type).setdefault(binding.resource_name, []).append(item)
 
     def reach(self, name: str) -> bool:
-        """Whether anything is filed under a pattern that matches the resource ``name``."""
+        """Tell if any item's pattern matches the resource ``name``."""
         return next(self._of_name(name), None) is not None
 
     def covering(self, binding: AclBinding) -> Iterator[_T]:
-        """What is filed under patterns that reach all that ``binding`` reaches."""
+        """Yield the items whose pattern matches everything that ``binding`` matches."""
         name = binding.resource_name
         if binding.pattern_type is PatternType.LITERAL:
             yield from self._literal.get("*", ()) if name == "*" else self._of_name(name)
@@ -73,7 +73,7 @@ class PatternIndex(Generic[_T]):
         yield from self._of_prefixes(name)
 
     def meeting(self, binding: AclBinding) -> Iterator[_T]:
-        """What is filed under patterns that have a resource in common with ``binding``."""
+        """Yield the items whose pattern has a resource in common with ``binding``."""
         yield from self.covering(binding)
         everything = binding.pattern_type is PatternType.LITERAL and binding.resource_name == "*"
         if binding.pattern_type is PatternType.LITERAL and not everything:
@@ -87,7 +87,7 @@ class PatternIndex(Generic[_T]):
                 yield from self._prefixed[name]
 
     def _starting(self, pattern: PatternType, prefix: str) -> list[str]:
-        """The names that begin so, in the order in which they were filed."""
+        """Return the names that begin with the prefix, in the order in which they were added."""
         if pattern not in self._names:
             self._names[pattern] = _SortedNames(self._of(pattern))
         return self._names[pattern].starting(prefix)
@@ -107,14 +107,14 @@ class PatternIndex(Generic[_T]):
 
 
 _Scope = tuple[str, PatternType]
-"""The virtual clusters that a binding is for; ``kafka-cluster`` stands for none."""
+"""The virtual clusters that a binding applies to; ``kafka-cluster`` stands for none."""
 
 
 class AclIndex(Generic[_T]):
-    """Items filed under whole bindings: by scope, resource type and principal, then by pattern.
+    """Items indexed by whole bindings: by scope, resource type and principal, then by pattern.
 
-    Bindings in a virtual cluster name resources by their names there, global ones by their own:
-    the two never meet.
+    Bindings in a virtual cluster use local names of resources, global ones physical names: the two
+    never meet.
     """
 
     def __init__(self, items: Iterable[tuple[AclBinding, _T]] = ()) -> None:
@@ -124,7 +124,7 @@ class AclIndex(Generic[_T]):
             self.add(binding, item)
 
     def add(self, binding: AclBinding, item: _T) -> None:
-        """File ``item`` under ``binding``."""
+        """Index ``item`` by ``binding``."""
         scope = _scope(binding)
         if scope not in self._index and _is_wide(scope) and binding.scoped:
             self._wide.append(scope)
@@ -133,7 +133,7 @@ class AclIndex(Generic[_T]):
         principals.setdefault(binding.principal, PatternIndex()).add(binding, item)
 
     def covering(self, binding: AclBinding) -> Iterator[_T]:
-        """What is filed for the principal, or for everyone, and reaches all that it reaches."""
+        """Yield items for the same principal, or everyone, that match all that it matches."""
         for scope in self._scopes(binding, _reaches):
             principals = self._index[scope].get(binding.resource_type, {})
             for principal in dict.fromkeys((binding.principal, EVERYONE)):
@@ -141,7 +141,7 @@ class AclIndex(Generic[_T]):
                     yield from principals[principal].covering(binding)
 
     def meeting(self, binding: AclBinding) -> Iterator[_T]:
-        """What is filed for a principal and a resource that ``binding`` is for as well."""
+        """Yield items that have a principal and a resource in common with ``binding``."""
         everyone = binding.principal == EVERYONE
         for scope in self._scopes(binding, _meet):
             principals = self._index[scope].get(binding.resource_type, {})
@@ -152,7 +152,7 @@ class AclIndex(Generic[_T]):
     def _scopes(
         self, binding: AclBinding, related: Callable[[_Scope, _Scope], bool]
     ) -> Iterator[_Scope]:
-        """The scopes with rules that matter to ``binding``; one lookup where none is a pattern."""
+        """Yield the scopes related to that of ``binding``; one lookup if none is a pattern."""
         scope = _scope(binding)
         if not binding.scoped or not (self._wide or _is_wide(scope)):
             if scope in self._index:
@@ -171,7 +171,7 @@ def _is_wide(scope: _Scope) -> bool:
 
 
 def _reaches(scope: _Scope, other: _Scope) -> bool:
-    """Whether the one is for every virtual cluster that the other is for (VC-144)."""
+    """Tell if a scope includes every virtual cluster of the other (VC-144)."""
     name, pattern = scope
     if scope == other:
         return True
@@ -187,15 +187,19 @@ def _meet(scope: _Scope, other: _Scope) -> bool:
 
 
 class ResourcesInUse:
-    """The topics of a cluster, and the cluster itself: what is known to be there."""
+    """The topics of a cluster, and the cluster itself, with the ACLs that guard them.
+
+    Under allow.everyone.if.no.acl.found a resource that no ACL matches is open to all; from the
+    first ACL on, even an Allow for one principal, only principals that an ACL allows get access.
+    """
 
     def __init__(self, current: ClusterState) -> None:
         self._current = current
 
     def unguarded(self, binding: AclBinding) -> bool:
-        """Whether ``binding`` would be the first rule on something that is in use."""
+        """Tell if ``binding`` would be the first ACL on a resource that exists."""
         if binding.scoped:
-            return False  # it is about names of a virtual cluster, not of the cluster
+            return False  # its resources are those of a virtual cluster, by their local names
         match binding.resource_type:
             case ResourceType.CLUSTER if binding.resource_name != CLUSTER_NAME:
                 return False

@@ -1,4 +1,4 @@
-"""What the brokers said of a plan's requests under validate_only, written into the plan."""
+"""Writes the brokers' answers to a plan's requests under validate_only into the plan."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -32,19 +32,19 @@ BROKER_POLICY = LoadedPolicy(
     description="A policy that the cluster's own brokers run, such as a CreateTopicPolicy.",
     remediation="Change the document so that the brokers' own policy accepts it.",
 )
-"""In the place of a broker's own policy, of which a client is told no more than its words."""
+"""Stands for a broker's own policy, of which a client learns only its message."""
 _NO_RIGHT = frozenset(
     {ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
 )
 _NOT_JUDGED = _NO_RIGHT | RETRIABLE | {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNSUPPORTED_VERSION}
-"""Answers that say nothing of the request itself."""
+"""Answers that say nothing about the request itself."""
 
 
 def checkable(plan: Plan) -> tuple[PlannedRequest, ...]:
-    """The requests that a broker can judge on the cluster as it is now.
+    """Return the requests that a broker can validate on the cluster as it is now.
 
-    A step that builds on an earlier one of this plan is not among them: the broker would judge
-    it on a state that the plan is about to change. Kafka can't check a reassignment at all.
+    A request that depends on an earlier one of this plan is not among them: the broker would judge
+    it on a state that the plan is about to change. Kafka can't validate a reassignment at all.
     """
     return tuple(
         planned
@@ -58,13 +58,13 @@ def checkable(plan: Plan) -> tuple[PlannedRequest, ...]:
 
 
 def record_validation(plan: Plan, results: Mapping[str, RequestResult]) -> Plan:
-    """The plan with each judged request labelled, and each refusal as a finding at its source.
+    """Mark each validated request in the plan, and add a finding for each refusal.
 
-    What a broker's own policy denies (44) is denied by policy, as if a policy of the project did.
-    A request that nobody judged, because a right is missing say, is not labelled and not refused:
-    a warning says how many there are, and why.
+    A denial by a broker's own policy (44) counts as one by a policy of the project. A request that
+    was not validated, for example because a right is missing, is neither marked nor refused: a
+    warning says how many there are, and why.
     """
-    judged = {name: found for name, found in results.items() if found.code not in _NOT_JUDGED}
+    judged = {name: result for name, result in results.items() if result.code not in _NOT_JUDGED}
     findings = [
         _finding(change, planned, judged[planned.id])
         for change in plan.changes
@@ -106,15 +106,15 @@ def _denied(result: RequestResult) -> bool:
 
 
 def _denial(change: Change, planned: PlannedRequest, result: RequestResult) -> PolicyResult:
-    words = result.message or ""
+    message = result.message or ""
     return PolicyResult(
         policy=BROKER_POLICY.name,
         level=BROKER_POLICY.level,
         outcome=Outcome.DENIED,
-        message=words,
+        message=message,
         request=planned.id,
         source=change.source,
-        fingerprint=fingerprint(BROKER_POLICY.name, change.address, words),
+        fingerprint=fingerprint(BROKER_POLICY.name, change.address, message),
     )
 
 
@@ -127,7 +127,7 @@ def _finding(change: Change, planned: PlannedRequest, result: RequestResult) -> 
 
 
 def _unchecked(plan: Plan, results: Mapping[str, RequestResult]) -> Iterator[Finding]:
-    """One warning for each api and reason."""
+    """Yield a warning for each api and reason."""
     counts = Counter(
         (api_name(planned.request), _right(planned.request), results[planned.id].code)
         for planned in plan.requests
@@ -146,7 +146,7 @@ def _unchecked(plan: Plan, results: Mapping[str, RequestResult]) -> Iterator[Fin
 
 
 def _right(request: Request) -> str:
-    """The right that a request needs, as one would grant it."""
+    """Name the right that a request needs, as an administrator would grant it."""
     match request:
         case CreateTopicRequest():
             return "Create on the cluster or on the topic"

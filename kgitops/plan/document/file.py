@@ -23,14 +23,15 @@ from kgitops.plan.document.to_json import FORMAT_VERSION, KEYS, PLAN_KIND, plan_
 _ENVELOPE_KEYS = ("captured_at", "created", "expires", "nonce", "digest")
 _NEXT = "make a new plan"
 _CLOCKS_DIFFER = timedelta(minutes=5)
-"""By how much the clock of the machine that applies may be behind."""
+"""Tolerance for the clock of the machine that applies, if it is behind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedPlan:
-    """A plan and its envelope: when the cluster was read, when it was made, until when it holds.
+    """A plan and its envelope: when the cluster was read, when it was made, when it expires.
 
-    ``plan_digest`` covers the plan, ``digest`` the whole file. ``nonce`` lets it be applied once.
+    ``plan_digest`` covers the plan, ``digest`` the whole file. The ``nonce`` prevents that it is
+    applied twice.
     """
 
     plan: Plan
@@ -45,7 +46,7 @@ class SealedPlan:
 def seal(
     plan: Plan, *, captured_at: str, created: datetime, expires: datetime, nonce: str
 ) -> SealedPlan:
-    """The plan with its digests. Moments count to the second."""
+    """Seal the plan with its digests. Times are truncated to seconds."""
     created_text, expires_text = clock.to_text(created), clock.to_text(expires)
     parts = _canonical_parts(plan_to_json(plan))
     plan_digest = _digest(parts)
@@ -62,7 +63,7 @@ def seal(
 
 
 def sealed_to_json(sealed: SealedPlan) -> dict[str, Json]:
-    """The whole file as JSON: the plan, its digest, the envelope."""
+    """Return the whole file as JSON: the plan, its digest, the envelope."""
     envelope = _envelope(
         sealed.captured_at,
         clock.to_text(sealed.created),
@@ -77,20 +78,20 @@ def sealed_to_json(sealed: SealedPlan) -> dict[str, Json]:
 
 
 def plan_digest(plan: Plan) -> str:
-    """The digest of everything but the envelope."""
+    """Return the digest of everything but the envelope."""
     return _digest(_canonical_parts(plan_to_json(plan)))
 
 
 def to_text(sealed: SealedPlan) -> str:
-    """The file's text: indented, its keys in the contract's order, the same for the same plan."""
+    """Return the file's text: indented, in the contract's order, the same for the same plan."""
     return json_text(sealed_to_json(sealed))
 
 
 def read_plan(content: str, file: str) -> SealedPlan:
-    """The sealed plan in ``content``; whether it is still usable now is ``check_usable``'s matter.
+    """Read the sealed plan in ``content``; ``check_usable`` tells if it is still usable now.
 
     Raises:
-        UntrustedPlanError: it is no plan, of a version not known here, or was changed.
+        UntrustedPlanError: it is not a plan, is of an unknown version, or was changed.
     """
     document = _parse(content, file)
     _check_kind(document, file)
@@ -122,10 +123,10 @@ def read_plan(content: str, file: str) -> SealedPlan:
 
 
 def check_usable(sealed: SealedPlan, *, now: datetime) -> None:
-    """Refuse a plan whose time is over, or has not begun.
+    """Refuse a plan that has expired, or that was made in the future.
 
     Raises:
-        UntrustedPlanError: the plan has expired, or says that it is of a time to come.
+        UntrustedPlanError: the plan has expired, or its creation is yet to come.
     """
     if sealed.created > now + _CLOCKS_DIFFER:
         raise UntrustedPlanError(
@@ -144,7 +145,7 @@ def _envelope(captured_at: str, created: str, expires: str, nonce: str) -> dict[
 
 
 def _canonical_parts(body: Mapping[str, Json]) -> dict[str, bytes]:
-    """Each member's canonical form, computed once for both digests: a plan may be large."""
+    """Return each member's canonical form, computed once for both digests: a plan may be large."""
     return {key: canonical_json(value) for key, value in body.items()}
 
 

@@ -1,4 +1,4 @@
-"""A plan read from JSON: exactly what ``plan_to_json`` writes, or an error that names the place."""
+"""Reads a plan from the JSON that ``plan_to_json`` writes, or fails with the place of the error."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -63,7 +63,7 @@ _REQUEST_KEYS = ("id", "api", "depends_on", "undoes", "body", "expects", "valida
 
 
 def plan_from_json(value: Json) -> Plan:
-    """The plan that ``plan_to_json`` wrote.
+    """Read the plan that ``plan_to_json`` wrote.
 
     Raises:
         ValueError: a key is missing or unknown, or a value is not of its type.
@@ -216,7 +216,7 @@ def _planned_request(value: Json, path: str) -> PlannedRequest:
 
 
 def _optional(value: Json, key: str) -> tuple[str, ...]:
-    """The key, where it is written: it is only where there is something to say."""
+    """Return the optional key if it is present; its value must not be empty."""
     if not isinstance(value, Mapping) or key not in value:
         return ()
     if not value[key]:
@@ -270,7 +270,7 @@ def _kept(value: Json, path: str) -> Kept:
 
 
 def finding_from_json(value: Json, path: str) -> Finding:
-    """What ``finding_to_json`` made."""
+    """Read a finding that ``finding_to_json`` wrote."""
     given = members(value, path, ("source", "problem", "advice", "severity"))
     return Finding(
         source=read_source(given["source"], f"{path}.source"),
@@ -281,7 +281,7 @@ def finding_from_json(value: Json, path: str) -> Finding:
 
 
 def reason_from_json(value: Json, path: str) -> Reason:
-    """What ``reason_to_json`` made."""
+    """Read a reason that ``reason_to_json`` wrote."""
     given = members(value, path, ("exit", "sentence"))
     try:
         code = ExitCode(integer(given["exit"], f"{path}.exit"))

@@ -1,4 +1,4 @@
-"""Labels of documents, carried along to the changes that they ask for and to the requests."""
+"""Copies the labels of documents to the changes that they cause, and to the requests."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -9,26 +9,26 @@ from kgitops.plan.document.plan import Change, PlannedRequest
 
 
 def label_changes(changes: Iterable[Change], desired: DesiredState) -> list[Change]:
-    """The changes with the labels of their documents.
+    """Give each change the labels of its document.
 
-    What is derived has those of what it is derived from, and what a Tombstone deletes has the
-    Tombstone's: the document that said more is gone.
+    A derived change has the labels of the object that it is derived from, and a deletion those of
+    its Tombstone, because the document of the object is gone.
     """
-    known = {
+    labels = {
         item.address: item.labels for item in (*desired.tombstones, *desired.objects) if item.labels
     }
-    if not known:
+    if not labels:
         return list(changes)
     return [
-        labelled(change, known[address])
-        if (address := _declared_at(change, known)) is not None
+        labelled(change, labels[address])
+        if (address := _declared_at(change, labels)) is not None
         else change
         for change in changes
     ]
 
 
 def labelled(change: Change, labels: Mapping[str, str]) -> Change:
-    """The change with these labels, and each of its requests that can have any."""
+    """Add these labels to the change, and to each of its requests that can have labels."""
     if not labels:
         return change
     requests = label_requests(change.requests, labels)
@@ -38,12 +38,12 @@ def labelled(change: Change, labels: Mapping[str, str]) -> Change:
 def label_requests(
     requests: Iterable[PlannedRequest], labels: Mapping[str, str]
 ) -> tuple[PlannedRequest, ...]:
-    """The requests with these labels, where they can have any."""
+    """Add these labels to the requests that can have labels."""
     return tuple(
         replace(planned, request=with_labels(planned.request, labels)) for planned in requests
     )
 
 
-def _declared_at(change: Change, known: Mapping[str, object]) -> str | None:
+def _declared_at(change: Change, labels: Mapping[str, object]) -> str | None:
     addresses = (change.address, *change.derived_from)
-    return next((address for address in addresses if address in known), None)
+    return next((address for address in addresses if address in labels), None)

@@ -1,4 +1,4 @@
-"""A plan: every change with its reason, its preconditions and the exact requests it takes."""
+"""A plan: all changes with their reasons, preconditions and exact requests."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from kgitops.plan.document.risks import Risk, RiskLevel
 
 
 class Action(StrEnum):
-    """What happens to an object; a topic is never replaced."""
+    """An action on an object; a topic is never replaced."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -41,7 +41,7 @@ class Kind(StrEnum):
 class FieldChange:
     """One field before and after, as text; None where it is absent.
 
-    ``risk`` says why a reviewer should care; ``note`` where the value that will apply comes from
+    ``risk`` tells why a reviewer should care; ``note`` tells where the effective value comes from
     (``cluster default``), or that only the registry changes.
     """
 
@@ -54,9 +54,9 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precondition:
-    """What must still hold: only the fields that the change reads or writes, and the owner.
+    """Facts that must still hold: the fields that the change reads or writes, and the owner.
 
-    ``owner`` is the project identity in the registry, None when nobody manages the object.
+    ``owner`` is the project identity in the registry, None if no project manages the object.
     ``fields`` maps a field's path to its text, None for one that must be absent.
     """
 
@@ -69,11 +69,12 @@ class Precondition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRequest:
-    """One logical request, what must be done before it, and the state it expects to find.
+    """One logical request, the requests it depends on, and the state it expects.
 
-    ``undoes`` names an earlier request that only helps what it depends on: it is taken back once
-    that has ended, also where it failed, and only if it was sent and is still as it was left.
-    ``physical`` says what is done for it on a Kafka without virtual clusters, a line each (VC-411).
+    ``undoes`` names an earlier temporary request, such as a throttle. It is undone after the
+    requests that this one depends on, even if they failed, but only if it was sent and nobody has
+    changed its result. ``physical`` has a line for each request that stands for it on a Kafka
+    without virtual clusters (VC-411).
     """
 
     id: str
@@ -87,13 +88,13 @@ class PlannedRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is going to happen to one object.
+    """The planned change of one object.
 
     ``risks`` is never empty and its first is the worst. ``owner_before`` and ``owner_after`` are
-    the registry's record before and after; None where nobody manages the object.
-    ``impact`` holds what is known of the blast radius: partitions, and as text bytes and records.
-    ``derived_from`` are the addresses of what is declared, where this is not itself (VC-407).
-    ``labels`` are those of the document; its requests carry the same, for policies.
+    the registry's record before and after; None if no project manages the object.
+    ``impact`` is the known blast radius: partitions, and as text bytes and records.
+    ``derived_from`` are the addresses of the declared objects that cause it, if it is not declared
+    itself (VC-407). ``labels`` are those of the document; its requests have the same, for policies.
     """
 
     address: str
@@ -116,17 +117,17 @@ class Change:
 
     @property
     def denied(self) -> bool:
-        """Whether a policy stops this change."""
+        """True if a policy stops this change."""
         return any(result.stops for result in self.policies)
 
     @property
     def risk(self) -> Risk:
-        """The worst of this change's risks: its ``reason.code``."""
+        """The worst of this change's risks, its ``reason.code``."""
         return self.risks[0]
 
     @property
     def level(self) -> RiskLevel:
-        """How bad the worst of it is."""
+        """The level of the worst risk."""
         return self.risk.level
 
 
@@ -134,11 +135,11 @@ class Change:
 class Drift:
     """A field that someone else changed since the last apply.
 
-    ``rule``: ``restored`` by this plan, ``accepted`` because the manifests now say the same,
+    ``rule``: ``restored`` by this plan, ``accepted`` because the manifests now declare the same,
     ``undeclared`` and left alone, or ``missing`` for a whole object that is gone; ``unfinished``
-    where it was a run of this project that did not come to its end. Of the command
-    drift alone: ``recreated`` for a topic made anew, ``stays`` for what can't be undone. ``by``
-    whom and when (``at``) is only known on clusters that keep a record of it.
+    if a run of this project made it and did not finish. Only in the command drift: ``recreated``
+    for a topic that was re-created, ``stays`` for a change that can't be undone. ``by`` (whom) and
+    ``at`` (when) are only known on clusters that record them.
     """
 
     address: str
@@ -152,7 +153,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An object that is left alone, and the rule that says so."""
+    """An object that is left alone, with the rule that is the reason."""
 
     address: str
     rule: str
@@ -160,7 +161,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessLoss:
-    """What a principal can no longer do once the plan is applied."""
+    """An operation that a principal can no longer do once the plan is applied."""
 
     principal: str
     operation: str
@@ -179,7 +180,7 @@ class PlanTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desired:
-    """The declared side a plan was made from."""
+    """The project and the declarations that a plan was made from."""
 
     project: str
     identity: str
@@ -190,7 +191,7 @@ class Desired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """The cluster's side a plan was made from; registry fields are None before there is one."""
+    """The cluster's state that a plan was made from; without a registry its fields are None."""
 
     digest: str
     registry_topic_id: str | None = None
@@ -201,8 +202,8 @@ class Base:
 class Plan:
     """The reviewed document that an apply executes, whole or not at all.
 
-    ``reasons`` are the refusals found while planning; the verdict adds whether there are changes.
-    ``allow_deletes`` records the override of the safety limits that was asked for.
+    ``findings`` and ``refusals`` stop it; the verdict combines them with denials by policies.
+    ``allow_deletes`` records the requested override of the safety limits.
     """
 
     target: PlanTarget
@@ -224,7 +225,7 @@ class Plan:
 
     @property
     def verdict(self) -> Verdict:
-        """The sentence, the exit code and the JSON verdict all come from here."""
+        """The verdict from which the sentence, the exit code and the JSON are derived."""
         reasons = [Reason(exit=ExitCode.ERROR, sentence=str(finding)) for finding in self.findings]
         denied = denials(self.changes, self.policies_loaded)
         return decide([*reasons, *denied, *self.refusals], changes=bool(self.changes))
@@ -235,12 +236,12 @@ class Plan:
         return tuple(request for change in self.changes for request in change.requests)
 
     def count(self, action: Action) -> int:
-        """How many changes include this action."""
+        """Count the changes that include this action."""
         return sum(action in change.actions for change in self.changes)
 
 
 def denials(changes: Iterable[Change], policies: Iterable[LoadedPolicy]) -> Iterator[Reason]:
-    """A reason for each violation that stops a change."""
+    """Yield a reason for each violation that stops a change."""
     remediations = {policy.name: policy.remediation for policy in policies}
     for change in changes:
         for result in change.policies:

@@ -1,4 +1,4 @@
-"""What policies say of a plan, as parts of it."""
+"""Results of policies as parts of a plan."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from kgitops.policy.evaluate.verdict import Outcome
 class LoadedPolicy:
     """A policy that judged the plan, at the level it has on the plan's cluster.
 
-    ``digest`` covers what it decides; the rest is what reports tell about it.
+    ``digest`` covers the rule itself; the other fields describe it in reports.
     """
 
     name: str
@@ -35,10 +35,10 @@ class WaiverUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyResult:
-    """What a policy says of a change: one row where it passed, one for each violation otherwise.
+    """A policy's result for a change: one row if it passed, else one for each violation.
 
     ``request`` is the id of the judged request, ``field`` the part of the object that is wrong and
-    ``source`` where that is written; all three are None where the policy passed.
+    ``source`` its place in the manifests; all three are None if the policy passed.
     """
 
     policy: str
@@ -53,33 +53,33 @@ class PolicyResult:
 
     @property
     def stops(self) -> bool:
-        """Whether the plan may not be applied because of this."""
+        """True if this result forbids applying the plan."""
         return self.outcome is Outcome.DENIED and self.level.denies
 
 
 def denial_sentence(
     address: str, place: Source | None, result: PolicyResult, remediation: str = ""
 ) -> str:
-    """Where, which policy, what is wrong, and what to do next, on one line."""
+    """Write a denial on one line: the place, the policy, the problem and the next step."""
     why = " ".join(result.message.split())
     denies = f"the {result.level} policy {result.policy} denies {address}"
-    if result.fingerprint is None:  # the policy failed, and its own words say all
-        said = why or f"{denies}; correct the policy"
+    if result.fingerprint is None:  # the policy failed, and its message explains it
+        sentence = why or f"{denies}; correct the policy"
     else:
-        said = _joined(f"{denies}: {why}" if why else denies, _way_on(result, remediation))
-    return f"{place}: {said}" if place else said
+        sentence = _joined(f"{denies}: {why}" if why else denies, _next_step(result, remediation))
+    return f"{place}: {sentence}" if place else sentence
 
 
 def _joined(problem: str, advice: str) -> str:
-    """One sentence; two where the policy's own words end with a full stop, for they are kept."""
+    """Join into one sentence, or two if the policy's message ends with a full stop."""
     if problem.endswith("."):
         return f"{problem} {advice[:1].upper()}{advice[1:]}"
     shouts = advice[1:2].isupper()
     return f"{problem}; {advice if shouts else advice[:1].lower() + advice[1:]}"
 
 
-def _way_on(result: PolicyResult, remediation: str) -> str:
-    way = " ".join(remediation.split()).rstrip(".") or "change the document"
+def _next_step(result: PolicyResult, remediation: str) -> str:
+    step = " ".join(remediation.split()).rstrip(".") or "change the document"
     if result.level is Level.SOFT:
-        return f"{way}, or waive it: `kgitops policy explain {result.policy}` shows how"
-    return way if remediation else f"{way}, or see `kgitops policy explain {result.policy}`"
+        return f"{step}, or waive it: `kgitops policy explain {result.policy}` shows how"
+    return step if remediation else f"{step}, or see `kgitops policy explain {result.policy}`"

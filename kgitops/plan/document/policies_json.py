@@ -1,4 +1,4 @@
-"""What policies say of a plan, as JSON and back."""
+"""Results of policies as JSON, and read back."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ _RESULT_KEYS = (*_PASSED_KEYS, "request", "field", "source", "fingerprint", "wai
 
 
 def loaded_to_json(policy: LoadedPolicy) -> dict[str, Json]:
-    """A policy that judged."""
+    """Write a loaded policy."""
     return {
         "name": policy.name,
         "level": str(policy.level),
@@ -28,7 +28,7 @@ def loaded_to_json(policy: LoadedPolicy) -> dict[str, Json]:
 
 
 def result_to_json(result: PolicyResult) -> dict[str, Json]:
-    """What a policy says of a change; callers only read it."""
+    """Write a policy's result for a change; callers must not change it."""
     row = _row(result.policy, result.level, result.outcome, result.message)
     # Nearly all rows are of policies that passed: they say no more than the contract asks for,
     # and are one object for all changes.
@@ -67,7 +67,7 @@ def _waiver_to_json(waiver: WaiverUse | None) -> dict[str, Json] | None:
 
 
 def read_loaded(value: Json, path: str) -> LoadedPolicy:
-    """What ``loaded_to_json`` wrote."""
+    """Read a policy that ``loaded_to_json`` wrote."""
     keys = ("name", "level", "digest", "description", "remediation", "source")
     given = members(value, path, keys)
     return LoadedPolicy(
@@ -81,7 +81,7 @@ def read_loaded(value: Json, path: str) -> LoadedPolicy:
 
 
 def read_result(value: Json, path: str) -> PolicyResult:
-    """What ``result_to_json`` wrote."""
+    """Read a result that ``result_to_json`` wrote."""
     passed = isinstance(value, Mapping) and value.get("outcome") == Outcome.PASSED
     given = members(value, path, _PASSED_KEYS if passed else _RESULT_KEYS)
     result = PolicyResult(

@@ -1,11 +1,11 @@
-"""Every kind of change that can be planned, with a code, a level and what to think of first."""
+"""The risk codes: one for each kind of change, with a level and a safer alternative."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class RiskLevel(StrEnum):
-    """How bad a change can be, worst first."""
+    """Severity of a risk, worst first."""
 
     DATA_LOSS = "data-loss"
     ACCESS_LOSS = "access-loss"
@@ -18,7 +18,7 @@ RISK_LEVELS = tuple(RiskLevel)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Risk:
-    """A risk code: stable, documented in ``docs/reference/risk-codes.md``; ``safer`` is what to do instead."""
+    """A stable risk code, see ``docs/reference/risk-codes.md``; ``safer`` is a safer alternative."""
 
     code: str
     name: str
@@ -38,12 +38,12 @@ def _risk(code: str, name: str, level: RiskLevel, text: str, safer: str) -> Risk
 
 
 def all_risks() -> tuple[Risk, ...]:
-    """Every code, in order."""
+    """Return all risks, in the order of their codes."""
     return tuple(_ALL[code] for code in sorted(_ALL))
 
 
 def worst_first(risks: set[Risk]) -> tuple[Risk, ...]:
-    """The risks by level, then code."""
+    """Sort the risks by level, then code."""
     return tuple(sorted(risks, key=lambda risk: (RISK_LEVELS.index(risk.level), risk.code)))
 
 

@@ -1,7 +1,7 @@
-"""A plan as JSON (contract §6); the same plan gives the same JSON everywhere.
+"""Writes a plan as JSON (contract §6); the same plan gives the same JSON everywhere.
 
-What is derived (summary, verdict, ``reason``, ``api``) is written for readers and never read back:
-whoever reads a plan compares what it derives itself with what is written.
+Derived values (summary, verdict, ``reason``, ``api``) are written for readers and never read back:
+kgitops derives them again when it reads a plan, and compares them with those in the file.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,11 +45,11 @@ KEYS = (
     "summary",
     "verdict",
 )
-"""The members of a plan, in the order they are written; a file adds digest and envelope."""
+"""The keys of a plan in their order; a file adds digest and envelope."""
 
 
 def plan_to_json(plan: Plan) -> dict[str, Json]:
-    """The plan without digests and envelope, its keys in the contract's order."""
+    """Write the plan without digests and envelope, with its keys in the contract's order."""
     return {
         "format_version": FORMAT_VERSION,
         "kind": PLAN_KIND,
@@ -104,7 +104,7 @@ def plan_to_json(plan: Plan) -> dict[str, Json]:
 
 
 def summary(plan: Plan) -> dict[str, int]:
-    """The counts that the summary sentence, the JSON and the comment all show."""
+    """Count the changes, for the summary sentence, the JSON and the comment."""
     return {
         **{str(action): plan.count(action) for action in Action},
         "kept": len(plan.kept),
@@ -114,7 +114,7 @@ def summary(plan: Plan) -> dict[str, int]:
 
 
 def finding_to_json(finding: Finding) -> dict[str, Json]:
-    """A finding, as plans and reports show it."""
+    """Write a finding, as plans and reports show it."""
     return {
         "source": source_to_json(finding.source),
         "problem": finding.problem,
@@ -124,7 +124,7 @@ def finding_to_json(finding: Finding) -> dict[str, Json]:
 
 
 def change_to_json(change: Change) -> dict[str, Json]:
-    """One change, as plans show it; nothing in it is shared with the change.
+    """Write one change, as plans show it; the result shares nothing with the change.
 
     Raises:
         ValueError: it holds what canonical JSON can't carry exactly.
@@ -177,14 +177,14 @@ def _change_to_json(
 
 
 def bodies_of(change: Change) -> list[bytes]:
-    """The canonical JSON of each request's body."""
+    """Return the canonical JSON of each request's body."""
     return [canonical_json(request_to_json(planned.request)) for planned in change.requests]
 
 
 def change_bytes(change: Change, bodies: Sequence[bytes]) -> bytes:
-    """The canonical JSON of one change: a plan that is written in parts is made of these.
+    """Return the canonical JSON of one change, for a plan that is written in parts.
 
-    ``bodies`` are those of its requests, so that they are written once.
+    ``bodies`` are those of its requests, so that they are serialized only once.
 
     Raises:
         ValueError: it holds what canonical JSON can't carry exactly.

@@ -1,1 +1,1 @@
-"""The order in which the changes of a plan run, and why."""
+"""The order in which the changes of a plan run."""

@@ -1,7 +1,7 @@
-"""Where in a plan a change stands: what is made first, then who is let in, then what goes.
+"""The phase of a change in a plan: first creations, then grants, then deletions.
 
-Of virtual clusters the phases are those of KIP-1134's migration: links before the rights on them,
-members last, and everything that goes in the reverse (VC-090, VC-400, VC-403).
+For virtual clusters the phases are those of KIP-1134's migration: links before the rights on them,
+members last, and all deletions in the reverse order (VC-090, VC-400, VC-403).
 """
 
 from enum import IntEnum, auto
@@ -18,7 +18,7 @@ class Phase(IntEnum):
     """The phases in their order; U10 … D170 are their names in KIP-1134's rules."""
 
     HANDED_OVER = auto()
-    """Registry only: an object that goes on under another address leaves its old one first."""
+    """Registry only: an object that moves to another address leaves its old one first."""
     VIRTUAL_CLUSTER = auto()  # U10
     TOPIC_CREATE = auto()  # U20
     TOPIC = auto()
@@ -44,7 +44,7 @@ class Phase(IntEnum):
 
 
 def phase(change: Change) -> Phase:
-    """The phase of a change."""
+    """Return the phase of a change."""
     deletes = Action.DELETE in change.actions
     match change.kind:
         case Kind.BROKER:
@@ -75,7 +75,7 @@ def phase(change: Change) -> Phase:
 
 
 def order_key(change: Change) -> PhaseKey:
-    """The phase, then what is global, then by virtual cluster, kind and key (VC-400)."""
+    """Return the sort key: the phase, global before local, virtual cluster, kind, key (VC-400)."""
     of_binding = _acl_key(change) if change.kind is Kind.ACL else None
     if of_binding:
         return (phase(change), 1, *of_binding)
@@ -117,7 +117,7 @@ def _is_migrated(change: Change) -> bool:
 
 
 def _acl_key(change: Change) -> tuple[str, ...] | None:
-    """The key of a binding that is about virtual clusters; None for any other."""
+    """Return the key of a binding that concerns virtual clusters; None for any other."""
     for planned in change.requests:
         if isinstance(planned.request, CreateAclRequest | DeleteAclRequest):
             acl = planned.request.binding

@@ -1,7 +1,7 @@
-"""The order in which changes run, and why: make before break, deletions last and mirrored.
+"""The order in which changes run: creations first, deletions last and in the reverse order.
 
 Topics before the ACLs that name them, a Deny before an Allow; then, in reverse, ACLs before
-the topic they name. A Deny is lifted only after every Allow that goes is gone (A4-85).
+the topic they name. A Deny is removed only after every Allow that is removed (A4-85).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ def order_changes(
     validation: Mapping[str, Validator] = _ANY,
     last: Mapping[str, int] = _NONE,
 ) -> tuple[Change, ...]:
-    """The changes as they run, their requests numbered ``r1``, ``r2``, … and bound together.
+    """Sort the changes, number their requests ``r1``, ``r2``, … and add their dependencies.
 
-    ``validation`` says who can check requests of an api. Those that the cluster has no way to
-    check say so from the start. What has an address in ``last`` waits for all else, in its order;
-    what is taken away of that waits for what is set.
+    ``validation`` tells who can validate requests of an api; those that the cluster can't validate
+    are marked so. Changes whose address is in ``last`` wait for all others, in that order, and
+    deletions among them come last.
     """
 
     def key(change: Change) -> tuple[int | str, ...]:
@@ -50,7 +50,7 @@ def _bind(
     validation: Mapping[str, Validator] = _ANY,
     last: Mapping[str, int] = _NONE,
 ) -> tuple[Change, ...]:
-    """Add what must be done first in another object, so that no order of waves opens a window."""
+    """Add dependencies on requests of other objects, so that no order of waves opens a window."""
     requests = [planned for change in changes for planned in change.requests]
     waiting = [p.id for change in changes if change.address in last for p in change.requests]
     edges = (GlobalEdges(requests), VirtualClusterEdges(requests), _Last(requests, waiting))
@@ -60,7 +60,7 @@ def _bind(
         first = [name for each in edges for name in each.first(planned)]
         missing = dict.fromkeys([name for name in first if name not in planned.depends_on])
         unchecked = validation.get(api_name(planned.request)) is Validator.NOT_SUPPORTED
-        # Written out: of a hundred thousand requests each copy counts, and what replace() costs.
+        # Not replace(): with a hundred thousand requests its cost counts.
         return PlannedRequest(
             id=ids[planned.id],
             request=planned.request,
@@ -78,7 +78,7 @@ def _bind(
 
 
 class _Last:
-    """Requests that come last: the first waits for all others, each further one for the last."""
+    """Requests that come last: the first waits for all others, each other for the previous."""
 
     def __init__(self, requests: Sequence[PlannedRequest], waiting: Sequence[str]) -> None:
         self._before = dict(zip(waiting[1:], waiting[:-1], strict=True))
@@ -87,7 +87,7 @@ class _Last:
         self._others = [p.id for p in requests if p.id not in late] if waiting else []
 
     def first(self, planned: PlannedRequest) -> Iterator[str]:
-        """The ids of the requests that must be done before it."""
+        """Yield the ids of the requests that must be done before this one."""
         if planned.id == self._first:
             yield from self._others
         elif planned.id in self._before:
@@ -95,7 +95,10 @@ class _Last:
 
 
 class GlobalEdges:
-    """The ids of requests that others may have to wait for."""
+    """Dependencies between topics and ACLs outside of virtual clusters.
+
+    They ensure that no order of waves opens a window.
+    """
 
     def __init__(self, requests: Iterable[PlannedRequest]) -> None:
         self._topics: dict[str, list[str]] = {}
@@ -120,7 +123,7 @@ class GlobalEdges:
                     pass
 
     def first(self, planned: PlannedRequest) -> Iterator[str]:
-        """What must be done before it."""
+        """Yield the ids of the requests that must be done before this one."""
         match planned.request:
             case CreateAclRequest(binding=binding):
                 if _names_topic(binding):
@@ -128,7 +131,7 @@ class GlobalEdges:
                 if binding.permission_type is PermissionType.ALLOW:
                     yield from self._made[PermissionType.DENY].meeting(binding)
             case DeleteAclRequest(binding=binding):
-                # The rule that replaces another stands before that one goes.
+                # An ACL that replaces another is created before that one is deleted.
                 yield from self._made[binding.permission_type].meeting(binding)
                 if binding.permission_type is PermissionType.DENY:
                     yield from self._gone[PermissionType.ALLOW].meeting(binding)
@@ -139,7 +142,7 @@ class GlobalEdges:
 
 
 def _names_topic(binding: AclBinding) -> bool:
-    """Whether it is about one topic by the topic's own name."""
+    """Tell if the binding names one topic by its physical name."""
     return (
         binding.resource_type is ResourceType.TOPIC
         and binding.pattern_type is PatternType.LITERAL

@@ -1,4 +1,4 @@
-"""The order in which requests are carried out: policies judge in it, and an apply keeps it."""
+"""The order in which requests are carried out, both for policies and for an apply."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -17,32 +17,34 @@ WireKind = tuple[str, ...]
 
 
 def in_waves(requests: Sequence[PlannedRequest]) -> list[PlannedRequest]:
-    """The requests as they are carried out: each after all that it depends on.
+    """Sort the requests as they are carried out: each after all that it depends on.
 
-    What a request depends on that is not among them counts as done.
+    Dependencies that are not among the requests count as done.
     """
     return [planned for group in in_groups(requests) for planned in group]
 
 
 def in_groups(requests: Sequence[PlannedRequest]) -> list[list[PlannedRequest]]:
-    """The same in groups, each of what one wire request could hold."""
+    """Sort the requests into groups, each of which could be one wire request."""
     ids = {planned.id for planned in requests}
     done: set[str] = set()
     ordered: list[list[PlannedRequest]] = []
-    left = list(requests)
-    while left:
-        ready = [p for p in left if all(name in done or name not in ids for name in p.depends_on)]
-        ready = ready or left  # a circle: an apply refuses it, and nothing goes unjudged
+    waiting = list(requests)
+    while waiting:
+        ready = [
+            p for p in waiting if all(name in done or name not in ids for name in p.depends_on)
+        ]
+        ready = ready or waiting  # a cycle: an apply refuses it, but policies judge all requests
         ordered += by_wire_kind(ready, lambda planned: wire_kind(planned.request))
         done |= {planned.id for planned in ready}
-        left = [planned for planned in left if planned.id not in done]
+        waiting = [planned for planned in waiting if planned.id not in done]
     return ordered
 
 
 def by_wire_kind(items: Iterable[T], kind_of: Callable[[T], WireKind]) -> list[list[T]]:
-    """The items of one wave by what can go into one wire request.
+    """Group the items of one wave by the wire request that can hold them.
 
-    What deletes comes last, so that what is made stands before what is broken goes.
+    Deletions come last, so that replacements exist before anything is deleted.
     """
     groups: dict[WireKind, list[T]] = {}
     for item in items:
@@ -55,7 +57,7 @@ def _breaks(kind: WireKind) -> bool:
 
 
 def wire_kind(request: Request) -> WireKind:
-    """The api, and of an alteration what is altered: different steps are different requests."""
+    """Return the api, and the step of an alteration: different steps are different requests."""
     if isinstance(request, AlterTopicRequest):
         return api_name(request), request.step.value
     if isinstance(request, AlterVirtualClusterRequest):

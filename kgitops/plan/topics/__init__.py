@@ -1,1 +1,1 @@
-"""Topics: what is declared against what exists, as requests."""
+"""Planning of topics: their shape, configs, replicas and records."""

@@ -1,4 +1,4 @@
-"""One topic that exists: adopted, altered, or only remembered differently."""
+"""Plans an existing topic: adopts it, alters it, or only changes its registry record."""
 
 from collections.abc import Mapping
 
@@ -36,15 +36,15 @@ def plan_alteration(
     state: TopicState,
     relink: AlterVirtualClusterRequest | None = None,
 ) -> None:
-    """Add the change that makes ``state`` what ``topic`` declares, if there is one.
+    """Add the change that brings ``state`` to what ``topic`` declares, if any is needed.
 
-    ``relink`` gives a topic of a virtual cluster its link back, where somebody removed that.
+    ``relink`` restores the link of a topic of a virtual cluster, if somebody removed it.
     """
     owner = context.ownership.owner(topic.address)
-    # A topic made anew under the name is not the one that was applied.
-    known = owner is not None and not owner.spent and owner.topic_id == state.topic_id
-    last = context.ownership.last_applied(topic.address) if known else {}
-    adopts = not known or context.ownership.status(topic.address) is not OwnershipStatus.MINE
+    # A topic that was re-created under the name is not the one that was applied.
+    same_topic = owner is not None and not owner.spent and owner.topic_id == state.topic_id
+    last = context.ownership.last_applied(topic.address) if same_topic else {}
+    adopts = not same_topic or context.ownership.status(topic.address) is not OwnershipStatus.MINE
     configs = diff_configs(
         topic, state.configs, last.get("configs", {}), context.current.broker_defaults
     )
@@ -60,7 +60,7 @@ def plan_alteration(
     left = context.stale_throttles.topics.get(topic.address, {})
     rate = context.desired.safety.replication_throttle
     throttle = topic_throttle(state, replicas, rate=rate, left=left)
-    # Producers would be refused while fewer replicas than that are in sync.
+    # Producers would be refused while too few replicas are in sync.
     waits = state.reassigning and bool(left or _MIN_ISR in configs.requested)
     fields = (
         *_link_fields(relink),
@@ -136,7 +136,7 @@ def plan_alteration(
 def _view_after(
     before: Mapping[str, Json], state: TopicState, assignment: Assignment, effective: "_Effective"
 ) -> dict[str, Json]:
-    """The topic once the plan is applied; what stays is shared with ``before``: nobody writes."""
+    """Show the topic once the plan is applied; unchanged parts are shared with ``before``."""
     after = {**before, "configs": in_order(effective.configs)}
     return after if assignment == state.assignment else after | shape_view(assignment)
 
@@ -161,11 +161,11 @@ class _Effective:
         self._defaults = defaults
 
     def value(self, key: str) -> str | None:
-        """What is in effect, whoever set it."""
+        """Return the effective value, including defaults."""
         return self.configs.get(key) or effective_default(key, self._defaults)[0]
 
     def conflicts(self, topic: DesiredTopic) -> list[Finding]:
-        """What in it does not go together."""
+        """Return a finding for each conflict between the configs."""
         return config_conflicts(topic, self.configs, self._existing, self._defaults)
 
 
@@ -216,7 +216,7 @@ def _record_fields(records: Mapping[int, int]) -> list[FieldChange]:
 
 
 def _shape_drift(topic: DesiredTopic, state: TopicState, last: Mapping[str, Json]) -> list[Drift]:
-    """What others changed of the shape that was last applied."""
+    """Return the drift of the shape since it was last applied."""
     if not last:
         return []
     pairs: list[tuple[str, str, str, str]] = [
@@ -255,14 +255,14 @@ def _expected(
     *,
     waits: bool,
 ) -> Mapping[str, str | None]:
-    """Only the fields that the change reads or writes."""
-    found = {field.path: field.before for field in configs.fields}
+    """Return the fields that the change reads or writes, for its precondition."""
+    fields = {field.path: field.before for field in configs.fields}
     for key in throttle.marks:
-        held = state.configs.get(key)
-        found[f"configs.{key}"] = None if held is None else normal_value(key, held)
+        value = state.configs.get(key)
+        fields[f"configs.{key}"] = None if value is None else normal_value(key, value)
     if len(wanted) > len(state.assignment):
-        found["partitions"] = str(state.num_partitions)
+        fields["partitions"] = str(state.num_partitions)
     if waits or wanted[: len(state.assignment)] != state.assignment:
-        found["partitions"] = str(state.num_partitions)
-        found["assignments"] = assignment_text(state.assignment)
-    return found
+        fields["partitions"] = str(state.num_partitions)
+        fields["assignments"] = assignment_text(state.assignment)
+    return fields

@@ -18,7 +18,7 @@ from kgitops.plan.document.risks import Risk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigDiff:
-    """What must change, and what was found; ``requested`` maps a removed key to None."""
+    """The configs to change, and the drift; ``requested`` maps a removed key to None."""
 
     requested: Mapping[str, str | None]
     fields: tuple[FieldChange, ...]
@@ -56,9 +56,9 @@ def config_conflicts(
     existing: Mapping[str, str],
     broker_defaults: Mapping[str, str],
 ) -> list[Finding]:
-    """What Kafka would refuse of all the configs that the topic is going to have together.
+    """Return a finding for each combination of the topic's future configs that Kafka would refuse.
 
-    The manifests alone can't tell: keys of others and the brokers' defaults count as well.
+    The manifests alone don't show it: undeclared keys and the brokers' defaults count as well.
     """
     problems = configs_problems(after, broker_defaults=broker_defaults, existing=existing)
     return [
@@ -72,7 +72,7 @@ def config_conflicts(
 
 
 def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[str]:
-    """The keys that the two don't hold alike: of hundreds of topics mostly none, or one."""
+    """Yield the keys with different values: for most topics none or one."""
     if one != other:
         yield from (key for key, value in one.items() if other.get(key) != value)
         yield from (key for key in other if key not in one)
@@ -132,7 +132,7 @@ def _drift(
 
 
 def config_risk(key: str, before: str | None, after: str | None, *, removed: bool) -> Risk:
-    """The risk of a config going from one effective value to another.
+    """Return the risk of a config that changes from one effective value to another.
 
     ``before`` and ``after`` are effective values, defaults included; None where unknown.
     """
@@ -140,14 +140,14 @@ def config_risk(key: str, before: str | None, after: str | None, *, removed: boo
         return risks.THROTTLE_CONFIG
     rule = _RULES.get(key)
     if rule is not None and before != after:
-        found = rule(before or "", after or "")
-        if found is not None:
-            return found
+        risk = rule(before or "", after or "")
+        if risk is not None:
+            return risk
     return risks.CONFIG_REMOVE if removed else risks.CONFIG_CHANGE
 
 
 def _number(text: str) -> float:
-    """A limit as a number; below zero Kafka means "no limit"."""
+    """Parse a limit; a negative one means "no limit" to Kafka."""
     try:
         value = int(text)
     except ValueError:
@@ -156,12 +156,12 @@ def _number(text: str) -> float:
 
 
 def _shrinks(risk: Risk) -> Callable[[str, str], Risk | None]:
-    # A value that is no number compares as unknown: then the risk is assumed, not ruled out.
+    # A value that is not a number compares as unknown: the risk is assumed, not ruled out.
     return lambda before, after: None if _number(after) >= _number(before) else risk
 
 
 def _keeps(before: str, after: str) -> Risk | None:
-    # A value that is no number compares as unknown: then the worse is assumed.
+    # A value that is not a number compares as unknown: the worse risk is assumed.
     if _number(after) > _number(before):
         return risks.DISK_GROWTH
     return None if _number(after) == _number(before) else risks.RETENTION_SHRINK

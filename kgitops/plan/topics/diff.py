@@ -1,4 +1,4 @@
-"""Topics: what is declared against what is there."""
+"""Plans topics: compares the declared ones with those on the cluster."""
 
 from kgitops.desired.state import DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
@@ -40,7 +40,7 @@ def plan_topics(
     ownership: Ownership,
     stale_throttles: StaleThrottles = NO_STALE_THROTTLES,
 ) -> PlanDraft:
-    """Every difference between the declared topics and the cluster's."""
+    """Plan every difference between the declared topics and the cluster's."""
     context = PlanContext(
         desired=desired,
         current=current,
@@ -77,7 +77,7 @@ def plan_topics(
 
 
 def _plan_local(local: LocalTopics, topic: DesiredTopic, virtual_cluster: str) -> None:
-    """A topic of a virtual cluster, found by its link."""
+    """Plan a topic of a virtual cluster, which is found by its link."""
     context = local.context
     source = topic.located.at("metadata", "virtualCluster")
     if not context.has_virtual_cluster(virtual_cluster, source, topic.address):
@@ -92,7 +92,7 @@ def _plan_local(local: LocalTopics, topic: DesiredTopic, virtual_cluster: str) -
 
 
 def _is_going(context: PlanContext, address: str, state: TopicState | None) -> bool:
-    """Refuse to plan for a topic of which it is not known when its name will be free."""
+    """Refuse to plan for a topic that is being deleted: its name may not be free in time."""
     going = state is not None and state.marked_for_deletion
     if going:
         context.draft.findings.append(
@@ -106,7 +106,7 @@ def _is_going(context: PlanContext, address: str, state: TopicState | None) -> b
 
 
 def _creatable(context: PlanContext, topic: DesiredTopic, names: dict[str, str]) -> bool:
-    """Refuse what CreateTopics would: a colliding name; and what could never be true."""
+    """Refuse a topic that CreateTopics would refuse, and one with records to delete."""
     other = names.get(collision_key(topic.name))
     if other is not None:
         context.draft.findings.append(
@@ -192,7 +192,7 @@ def _remove(context: PlanContext, removal: Removal) -> None:
     if state is None:
         delete, because = False, f"{because}; it is already gone from the cluster"
     elif state.topic_id is None or state.topic_id != removal.owner.topic_id:
-        # Someone made the name anew: that topic is nobody's, so it stays.
+        # Somebody re-created the topic: the new one is unmanaged, so it stays.
         delete, because = False, f"{because}; the topic of that name is another one now"
     expects = Precondition(
         object=removal.address,

@@ -1,4 +1,4 @@
-"""Topics of virtual clusters that are no longer declared: unlinked, and deleted if that is said."""
+"""Plans topics of virtual clusters that are no longer declared: unlinks, forgets, deletes them."""
 
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import member_address
@@ -18,7 +18,7 @@ from kgitops.plan.usage import topic_impact
 
 
 def remove_local(local_topics: LocalTopics, removal: Removal) -> None:
-    """A managed topic of a virtual cluster that is no longer declared."""
+    """Plan a managed topic of a virtual cluster that is no longer declared."""
     context, last = local_topics.context, removal.owner.last_applied
     local = LocalName(last["virtualCluster"], last["name"])
     link = local_topics.link(local)
@@ -27,7 +27,7 @@ def remove_local(local_topics: LocalTopics, removal: Removal) -> None:
     if state is None:
         _forget(context, removal, None, None, "; it is already gone from the cluster")
     elif state.topic_id != removal.owner.topic_id:
-        # Someone led the name elsewhere: that topic is nobody's, so it stays, and its link too.
+        # Somebody relinked the name: the other topic is unmanaged, so it stays, and its link too.
         _forget(context, removal, None, state, "; the topic of that name is another one now")
     elif local in local_topics.replaced:
         _hand_over(context, removal, local, state)
@@ -43,7 +43,7 @@ def remove_local(local_topics: LocalTopics, removal: Removal) -> None:
 
 
 def _hand_over(context: PlanContext, removal: Removal, local: LocalName, state: TopicState) -> None:
-    """A TopicLink of the same name takes the link over, in one step (VC-403a)."""
+    """Plan the removal of a topic whose link a TopicLink takes over in one step (VC-403a)."""
     if removal.kind is RemovalKind.DELETE:
         context.draft.findings.append(
             Finding(
@@ -64,7 +64,7 @@ def _forget(
     state: TopicState | None,
     why: str,
 ) -> None:
-    """Without the link where ``unlinked`` names it; the records stay either way."""
+    """Forget the topic, and remove its link if ``unlinked`` names it; the records stay."""
     expects = _expects(removal, state)
     requests = chain([_removing(unlinked)], expects) if unlinked else ()
     _add(
@@ -80,7 +80,7 @@ def _forget(
 
 
 def _unlink(context: PlanContext, removal: Removal, local: LocalName, link: TopicLink) -> None:
-    """The link goes first, by a change of its own: others may hold links as well."""
+    """Remove the link first, by a change of its own: others may have links to the topic as well."""
     address = member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
     at_link = Precondition(
         object=address,

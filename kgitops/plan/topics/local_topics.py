@@ -1,4 +1,4 @@
-"""Topics that are declared in a virtual cluster: a physical topic, and the link that is its name.
+"""Topics that are declared in a virtual cluster: a physical topic, and the link with its name.
 
 ``vc/v/topic/N`` is found by the link N of v, else by the topic id that was last applied.
 """
@@ -25,24 +25,24 @@ from kgitops.plan.ownership import OwnershipStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalTopicState:
-    """The topic as it is, None where it is to be made; ``relink`` gives it its link back."""
+    """The current topic, None if it is to be created; ``relink`` restores its link."""
 
     state: TopicState | None = None
     relink: AlterVirtualClusterRequest | None = None
 
 
 class LocalTopics:
-    """The topics of virtual clusters, by the names under which they are declared."""
+    """Finds topics of virtual clusters by the names under which they are declared."""
 
     def __init__(self, context: PlanContext) -> None:
         self.context = context
 
     def link(self, local: LocalName) -> TopicLink | None:
-        """The link as it is."""
+        """Return the current link of that name."""
         return self.context.current.link(local)
 
     def find(self, topic: DesiredTopic) -> LocalTopicState | None:
-        """What stands for the declared topic; None, and why, where it can't be told."""
+        """Find the physical topic of a declared one; None, with a finding, if it is unclear."""
         local = local_name(topic)
         link = self.link(local) if local else None
         if local is None:
@@ -51,32 +51,35 @@ class LocalTopics:
             state = self.applied(topic.address)
             if state is None:
                 return LocalTopicState()
-            # Somebody removed the link alone: the records are still there (VC-031).
+            # Somebody removed only the link: the records are still there (VC-031).
             return LocalTopicState(state=state, relink=_adding(local, state.name))
         state = self.context.current.topics.get(link.topic)
-        problem = self._strange(topic, local, link, state)
+        problem = self._mismatch(topic, local, link, state)
         if problem:
             self.context.draft.findings.append(problem)
             return None
         return LocalTopicState(state=state)
 
     def addresses(self, declared: frozenset[str]) -> Mapping[str, str]:
-        """The addresses of physical topics that are declared, or managed, in a virtual cluster."""
+        """Return the addresses of topics that are declared or managed in a virtual cluster.
+
+        The key is the physical name.
+        """
         return {
-            link.topic: local_topic_address(LocalName(found.name, link.name))
-            for found in self.context.current.virtual_clusters.values()
-            for link in found.links.values()
-            if belongs_to_topic(self.context, LocalName(found.name, link.name), declared)
+            link.topic: local_topic_address(LocalName(virtual_cluster.name, link.name))
+            for virtual_cluster in self.context.current.virtual_clusters.values()
+            for link in virtual_cluster.links.values()
+            if belongs_to_topic(self.context, LocalName(virtual_cluster.name, link.name), declared)
         }
 
     @cached_property
     def replaced(self) -> frozenset[LocalName]:
-        """Local names that a declared TopicLink has from now on."""
+        """Local names that declared TopicLinks take."""
         desired = self.context.desired
         return frozenset(link.local for link in desired.links if selected(desired, link.address))
 
     def applied(self, address: str) -> TopicState | None:
-        """The topic that this project applied, whatever became of its link."""
+        """Return the topic that this project applied, even if its link is gone."""
         owner = self.context.ownership.owner(address)
         mine = self.context.ownership.status(address) is OwnershipStatus.MINE
         return self._by_id.get(owner.topic_id or "") if owner and mine else None
@@ -85,10 +88,10 @@ class LocalTopics:
     def _by_id(self) -> Mapping[str, TopicState]:
         return {state.topic_id or "": state for state in self.context.current.topics.values()}
 
-    def _strange(
+    def _mismatch(
         self, topic: DesiredTopic, local: LocalName, link: TopicLink, state: TopicState | None
     ) -> Finding | None:
-        """Why the link is not that of the declared topic."""
+        """Explain why the link is not that of the declared topic; None if it is."""
         ownership = self.context.ownership
         of_link = ownership.status(
             member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
@@ -124,7 +127,7 @@ class LocalTopics:
 
 
 def belongs_to_topic(context: PlanContext, local: LocalName, declared: frozenset[str]) -> bool:
-    """Whether a link is a part of a topic that is declared or managed in a virtual cluster."""
+    """Tell if a link is the name of a topic that is declared or managed in a virtual cluster."""
     address = local_topic_address(local)
     owner = context.ownership.owner(address)
     return address in declared or (owner is not None and not owner.spent)
@@ -137,17 +140,20 @@ def describe_lost_topic(
     state: TopicState | None,
     applied: str | None = None,
 ) -> str | None:
-    """What became of the topic behind a link, reported as drift; None: it is the same (VC-047)."""
-    known = {item for item in (link.topic_id, applied) if item is not None}
-    found = state.topic_id if state else None
-    if state is not None and known <= {found}:
+    """Describe a lost or replaced topic behind a link, and report the drift (VC-047).
+
+    None if it is the same topic.
+    """
+    expected_ids = {item for item in (link.topic_id, applied) if item is not None}
+    current_id = state.topic_id if state else None
+    if state is not None and expected_ids <= {current_id}:
         return None
     context.draft.drift.append(
         Drift(
             address=address,
             path="topic_id",
             last_applied=applied or link.topic_id,
-            found=found,
+            found=current_id,
             rule="missing" if state is None else "recreated",
         )
     )
@@ -155,7 +161,7 @@ def describe_lost_topic(
         return f"leads to the topic {link.topic}, which is gone from the cluster"
     return (
         f"led to another topic than {link.topic} is now (TOPIC_REPLACED): its id was "
-        f"{applied or link.topic_id} and is {found}"
+        f"{applied or link.topic_id} and is {current_id}"
     )
 
 

@@ -1,4 +1,4 @@
-"""deleteRecordsBefore: which records must go, bound to the topic id it was first applied to."""
+"""Plans deleteRecordsBefore, which is bound to the topic id that it was first applied to."""
 
 from collections.abc import Mapping
 
@@ -11,10 +11,10 @@ from kgitops.plan.context import PlanContext
 def records_to_delete(
     context: PlanContext, topic: DesiredTopic, state: TopicState, cleanup_policy: str | None
 ) -> Mapping[int, int] | None:
-    """Partition to first kept offset, only where records are left below it (P201-60).
+    """Return the first offset to keep of each partition that has records below it (P201-60).
 
-    ``cleanup_policy`` is what will be in effect. None when it may not, or can't, be done; the
-    outcome says why.
+    ``cleanup_policy`` is the effective value after the plan. None if the records may not or can't
+    be deleted; the draft has the reason.
     """
     declared = topic.delete_records_before
     if not declared:
@@ -54,14 +54,14 @@ def records_to_delete(
 def _bounds(
     context: PlanContext, topic: DesiredTopic, state: TopicState, partition: int
 ) -> tuple[int | None, int | None]:
-    """The first offset that is left and the one past the last, None where it is not known."""
+    """Return the first offset and the one past the last, each None if it is unknown."""
     if partition >= state.num_partitions:
         return 0, 0
     usage = context.current.usage.get(state.name)
     start = _item(usage.log_start_offsets, partition) if usage else None
     end = _item(usage.high_watermarks, partition) if usage else None
     if start is None:
-        # Not every principal may ask for offsets; what was deleted before never comes back.
+        # Not every principal may read offsets; records that were deleted before never return.
         last = context.ownership.last_applied(topic.address)
         applied = last.get("deleteRecordsBefore", {}).get(str(partition))
         start = None if applied is None else int(applied)
@@ -78,7 +78,7 @@ def _same_topic(context: PlanContext, topic: DesiredTopic, state: TopicState) ->
 
 
 def refuse_records(context: PlanContext, topic: DesiredTopic, state: TopicState | None) -> None:
-    """The offsets were meant for another topic of the same name."""
+    """Refuse offsets that were meant for another topic of the same name."""
     owner = context.ownership.owner(topic.address)
     applied_to = owner.topic_id if owner else None
     now = f"the topic now has {state.topic_id}" if state else "which is gone from the cluster"

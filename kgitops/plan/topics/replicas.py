@@ -1,4 +1,4 @@
-"""Where a topic's replicas should be: what is declared, what stays, what must be placed."""
+"""Plans the replicas of a topic: declared ones, those that stay, and new placements."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ from kgitops.plan.document.risks import Risk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetReplicas:
-    """A topic's whole assignment with its new partitions, and after replicas were moved as well.
+    """A topic's whole assignment with new partitions (``grown``), and after moves (``final``).
 
-    A new partition starts with as many replicas as partition 0 has: Kafka takes no other (A4-72).
+    A new partition starts with as many replicas as partition 0 has, as Kafka requires (A4-72).
     """
 
     grown: Assignment
@@ -26,10 +26,10 @@ class TargetReplicas:
 def plan_replicas(
     context: PlanContext, topic: DesiredTopic, state: TopicState | None
 ) -> TargetReplicas | None:
-    """Where replicas should be after the plan; None when Kafka can't do it, with findings why.
+    """Return the assignment after the plan; None, with findings, if Kafka can't do it.
 
-    A declared replication factor is met by moving as few replicas as can be; where brokers hold
-    the replicas is then nobody's business, so a topic that has the factor has no difference.
+    A declared replication factor is reached by moving as few replicas as possible; it does not
+    matter on which brokers they are, so a topic with that factor has no difference.
     """
     problems = _problems(context, topic, state)
     if problems:
@@ -86,15 +86,15 @@ def _problems(context: PlanContext, topic: DesiredTopic, state: TopicState | Non
             )
         )
     if topic.assignment is not None:
-        known = {broker.id for broker in context.current.brokers}
-        unknown = sorted({broker for row in topic.assignment for broker in row} - known)
+        brokers = {broker.id for broker in context.current.brokers}
+        unknown = sorted({broker for row in topic.assignment for broker in row} - brokers)
         if unknown:
             problems.append(
                 Finding(
                     source=located.at("spec", "assignments"),
                     problem=f"the topic {topic.name!r} is assigned to unknown brokers "
                     f"{', '.join(map(str, unknown))}",
-                    advice=f"use the brokers {', '.join(map(str, sorted(known)))}",
+                    advice=f"use the brokers {', '.join(map(str, sorted(brokers)))}",
                 )
             )
     if state is not None and state.reassigning and _moves(topic, state):
@@ -115,7 +115,7 @@ def _moves(topic: DesiredTopic, state: TopicState) -> bool:
 
 
 def replica_risk(before: Assignment, after: Assignment) -> Risk:
-    """What moving from one assignment to the other means."""
+    """Return the risk of changing one assignment into the other."""
     if len(after[0]) < len(before[0]):
         return risks.REPLICATION_DOWN
     if len(after[0]) > len(before[0]):
@@ -125,7 +125,7 @@ def replica_risk(before: Assignment, after: Assignment) -> Risk:
 
 
 def unreachable_min_isr(topic: DesiredTopic, min_insync_replicas: str | None) -> set[Risk]:
-    """Whether the topic can't lose a broker, or has none to lose, without refusing producers."""
+    """Return the risk that losing one broker stops producers, if there is that risk."""
     needed = int(min_insync_replicas or "1")
     full = needed > 1 and needed >= topic.replication_factor
     return {risks.MIN_ISR_UNREACHABLE} if full else set()

@@ -1,4 +1,4 @@
-"""The requests that take a topic from one state to another, in the order Kafka needs them."""
+"""Builds the requests that change a topic, in the order that Kafka needs."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ _NOTHING: Mapping[str, str | None] = {}
 def create_steps(
     state: RequestedTopicState, expects: Precondition, local: LocalName | None
 ) -> tuple[PlannedRequest, ...]:
-    """One CreateTopic."""
+    """Plan one CreateTopic."""
     request = CreateTopicRequest(topic=state.name, requested_state=state, local=local)
     return chain([request], expects)
 
@@ -32,7 +32,7 @@ def create_steps(
 def delete_steps(
     state: TopicState, expects: Precondition, local: LocalName | None
 ) -> tuple[PlannedRequest, ...]:
-    """One DeleteTopic, bound to the topic id that the plan saw."""
+    """Plan one DeleteTopic, bound to the topic id of the current topic."""
     request = DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "", local=local)
     return chain([request], expects)
 
@@ -50,12 +50,12 @@ def alter_steps(
     local: LocalName | None,
     relink: Request | None,
 ) -> tuple[PlannedRequest, ...]:
-    """One request per step that Kafka executes separately, each building on the one before.
+    """Plan one request for each step that Kafka executes separately, each building on the previous.
 
-    Configs that must come first, partitions, replicas, remaining configs (contract §6), and
-    records last. ``generated`` says that replicas were placed for the user. ``waits`` for a
-    reassignment that runs already, by asking for the same once more. ``relink`` gives a topic of a
-    virtual cluster its link back, before anything else.
+    The order is: configs that must come first, partitions, replicas, remaining configs (contract
+    §6), and records last. ``generated``: kgitops placed the replicas. With ``waits`` the plan waits
+    for a running reassignment, by requesting the same again. ``relink`` restores the link of a
+    topic of a virtual cluster, before anything else.
     """
     builder = _Builder(current, local)
     if relink is not None:
@@ -82,7 +82,7 @@ def alter_steps(
 
 
 class _Builder:
-    """Gathers requests while the requested state moves on."""
+    """Collects requests, each for the state that follows from the previous one."""
 
     def __init__(self, current: TopicState, local: LocalName | None) -> None:
         self.items: list[ChainedRequest] = []
@@ -92,7 +92,7 @@ class _Builder:
         self._configs = current.configs
 
     def configs(self, requested: Mapping[str, str | None], *, undoes: int | None = None) -> int:
-        """The place of the request, if there is one."""
+        """Add a request for these configs, if any; return the index of the last request."""
         if requested:
             merged = {**self._configs, **requested}
             kept = {key: merged[key] for key in sorted(merged)}

@@ -1,4 +1,4 @@
-"""The replication throttle around moves: set before the first, taken back after the last."""
+"""Plans the replication throttle around moves: set before the first, removed after the last."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,7 @@ _KEYS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicThrottle:
-    """The configs that mark a topic's replicas as throttled, and what they are afterwards."""
+    """The configs that mark a topic's replicas as throttled, and their values afterwards."""
 
     marks: Mapping[str, str] = field(default_factory=dict)
     restored: RestoredConfigs = field(default_factory=dict)
@@ -48,9 +48,10 @@ NO_THROTTLE = TopicThrottle()
 def topic_throttle(
     state: TopicState, replicas: TargetReplicas, *, rate: int, left: RestoredConfigs
 ) -> TopicThrottle:
-    """What marks the replicas that move, beside others' marks; nothing where nothing is copied.
+    """Return the configs that mark moving replicas as throttled, in addition to existing marks.
 
-    What an earlier run of ours ``left`` is taken over, to be undone in the end.
+    Nothing is marked if nothing is copied. Marks that an unfinished run ``left`` are taken over,
+    and removed in the end.
     """
     if not left and replicas.grown == replicas.final:
         return NO_THROTTLE
@@ -69,7 +70,7 @@ def topic_throttle(
 
 
 def stale_throttle_fields(state: TopicState, left: RestoredConfigs) -> Iterable[FieldChange]:
-    """That marks which an earlier run left are going to be taken off."""
+    """Return the field changes that remove marks of an unfinished run."""
     return [
         FieldChange(
             path=f"configs.{key}",
@@ -85,11 +86,11 @@ def stale_throttle_fields(state: TopicState, left: RestoredConfigs) -> Iterable[
 def add_throttles(
     draft: PlanDraft, current: ClusterState, rate: int, left: Mapping[int, RestoredConfigs]
 ) -> None:
-    """Put the brokers' rates around the moves of a plan; one change for each broker.
+    """Add a change for each broker that limits its replication rate during the plan's moves.
 
-    A rate that is set already is somebody else's and stays: its broker moves replicas under that
-    one. What an earlier run of ours ``left`` is taken over. A broker that is not alive takes no
-    config, and copies nothing.
+    A rate that is set already was set by somebody else and stays in effect for the moves. Rates
+    that an unfinished run ``left`` are taken over. A fenced broker accepts no config, and copies
+    nothing.
     """
     needed = _needed(draft.changes, current)
     moves = sorted({p.id for c in draft.changes for p in c.requests if _is_move(p)})
@@ -120,7 +121,7 @@ def add_throttles(
 def _needed(
     changes: Iterable[Change], current: ClusterState
 ) -> Mapping[int, Mapping[str, Sequence[str]]]:
-    """For each broker the rates that it needs, each with the ids of the moves that need it."""
+    """Return the rates that each broker needs, each with the ids of the moves that need it."""
     needed: dict[int, dict[str, list[str]]] = {}
     for change in changes:
         for move in change.requests:
@@ -144,7 +145,7 @@ def _broker_change(
         request=AlterBrokerRequest(broker=broker.id, configs=limited),
         expects=expects,
     )
-    # One for each key: where others change one of them meanwhile, the other is still ours.
+    # One for each key: if somebody changes one of them in the meantime, the other is still ours.
     undoing = (
         PlannedRequest(
             id=f"{address}#{number}",
@@ -190,7 +191,7 @@ def _expects(address: str, rates: Mapping[str, str | None]) -> Precondition:
 
 
 def _already(broker: Broker, theirs: Mapping[str, str], keys: Iterable[str]) -> list[Finding]:
-    """What others limit already is said, for the move will take as long as that allows."""
+    """Warn of existing limits, which decide how long the moves take."""
     name = broker_address(broker.id)
     if broker.throttles is None:
         return [
@@ -227,7 +228,7 @@ def _target(planned: PlannedRequest) -> Assignment:
 
 
 def _before(change: Change, current: ClusterState) -> Assignment:
-    """Where the replicas stand right before the move: new partitions included."""
+    """Return the assignment right before the move, including new partitions."""
     grown = [_target(item) for item in change.requests if _step(item) is AlterStep.PARTITIONS]
     if grown:
         return grown[-1]

@@ -1,1 +1,1 @@
-"""Virtual clusters, their members and rights, and what they take on a Kafka without them."""
+"""Planning of virtual clusters, their members, links and ACLs."""

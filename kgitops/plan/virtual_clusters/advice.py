@@ -24,10 +24,10 @@ from kgitops.plan.link_index import PlannedLinks
 def lint_virtual_clusters(
     draft: PlanDraft, desired: DesiredState, current: ClusterState, links: PlannedLinks
 ) -> list[Finding]:
-    """Names that mislead, of links that are added; quotas that their virtual cluster caps."""
+    """Warn of misleading names of added links, and of quotas above their virtual cluster's cap."""
     found: list[Finding] = []
     names: dict[str, dict[str, list[str]]] = {}
-    # By address: which name of a topic is told first must not hang on the order of documents.
+    # By address: which name of a topic comes first must not depend on the order of documents.
     for change in sorted(draft.changes, key=lambda change: change.address):
         for planned in change.requests:
             request = planned.request
@@ -81,7 +81,7 @@ def _names(
 
 
 def _capped(desired: DesiredState, current: ClusterState) -> Iterator[Finding]:
-    """VC-202: a quota above the cap of its virtual cluster never counts."""
+    """Warn of quotas above the cap of their virtual cluster, which never take effect (VC-202)."""
     wanted = {quota.entity: quota.quotas for quota in desired.quotas}
     for quota in desired.quotas:
         at = dict(quota.entity).get(VIRTUAL_CLUSTER)
@@ -99,7 +99,7 @@ def _cap(
     wanted: Mapping[ClientQuotaEntity, Mapping[str, float]],
     current: ClusterState,
 ) -> float | None:
-    """Its own, else that of all (VC-203)."""
+    """Return the cap of the virtual cluster, else that of all of them (VC-203)."""
     for name in (at, None):
         entity = make_entity({VIRTUAL_CLUSTER: name})
         there = current.quotas.get(entity)
@@ -128,10 +128,9 @@ _SHOWN = 5
 
 
 def cut_overs(changes: Iterable[Change], support: VirtualClusterSupport) -> list[Finding]:
-    """Whose clients change from one set of names to another, by virtual cluster (VC-412).
+    """Warn, by virtual cluster, of clients whose names change with this plan (VC-412).
 
-    Where brokers know no virtual clusters they change nothing by themselves: clients have to be
-    told their names (VC-048).
+    If brokers do not know virtual clusters, clients have to be configured with the names (VC-048).
     """
     bound: dict[str, list[str]] = {}
     for change in changes:
@@ -143,8 +142,8 @@ def cut_overs(changes: Iterable[Change], support: VirtualClusterSupport) -> list
                 and request.entity_type in EXCLUSIVE
             ):
                 bound.setdefault(request.virtual_cluster, []).append(request.entity_name or "")
-    told = _on_brokers if support is VirtualClusterSupport.NATIVE else _by_clients
-    return [told(name, _list(sorted(names))) for name, names in sorted(bound.items())]
+    warning = _on_brokers if support is VirtualClusterSupport.NATIVE else _by_clients
+    return [warning(name, _list(sorted(names))) for name, names in sorted(bound.items())]
 
 
 def _on_brokers(name: str, members: str) -> Finding:
@@ -171,26 +170,26 @@ def _by_clients(name: str, members: str) -> Finding:
 def without_virtual_clusters(
     desired: DesiredState, backend: str
 ) -> tuple[DesiredState, list[Finding]]:
-    """What is left to plan where there are no virtual clusters, and a finding for each document."""
+    """Drop everything about virtual clusters from the state, with a finding for each document."""
     inside = [item for item in desired.objects if _is_inside(item)]
-    said = {item.located.source: _said(item, backend) for item in inside}
+    problems = {item.located.source: _problem(item, backend) for item in inside}
     findings = [
         Finding(
             source=source,
-            problem=said[source],
+            problem=problems[source],
             advice="leave the document out for it with metadata.clusters",
         )
-        for source in sorted(said)
+        for source in sorted(problems)
     ]
     if not findings:
         return desired, []
-    gone = {item.address for item in inside}
+    dropped = {item.address for item in inside}
     return (
         replace(
             desired,
-            topics=tuple(item for item in desired.topics if item.address not in gone),
-            acls=tuple(item for item in desired.acls if item.address not in gone),
-            quotas=tuple(item for item in desired.quotas if item.address not in gone),
+            topics=tuple(item for item in desired.topics if item.address not in dropped),
+            acls=tuple(item for item in desired.acls if item.address not in dropped),
+            quotas=tuple(item for item in desired.quotas if item.address not in dropped),
             virtual_clusters=(),
             links=(),
             members=(),
@@ -200,13 +199,13 @@ def without_virtual_clusters(
 
 
 def _is_inside(item: DesiredObject) -> bool:
-    """True if it is about virtual clusters; an administrator's right only says so by its name."""
+    """Tell if the object concerns virtual clusters; for an ACL the resource's name decides."""
     if isinstance(item, DesiredAcl):
         return is_logical(item.binding)
     return item.address.startswith(_ADDRESSES)
 
 
-def _said(item: DesiredObject, backend: str) -> str:
+def _problem(item: DesiredObject, backend: str) -> str:
     problem = f"this cluster, of the kind {backend}, has no virtual clusters"
     if isinstance(item, DesiredAcl) and not item.binding.scoped:
         return f"{problem}, and the name of its resource cluster is {CLUSTER_NAME}"

@@ -29,7 +29,7 @@ _LOCAL_IDS = (ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 
 
 class AclTranslation:
-    """The ACLs on the cluster by scope and principal, and the links as they will be."""
+    """Translates ACLs on the cluster into the names that virtual clusters have after the plan."""
 
     def __init__(self, current: ClusterState, links: PlannedLinks) -> None:
         self._current = current
@@ -37,11 +37,11 @@ class AclTranslation:
         self._targets: dict[str, Mapping[str, str | None]] = {}
 
     def of(self, source: str, principal: str) -> Sequence[AclBinding]:
-        """The bindings of exactly this principal in a virtual cluster, or in none (VC-196)."""
+        """Return the bindings of exactly this principal in the source's scope (VC-196)."""
         return self._by_scope.get((source, principal), ())
 
     def translate(self, binding: AclBinding, target: str) -> tuple[AclBinding, ...]:
-        """What says the same in ``target``; nothing where it has no name for it."""
+        """Return the equivalent bindings in ``target``; none if it has no name for the resource."""
         if binding.resource_type is ResourceType.TOPIC:
             names = self._link_names(binding, target)
         elif binding.resource_type in _LOCAL_IDS:
@@ -54,7 +54,7 @@ class AclTranslation:
         )
 
     def without_link(self, binding: AclBinding, target: str) -> list[str]:
-        """The physical topics that the binding reaches and ``target`` has no name for."""
+        """Return the physical topics that the binding matches and ``target`` has no name for."""
         linked = set(self._target(target).values())
         return sorted(topic for topic in self._reached(binding) if topic not in linked)
 
@@ -70,7 +70,7 @@ class AclTranslation:
         return sorted(link for link, topic in links.items() if topic and topic.startswith(name))
 
     def _reached(self, binding: AclBinding) -> Iterator[str]:
-        """The physical topics that the binding reaches now."""
+        """Yield the physical topics that the binding matches now."""
         if binding.resource_type is not ResourceType.TOPIC:
             return
         if binding.scoped:
@@ -110,7 +110,7 @@ def _matches(binding: AclBinding, name: str) -> bool:
 
 
 def of_source(source: str) -> str:
-    """The source for a sentence."""
+    """Name the source of a copy in a sentence."""
     return "the cluster itself" if source == CLUSTER_NAME else source
 
 
@@ -119,7 +119,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedAcl:
-    """A binding that is desired because its member is; ``planned`` with the member."""
+    """A binding that is desired because of its member; ``planned`` if this plan includes it."""
 
     acl: DesiredAcl
     origin: Mapping[str, Json]
@@ -127,14 +127,14 @@ class CopiedAcl:
 
     @property
     def member(self) -> str:
-        """The member's address."""
+        """The address of the member."""
         return str(self.origin["member"])
 
 
 def find_copies(
     context: PlanContext, translation: AclTranslation, links: PlannedLinks
 ) -> tuple[CopiedAcl, ...]:
-    """Every copy that is desired, but for those that are declared themselves."""
+    """Find all copies that are desired and not declared themselves."""
     members = [member for member in context.desired.members if member.copy_acls_from]
     if not members:
         return ()
@@ -153,7 +153,7 @@ def find_copies(
 
 
 def copies_in_this_plan(context: PlanContext, member: DesiredMember) -> bool:
-    """Whether this plan is the one that copies."""
+    """Tell if this plan copies the ACLs of the member for the first time."""
     return member.copy_acls_from is not None and _is_first(context, member)
 
 
@@ -164,7 +164,7 @@ def _is_first(context: PlanContext, member: DesiredMember) -> bool:
 
 
 def _kept(context: PlanContext) -> Mapping[str, Sequence[tuple[str, AclBinding]]]:
-    """What was copied before: by member, the source and the binding."""
+    """Return earlier copies, each with its source, by the address of the member."""
     kept: dict[str, list[tuple[str, AclBinding]]] = {}
     for address in context.ownership.mine("acl"):
         last = context.ownership.owners[address].last_applied
@@ -189,18 +189,18 @@ def _new(
     context: PlanContext, member: DesiredMember, translation: AclTranslation
 ) -> Iterator[AclBinding]:
     source = member.copy_acls_from or CLUSTER_NAME
-    untold: list[AclBinding] = []
+    untranslated: list[AclBinding] = []
     for binding in translation.of(source, member.name):
         translated = translation.translate(binding, member.virtual_cluster)
         yield from translated
         if not translated:
-            untold.append(binding)
-    if untold:
+            untranslated.append(binding)
+    if untranslated:
         context.draft.warnings.append(
             _warning(
                 member,
                 f"{member.name} can't take along from {of_source(source)} what "
-                f"{member.virtual_cluster} has no name for: {_list(untold)}",
+                f"{member.virtual_cluster} has no name for: {_list(untranslated)}",
                 "add a link for what the user needs, or leave it out",
             )
         )

@@ -1,4 +1,4 @@
-"""Virtual clusters themselves: made first, deleted last and only when nothing is left in them."""
+"""Plans virtual clusters themselves: created first, deleted last and only when empty."""
 
 from kgitops.desired.findings import counted
 from kgitops.desired.state import DesiredState, DesiredVirtualCluster
@@ -34,7 +34,7 @@ _SHOWN = 5
 def plan_virtual_clusters(
     desired: DesiredState, current: ClusterState, ownership: Ownership
 ) -> PlanDraft:
-    """Every difference between the declared virtual clusters and the cluster's."""
+    """Plan every difference between the declared virtual clusters and the existing ones."""
     context = PlanContext(desired=desired, current=current, ownership=ownership)
     for declared in desired.virtual_clusters:
         if not context.may_plan(declared):
@@ -148,7 +148,10 @@ def _remove(context: PlanContext, removal: Removal) -> None:
 
 
 def _warn_of_lost_offsets(context: PlanContext, removal: Removal, found: VirtualCluster) -> None:
-    """A group's id on the cluster begins with this name, which a renamed one has not (VC-009)."""
+    """Warn of offsets that a renamed virtual cluster would not have (VC-009).
+
+    A group's id on the cluster begins with the name of the virtual cluster.
+    """
     copied = {member.adopt for member in context.desired.members if member.copy_offsets}
     groups = sorted({physical_id(found.name, group) for group in found.groups} - copied)
     if not groups:
@@ -168,7 +171,7 @@ def _warn_of_lost_offsets(context: PlanContext, removal: Removal, found: Virtual
 
 
 def _texts(options: LoweringOptions) -> dict[str, str]:
-    """The options as fields of text."""
+    """Write the options as text fields."""
     return {
         "options.capLowering": options.cap_lowering.value,
         "options.denyWins": str(options.deny_wins).lower(),

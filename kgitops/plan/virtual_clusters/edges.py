@@ -1,7 +1,7 @@
-"""What requests about virtual clusters must wait for (VC-401, VC-402), in linear time.
+"""Dependencies between requests about virtual clusters (VC-401, VC-402), in linear time.
 
-What makes waits for just what it names. Who is let in waits for all that is made in the virtual
-cluster; what goes waits until everyone is in, so that nothing old is broken before the new works.
+A creation waits only for the objects that it names. A new member waits for all creations in the
+virtual cluster; a removal waits for all new members, so that the old names work until the new do.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ from kgitops.plan.document.plan import PlannedRequest
 
 
 def virtual_cluster_of(request: Request) -> str | None:
-    """The one virtual cluster that a request is about."""
+    """Return the one virtual cluster that a request is about, if any."""
     match request:
         case (
             CreateTopicRequest(local=local)
@@ -74,7 +74,7 @@ def _of_binding(binding: AclBinding) -> str | None:
 
 
 def lets_in(request: Request) -> bool:
-    """Whether a user or client id is bound by it."""
+    """Tell if the request adds a user or client id."""
     return (
         isinstance(request, AlterVirtualClusterRequest)
         and request.change is ChangeType.ADD
@@ -83,12 +83,12 @@ def lets_in(request: Request) -> bool:
 
 
 def is_late(request: Request) -> bool:
-    """Whether it takes away old rights, after everyone is in (``removeOldAclsFrom``)."""
+    """Tell if the request removes old rights after all members are in (``removeOldAclsFrom``)."""
     return isinstance(request, DeleteAclRequest) and request.migrated_to is not None
 
 
 def breaks(request: Request) -> bool:
-    """Whether something may stop working by it."""
+    """Tell if something may stop working because of the request."""
     match request:
         case AlterClientQuotaRequest(quotas=quotas):
             return all(value is None for value in quotas.values())
@@ -115,10 +115,10 @@ _Named = dict[tuple[str, EntityType, str], list[str]]
 
 
 class VirtualClusterEdges:
-    """The ids of requests that others may have to wait for, each under what it is about.
+    """The ids of requests that others may have to wait for, indexed by their objects.
 
-    ``_ups`` make something in a virtual cluster, ``_binds`` let someone in or take someone away to
-    another one, ``_downs`` break something.
+    ``_ups`` create something in a virtual cluster, ``_binds`` add members or move them to another
+    one, ``_downs`` remove something.
     """
 
     def __init__(self, requests: Sequence[PlannedRequest]) -> None:
@@ -136,7 +136,7 @@ class VirtualClusterEdges:
         self._tips = self._last(requests) if self._ups else {}
 
     def first(self, planned: PlannedRequest) -> Iterator[str]:
-        """What must be done before it."""
+        """Yield the ids of the requests that must be done before this one."""
         if not (self._ups or self._binds or self._downs or self._unlinked):
             return iter(())
         return (name for name in self._all(planned) if name != planned.id)
@@ -175,7 +175,7 @@ class VirtualClusterEdges:
             (self._binds if lets_in(request) else side).setdefault(at, []).append(name)
 
     def _last(self, requests: Sequence[PlannedRequest]) -> _Lists:
-        """What makes something, without what others of the same virtual cluster wait for."""
+        """Return the creations that no other one of the same virtual cluster waits for."""
         ups = {at: dict.fromkeys(names) for at, names in self._ups.items()}
         waited: dict[str, set[str]] = {at: set() for at in ups}
         for planned in requests:
@@ -202,7 +202,7 @@ class VirtualClusterEdges:
             yield from self._making(request)
 
     def _in(self, at: str) -> Iterator[str]:
-        """What must be done for all that is new in the virtual cluster to work."""
+        """Yield the requests after which everything new in the virtual cluster works."""
         yield from self._tips.get(at, ())
         yield from self._binds.get(at, ())
 
@@ -229,7 +229,7 @@ class VirtualClusterEdges:
             yield from self._in(at)
             yield from self._downs[at]
             return
-        # The first one waits for all, the others for the first: else edges would be squared.
+        # The first one waits for all, the others for the first: else the edges grow quadratically.
         gate = self._downs[at][0]
         yield from self._in(at) if gate == planned.id else (gate,)
         match request:
@@ -246,5 +246,5 @@ class VirtualClusterEdges:
                 pass
 
     def _without(self, at: str, principal: str) -> Iterator[str]:
-        """That the user is out; for everyone the gate stands, which is a user if any goes."""
+        """Yield the request that removes the user; for everyone the gate is enough."""
         yield from self._gone.get((at, EntityType.USER, principal), ())

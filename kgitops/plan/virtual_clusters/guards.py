@@ -1,4 +1,4 @@
-"""What must not be left behind by a plan: links to nothing, and members of nothing."""
+"""Refuses plans that would leave links without a topic, or members without a virtual cluster."""
 
 from collections.abc import Iterable, Iterator
 
@@ -45,15 +45,15 @@ def guard_virtual_clusters(
                     pass
     if not deleted:
         return
-    left = _left(frozenset(deleted), changes, desired, current, links)
-    strangers = _strangers(frozenset(deleted), changes, current)
+    remaining = _remaining(frozenset(deleted), changes, desired, current, links)
+    foreign = _foreign_rules(frozenset(deleted), changes, current)
     for name, change in sorted(deleted.items()):
-        draft.findings += _not_empty(name, change, sorted(left[name]))
-        draft.warnings += _stay_behind(name, change, sorted(strangers[name] - left[name]))
+        draft.findings += _not_empty(name, change, sorted(remaining[name]))
+        draft.warnings += _stay_behind(name, change, sorted(foreign[name] - remaining[name]))
 
 
 def _linked(change: Change, topic: str, links: PlannedLinks) -> Iterator[Finding]:
-    """VC-033: no link may lead to nothing."""
+    """Refuse to delete a topic that a link leads to (VC-033)."""
     others = links.to(topic)
     if others:
         yield Finding(
@@ -64,60 +64,62 @@ def _linked(change: Change, topic: str, links: PlannedLinks) -> Iterator[Finding
         )
 
 
-def _left(
+def _remaining(
     names: frozenset[str],
     changes: Iterable[Change],
     desired: DesiredState,
     current: ClusterState,
     links: PlannedLinks,
 ) -> dict[str, set[str]]:
-    """The addresses of all that is still declared, or still there, in each of them."""
-    left: dict[str, set[str]] = {name: set() for name in names}
+    """Return the addresses of all objects in each of them that remain declared or existing."""
+    remaining: dict[str, set[str]] = {name: set() for name in names}
     for name in names:
-        left[name] |= {member_address(name, EntityType.TOPIC, link) for link in links.of(name)}
+        linked = {member_address(name, EntityType.TOPIC, link) for link in links.of(name)}
+        remaining[name] |= linked
         for entity_type in EntityType:
             if entity_type is not EntityType.TOPIC:
                 members = current.virtual_clusters[name].members(entity_type)
-                left[name] |= {member_address(name, entity_type, member) for member in members}
+                remaining[name] |= {member_address(name, entity_type, member) for member in members}
     for change in changes:
         for planned in change.requests:
             if isinstance(planned.request, AlterVirtualClusterRequest):
-                _move(planned.request, left)
+                _apply_member(planned.request, remaining)
     for acl in desired.acls:
-        if _scope(acl.binding) in left:
-            left[acl.binding.virtual_cluster].add(acl.address)
+        if _scope(acl.binding) in remaining:
+            remaining[acl.binding.virtual_cluster].add(acl.address)
     for quota in desired.quotas:
         at = dict(quota.entity).get(VIRTUAL_CLUSTER)
-        if at in left:
-            left[at].add(quota.address)
-    return left
+        if at in remaining:
+            remaining[at].add(quota.address)
+    return remaining
 
 
-def _move(request: AlterVirtualClusterRequest, left: dict[str, set[str]]) -> None:
+def _apply_member(request: AlterVirtualClusterRequest, remaining: dict[str, set[str]]) -> None:
     entity_type, name = request.entity_type, request.entity_name
     if entity_type in (None, EntityType.TOPIC) or name is None:
         return
     at = request.virtual_cluster
-    if at in left:
+    if at in remaining:
         address = member_address(at, entity_type, name)
-        (left[at].discard if request.change is ChangeType.REMOVE else left[at].add)(address)
-    if request.moved_from in left:
+        removes = request.change is ChangeType.REMOVE
+        (remaining[at].discard if removes else remaining[at].add)(address)
+    if request.moved_from in remaining:
         old = member_address(request.moved_from, entity_type, name)
-        left[request.moved_from].discard(old)
+        remaining[request.moved_from].discard(old)
 
 
-def _strangers(
+def _foreign_rules(
     names: frozenset[str], changes: Iterable[Change], current: ClusterState
 ) -> dict[str, set[str]]:
-    """ACLs and quotas of virtual clusters that go, which no change removes (VC-216)."""
-    found: dict[str, set[str]] = {name: set() for name in names}
+    """Return the ACLs and quotas of deleted virtual clusters that no change removes (VC-216)."""
+    rules: dict[str, set[str]] = {name: set() for name in names}
     for acl in current.acls:
-        if _scope(acl) in found:
-            found[acl.virtual_cluster].add(acl_address(acl))
+        if _scope(acl) in rules:
+            rules[acl.virtual_cluster].add(acl_address(acl))
     for entity, state in current.quotas.items():
         at = dict(entity).get(VIRTUAL_CLUSTER)
-        if at in found and state.quotas:
-            found[at].add(quota_address(entity))
+        if at in rules and state.quotas:
+            rules[at].add(quota_address(entity))
     removed = {
         change.address
         for change in changes
@@ -126,7 +128,7 @@ def _strangers(
             for planned in change.requests
         )
     }
-    return {name: addresses - removed for name, addresses in found.items()}
+    return {name: addresses - removed for name, addresses in rules.items()}
 
 
 def _scope(binding: AclBinding) -> str | None:
@@ -134,22 +136,23 @@ def _scope(binding: AclBinding) -> str | None:
     return binding.virtual_cluster if exact else None
 
 
-def _not_empty(name: str, change: Change, left: list[str]) -> Iterator[Finding]:
-    if left:
+def _not_empty(name: str, change: Change, remaining: list[str]) -> Iterator[Finding]:
+    if remaining:
         yield Finding(
             source=change.source,
-            problem=f"{virtual_cluster_address(name)} can't be deleted while it has {_list(left)}",
+            problem=f"{virtual_cluster_address(name)} can't be deleted while it has "
+            f"{_list(remaining)}",
             advice="remove what is declared in it in the same commit, and declare what nobody "
             "manages to remove it then",
         )
 
 
-def _stay_behind(name: str, change: Change, left: list[str]) -> Iterator[Finding]:
-    if left:
+def _stay_behind(name: str, change: Change, rules: list[str]) -> Iterator[Finding]:
+    if rules:
         yield Finding(
             source=change.source,
             problem=f"{virtual_cluster_address(name)} goes, and leaves behind what this project "
-            f"does not remove: {_list(left)}",
+            f"does not remove: {_list(rules)}",
             advice="remove that too, or it counts again for a virtual cluster of that name",
             severity=Severity.WARNING,
         )

@@ -1,4 +1,4 @@
-"""Where declared links lead once a plan is applied, by whatever name their target is declared."""
+"""Resolves the targets of declared links, in whatever form a target is declared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,26 +14,26 @@ from kgitops.plan.normal_form import known_after_apply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkDestination:
-    """A physical topic, or None where it is yet to be made and the link ``follows`` another one."""
+    """A physical topic; None if it is yet to be created and the link ``follows`` another name."""
 
     topic: str | None = None
     follows: LocalName | None = None
 
     @property
     def shown(self) -> str:
-        """The physical name for a reader."""
+        """The physical name as a plan shows it."""
         return self.topic or known_after_apply(self.follows.name if self.follows else "")
 
 
 class LinkTargets:
-    """What is declared and what is there, as targets of links."""
+    """Resolves link targets among the declared and the existing names."""
 
     def __init__(self, desired: DesiredState, current: ClusterState) -> None:
         self._desired = desired
         self._current = current
 
     def of(self, link: DesiredLink) -> LinkDestination | Finding:
-        """Where the link leads, or why that can't be told (VC-026)."""
+        """Resolve the link's target, or explain why that is not possible (VC-026)."""
         if link.topic is not None:
             return self._physical(link, link.topic)
         at, seen = link.target, {link.local}
@@ -67,12 +67,12 @@ class LinkTargets:
 
     def _nowhere(self, link: DesiredLink, at: LocalName) -> Finding:
         where = at.virtual_cluster
-        known = where in self._current.virtual_clusters or any(
+        exists = where in self._current.virtual_clusters or any(
             item.name == where for item in self._desired.virtual_clusters
         )
         what = (
             f"{at}, and {where} has no such topic"
-            if known
+            if exists
             else f"{at}, and there is no virtual cluster {where}"
         )
         return Finding(

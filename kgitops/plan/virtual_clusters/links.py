@@ -1,4 +1,4 @@
-"""Topic links: where each name of a virtual cluster is to lead, against where it leads."""
+"""Plans topic links: compares the declared topic of each local name with its current one."""
 
 from kgitops.desired.state import DesiredLink, DesiredState
 from kgitops.model.cluster_state import ClusterState
@@ -29,7 +29,7 @@ from kgitops.plan.virtual_clusters.link_targets import LinkDestination, LinkTarg
 
 
 def plan_links(desired: DesiredState, current: ClusterState, ownership: Ownership) -> PlanDraft:
-    """Every difference between the declared links and the cluster's."""
+    """Plan every difference between the declared links and the cluster's."""
     context = PlanContext(
         desired=desired,
         current=current,
@@ -161,11 +161,11 @@ def _keep_or_adopt(context: PlanContext, link: DesiredLink, found: TopicLink) ->
 def _retarget(
     context: PlanContext, link: DesiredLink, found: TopicLink, leads: LinkDestination
 ) -> None:
-    """The name leads elsewhere in one step: nobody ever finds it missing (VC-028)."""
+    """Change the topic of a link in one step, so that the name always exists (VC-028)."""
     address = link.address
     owner = context.ownership.owner(address)
     mine = context.ownership.status(address) is OwnershipStatus.MINE
-    # A Topic of that name that this project gives up has its link taken over (VC-403a).
+    # The link of a Topic that this project gives up is taken over (VC-403a).
     of_topic = context.ownership.status(local_topic_address(link.local)) is OwnershipStatus.MINE
     adopts = not mine and not of_topic
     after = context.owner_after(link, adopted=adopts or bool(mine and owner and owner.adopted))
@@ -238,7 +238,7 @@ def _request(
 
 
 def remove_link(context: PlanContext, removal: Removal) -> None:
-    """Plan that it goes; one that is not there any more is only forgotten."""
+    """Plan the removal of a link; one that no longer exists is only forgotten."""
     last = removal.owner.last_applied
     local = LocalName(last["virtualCluster"], last["name"])
     found = context.current.link(local)

@@ -1,4 +1,4 @@
-"""Members that are no longer declared: out of the virtual cluster, unless they only moved."""
+"""Plans members that are no longer declared: removes them, unless they only moved."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ _SHOWN = 5
 def remove_member(
     context: PlanContext, removal: Removal, membership: Membership, *, moved: bool
 ) -> None:
-    """Plan that it goes; one that ``moved`` is only forgotten under its old address."""
+    """Plan the removal of a member; one that ``moved`` is only forgotten at its old address."""
     last = removal.owner.last_applied
     at, entity_type, name = last["virtualCluster"], EntityType(last["type"]), last["name"]
     there = membership.belongs(at, entity_type, name)
-    # Orphan is said of a group's offsets; one that was found there is only forgotten (VC-119).
+    # For a group, Orphan refers to its offsets; an adopted group is only forgotten (VC-119).
     leaves = removal.kind is RemovalKind.DELETE or (
         entity_type is EntityType.GROUP and not removal.owner.adopted
     )
@@ -38,7 +38,7 @@ def remove_member(
     elif not there:
         because = f"{because}; it is already gone from the cluster"
     expects = Precondition(object=removal.address, exists=there, owner=removal.owner.project)
-    # What ACLs outside of virtual clusters allow counts for the user from then on (VC-089).
+    # ACLs outside of virtual clusters apply to the user from then on (VC-089).
     left = membership.global_allows(name) if delete and entity_type is EntityType.USER else ()
     exposed = sorted(map(acl_address, left))
     view = member_view(at, entity_type, name)

@@ -1,4 +1,4 @@
-"""Who and what belongs to a virtual cluster: users, client ids, groups, transactional ids."""
+"""Plans the members of virtual clusters: users, client ids, groups, transactional ids."""
 
 from collections.abc import Sequence
 
@@ -32,11 +32,11 @@ from kgitops.plan.virtual_clusters.membership import Membership
 
 _KINDS = ("user", "client", "group", "txn")
 _INSTRUCTIONS = ("removeOldAclsFrom", "move", "copyOffsets")
-"""What a document asks to be done once; it is no state, so that by itself it changes nothing."""
+"""Instructions that a document gives once; they are not state, and cause no change alone."""
 
 
 def plan_members(desired: DesiredState, current: ClusterState, ownership: Ownership) -> PlanDraft:
-    """Every difference between the declared members and the cluster's."""
+    """Plan every difference between the declared members and the cluster's."""
     context = PlanContext(
         desired=desired,
         current=current,
@@ -63,12 +63,12 @@ def plan_members(desired: DesiredState, current: ClusterState, ownership: Owners
 
 
 def kind_of_member(entity_type: EntityType) -> Kind:
-    """Under which kind a member is planned."""
+    """Return the kind under which a member is planned."""
     return Kind.GROUP if entity_type is EntityType.GROUP else Kind.BINDING
 
 
 def _plan(context: PlanContext, member: DesiredMember, membership: Membership) -> str | None:
-    """The address that the member leaves behind, if it moves."""
+    """Plan one member; return the address that it leaves, if it moves."""
     if membership.has(member):
         _keep_or_change(context, member, membership)
         return None
@@ -93,9 +93,9 @@ def _plan(context: PlanContext, member: DesiredMember, membership: Membership) -
 
 
 def _check_sources(context: PlanContext, member: DesiredMember) -> None:
-    """Where a user's ACLs come from must be there, or it is let in without them.
+    """Report sources of ACLs that do not exist: the user would be added without them.
 
-    What was applied already stays as it is: a virtual cluster may go once it was left.
+    Sources that were applied already are not checked: a virtual cluster may go once it was left.
     """
     applied = context.ownership.last_applied(member.address) or {}
     for name, source in (
@@ -155,7 +155,7 @@ def _add(context: PlanContext, member: DesiredMember, moved_from: str | None) ->
 
 
 def _requests(member: DesiredMember, moved_from: str | None) -> Sequence[Request]:
-    """The addition, and of a group the copy of what the old one has committed (VC-114)."""
+    """Return the addition, and for a group the copy of the old one's offsets (VC-114)."""
     add = AlterVirtualClusterRequest(
         virtual_cluster=member.virtual_cluster,
         entity_type=member.entity_type,
@@ -167,7 +167,7 @@ def _requests(member: DesiredMember, moved_from: str | None) -> Sequence[Request
 
 
 def _copy(member: DesiredMember) -> Sequence[Request]:
-    """The copy of what the old group has committed; a group that has offsets keeps its own."""
+    """Return the copy of the old group's offsets; a group that has offsets keeps its own."""
     if member.adopt is None or not member.copy_offsets:
         return []
     return [
@@ -225,7 +225,7 @@ def _keep_or_change(context: PlanContext, member: DesiredMember, membership: Mem
             after=_after(member),
             fields=fields,
             preconditions=(expects,),
-            # A run may have ended between the two: nobody manages the group, and nothing is copied.
+            # A run may have ended between the two: the group is unmanaged, and nothing was copied.
             requests=chain(
                 _requests(member, None) if changes else _copy(member) if adopts else (), expects
             ),
@@ -236,7 +236,7 @@ def _keep_or_change(context: PlanContext, member: DesiredMember, membership: Mem
 
 
 def _same(owner: Owner | None, after: Owner) -> bool:
-    """Whether the registry knows all of it but what was to be done once."""
+    """Tell if the registry's record is the same except for the instructions."""
     if owner is None:
         return False
     kept = {key: after.last_applied[key] for key in _INSTRUCTIONS}
@@ -275,7 +275,7 @@ def _add_risk(member: DesiredMember, moved_from: str | None) -> Risk:
 
 
 def _report_extra(context: PlanContext, membership: Membership, declared: frozenset[str]) -> None:
-    """Members of authoritative virtual clusters that nobody declares or manages (VC-095)."""
+    """Report unmanaged members of authoritative virtual clusters as drift (VC-095)."""
     authoritative = frozenset(
         item.name
         for item in context.desired.virtual_clusters

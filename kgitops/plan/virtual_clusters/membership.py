@@ -1,4 +1,4 @@
-"""Where users, client ids and groups belong now, as a whole cluster of virtual clusters tells."""
+"""The current members of all virtual clusters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -19,7 +19,7 @@ _MEMBERS = (
 
 
 class Membership:
-    """The members on the cluster, and to which virtual cluster each belongs."""
+    """The current members of all virtual clusters, and the groups that they took over."""
 
     def __init__(self, current: ClusterState) -> None:
         self._found = current.virtual_clusters
@@ -35,7 +35,7 @@ class Membership:
                     self._adopters[source] = LocalName(found.name, group)
 
     def addresses(self, names: frozenset[str] | None = None) -> Iterator[str]:
-        """The addresses of all members, or of those of these virtual clusters."""
+        """Yield the addresses of all members, or of those of these virtual clusters."""
         for found in self._found.values():
             if names is None or found.name in names:
                 for entity_type in _MEMBERS:
@@ -43,7 +43,7 @@ class Membership:
                         yield member_address(found.name, entity_type, name)
 
     def global_allows(self, principal: str) -> Sequence[AclBinding]:
-        """What ACLs outside of virtual clusters allow exactly this user."""
+        """Return the Allows outside of virtual clusters for exactly this user."""
         return self._allows.get(principal, ())
 
     @cached_property
@@ -55,28 +55,28 @@ class Membership:
         return allows
 
     def has(self, member: DesiredMember) -> bool:
-        """Whether it belongs where it is declared."""
+        """Tell if the member belongs to the virtual cluster in which it is declared."""
         return self.belongs(member.virtual_cluster, member.entity_type, member.name)
 
     def belongs(self, virtual_cluster: str, entity_type: EntityType, name: str) -> bool:
-        """Whether it is a member of the virtual cluster."""
+        """Tell if the name is a member of the virtual cluster."""
         found = self._found.get(virtual_cluster)
         return found is not None and name in found.members(entity_type)
 
     def adopts(self, member: DesiredMember) -> str | None:
-        """The global group that a group took over."""
+        """Return the global group that a group took over."""
         found = self._found.get(member.virtual_cluster)
         return found.groups.get(member.name) if found else None
 
     def elsewhere(self, member: DesiredMember) -> str | None:
-        """The other virtual cluster that it belongs to, or whose group took its group over."""
+        """Return the other virtual cluster that has the member, or that took its group over."""
         if member.entity_type is EntityType.GROUP:
             adopter = self._adopters.get(member.adopt) if member.adopt else None
             return adopter.virtual_cluster if adopter else None
         return self._bound.get((member.entity_type, member.name))
 
     def refusal(self, member: DesiredMember, elsewhere: str) -> Finding | None:
-        """Why it can't be taken from there (VC-080, VC-081, VC-115); None: it may move."""
+        """Explain why it can't move from there (VC-080, VC-081, VC-115); None if it can."""
         taken = self.adoption_problem(member)
         if taken:
             return taken
@@ -91,7 +91,7 @@ class Membership:
         )
 
     def adoption_problem(self, member: DesiredMember) -> Finding | None:
-        """That another group took the global one over, which no move can change (VC-115)."""
+        """Report that another group took the global one over, which blocks a move (VC-115)."""
         adopter = self._adopters.get(member.adopt) if member.adopt else None
         if adopter is None or adopter == LocalName(member.virtual_cluster, member.name):
             return None

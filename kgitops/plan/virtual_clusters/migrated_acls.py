@@ -1,7 +1,7 @@
-"""Old rights that go once a user has them in its virtual cluster (VC-191).
+"""Plans the removal of old rights once a user has them in its virtual cluster (VC-191).
 
-Nobody needs to manage them: the member's ``removeOldAclsFrom`` is the reviewed word for it. Only
-those go whose counterpart stands in the virtual cluster when the plan is applied.
+They need not be managed: the member's ``removeOldAclsFrom`` is the reviewed request for it. Only
+those are removed whose counterpart exists in the virtual cluster when the plan is applied.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -65,7 +65,7 @@ def _may_delete(context: PlanContext, member: DesiredMember, address: str) -> bo
 def _stands(
     context: PlanContext, translated: Sequence[AclBinding], changed: Container[str]
 ) -> tuple[Precondition, ...]:
-    """That each counterpart is still there; what this plan makes of one is in its own change."""
+    """Expect each counterpart to exist still; one that this plan creates has its own change."""
     return tuple(
         Precondition(object=address, exists=True, owner=context.owner_label(address))
         for address in map(acl_address, translated)
@@ -102,7 +102,7 @@ def _deletion(
 
 
 def _who_asks(context: PlanContext, member: DesiredMember) -> tuple[Precondition, ...]:
-    """That the member is there and ours: an apply deletes for nobody else what nobody manages."""
+    """Expect the member to exist and to be ours: only then may unmanaged ACLs be deleted."""
     address = member.address
     found = context.current.virtual_clusters.get(member.virtual_cluster)
     there = found is not None and member.name in found.members(member.entity_type)
