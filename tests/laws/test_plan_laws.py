@@ -26,7 +26,7 @@ from kgitops.model.resources.addresses import (
     topic_address,
 )
 from kgitops.model.topic_configs import is_throttle, normal_value
-from kgitops.plan import planned_requests, planner, quotas, removal
+from kgitops.plan import context, planned_requests, planner, quotas, removal
 from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest
 from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.order import rules as order
