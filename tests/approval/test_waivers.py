@@ -206,7 +206,7 @@ def test_a_waiver_that_ended_since_it_was_read_lifts_nothing() -> None:
         judged_then = judge_changes(
             plan.changes[:1], Judge([rule], [waiver]), a_cluster(), principal="User:a", today=today
         )
-        assert [ruling.stops for ruling in judged_then.rulings["r1"]] == [stops]
+        assert [ruling.stops for ruling in judged_then.by_request["r1"]] == [stops]
 
 
 # What is said of those that were not used
