@@ -93,10 +93,12 @@ def test_nothing_is_said_where_nothing_is_left_out() -> None:
 
 
 def test_ci_runs_the_command_of_the_readme_first_and_then_every_tier() -> None:
-    """Each test runs in one of the two: a tier that neither names would go unproved."""
+    """Each test runs in one of the two: what neither chooses would go unproved."""
     assert "$ uv run pytest\n" in (ROOT / "README.md").read_text()
-    first, second = re.findall(r"^uv run pytest(.*)$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
-    assert first == ""
-    assert f"--hypothesis-profile={tiers.FULL}" in second
-    (chosen,) = re.findall(r'-m "(.*)"', second)
-    assert set(re.split(r" or ", chosen)) == {*tiers.TIERS, "hypothesis"}
+    run = (ROOT / ".ci" / "run").read_text().replace("\\\n", "")
+    default, rest = re.findall(r"^uv run pytest(.*)$", run, re.MULTILINE)
+    assert default == ""
+    assert f"--hypothesis-profile={tiers.FULL}" in rest
+    (chosen,) = re.findall(r'-m "(.*)"', rest)
+    assert chosen == "(kafka and not arrow) or spark or browser or slow or hypothesis"
+    assert all(tier in chosen for tier in tiers.TIERS)

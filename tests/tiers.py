@@ -26,6 +26,7 @@ TIERS: Mapping[str, frozenset[str]] = {
 """The fixtures that put a test into a tier."""
 
 LONGEST = (
+    "kafka-arrow",
     "kafka-real_kafka",
     "kafka-faults",
     "spark",
@@ -71,6 +72,8 @@ def _group(item: pytest.Item, fixtures: frozenset[str]) -> str | None:
     module = item.path.stem
     shared = item.get_closest_marker("kafka")
     if "kafka" in fixtures or (shared and "own_kafka" not in fixtures and "many" not in fixtures):
+        if item.get_closest_marker("arrow"):
+            return "kafka-arrow"
         (name,) = shared.args if shared and shared.args else (item.nodeid.split("/")[1],)
         return f"kafka-{name}"
     if "many" in fixtures:

@@ -17,6 +17,8 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.results import ErrorCode
 
+pytestmark = pytest.mark.arrow
+
 NAMES = {ResourceType.CLUSTER: CLUSTER_NAME, ResourceType.USER: "User:billing"}
 READ, WRITE = binding(), binding(operation=Operation.WRITE)
 NEIGHBOURS = (

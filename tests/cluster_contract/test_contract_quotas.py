@@ -8,6 +8,8 @@ from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
 from kgitops.model.results import ErrorCode
 
+pytestmark = pytest.mark.arrow
+
 USER = make_entity({"user": "billing"})
 
 

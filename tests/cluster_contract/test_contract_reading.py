@@ -4,12 +4,15 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
+import pytest
 from cluster_contract.contract import comparable, created, wait
 
 from kgitops.cluster.port import Cluster
 from kgitops.model.clock import from_text
 from kgitops.model.cluster_state import TopicUsage, Validator
 from kgitops.model.requests import Request
+
+pytestmark = pytest.mark.arrow
 
 APIS = {kind.__name__.removesuffix("Request") for kind in get_args(Request)}
 

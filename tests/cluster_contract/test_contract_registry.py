@@ -1,11 +1,14 @@
 """The registry, as every cluster keeps it."""
 
+import pytest
 from cluster_contract.contract import created
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.registry import owner_record, project_record
 from kgitops.model.registry import META_KEY, Owner
 from kgitops.model.resources.names import REGISTRY_TOPIC
+
+pytestmark = pytest.mark.arrow
 
 OWNER = Owner(project="uid", topic_id="t", last_applied={"partitions": 3})
 

@@ -21,6 +21,8 @@ from kgitops.model.requests import AlterStep, DeleteRecordsRequest, DeleteTopicR
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
 
+pytestmark = pytest.mark.arrow
+
 CONFIGS, PARTITIONS, REPLICAS = AlterStep.CONFIGS, AlterStep.PARTITIONS, AlterStep.REPLICAS
 
 

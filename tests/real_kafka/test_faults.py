@@ -24,7 +24,7 @@ from kgitops.model.requests import Request
 from kgitops.model.verdict import ExitCode
 from kgitops.sandbox.sandbox import Sandbox
 
-pytestmark = pytest.mark.kafka
+pytestmark = pytest.mark.kafka("faults")
 
 TESTS = Path(__file__).parents[1]
 QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"

@@ -14,7 +14,7 @@ from kgitops.sandbox.sandbox import Sandbox
 if TYPE_CHECKING:
     from real_kafka.conftest import KafkaProject
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.arrow]
 
 
 def test_a_topic_deleted_and_created_again_survives_the_plan_that_deletes_it(

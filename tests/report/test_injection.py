@@ -277,7 +277,7 @@ def test_two_of_each_family_are_enough_to_see_that_nothing_is_escaped(
     name: str, escaping: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(escaping, lambda text, *_, **__: text)
-    with pytest.raises((AssertionError, ValueError, SyntaxError, ExpatError)):
+    with pytest.raises((AssertionError, ValueError, SyntaxError, ExpatError)):  # noqa: PT012
         for family in FAMILIES:
             for payload in some(family, name):
                 _show(name, payload)
