@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.names import ADVICE, address_in_java, scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredAcl
-from kgitops.manifests.kinds.acl import Acl, AclSpec
+from kgitops.manifests.kinds.access import Acl, AclSpec
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.acls import (

@@ -29,13 +29,14 @@ from kgitops.desired.topics import build_topic
 from kgitops.desired.virtual_clusters.links import build_link
 from kgitops.desired.virtual_clusters.members import build_binding, build_group
 from kgitops.desired.virtual_clusters.virtual_clusters import build_members, build_virtual_cluster
-from kgitops.manifests.kinds.acl import Acl
-from kgitops.manifests.kinds.members import ConsumerGroup, VirtualClusterBinding
-from kgitops.manifests.kinds.quota import ClientQuota
+from kgitops.manifests.kinds.access import Acl, ClientQuota
 from kgitops.manifests.kinds.tombstone import Tombstone
-from kgitops.manifests.kinds.topic import Topic
-from kgitops.manifests.kinds.topic_link import TopicLink
-from kgitops.manifests.kinds.virtual_cluster import VirtualCluster
+from kgitops.manifests.kinds.topic import Topic, TopicLink
+from kgitops.manifests.kinds.virtual_cluster import (
+    ConsumerGroup,
+    VirtualCluster,
+    VirtualClusterBinding,
+)
 from kgitops.manifests.load import Manifest, ManifestSet
 from kgitops.manifests.policies.policy import Policy, Waiver
 from kgitops.model.errors import FindingsError

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from kgitops.desired.findings import Findings
 from kgitops.manifests.kinds.topic import ConfigValue
 from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.scalars import scalar_text
+from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.topic_configs import (
     ConfigType,

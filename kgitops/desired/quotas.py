@@ -5,7 +5,7 @@ import math
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.names import address, check_name
 from kgitops.desired.state import DeletionPolicy, DesiredQuota
-from kgitops.manifests.kinds.quota import ClientQuota, EntityName, QuotaEntity
+from kgitops.manifests.kinds.access import ClientQuota, EntityName, QuotaEntity
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown

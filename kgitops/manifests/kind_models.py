@@ -7,13 +7,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from kgitops.manifests.kinds.acl import Acl
-from kgitops.manifests.kinds.members import ConsumerGroup, VirtualClusterBinding
-from kgitops.manifests.kinds.quota import ClientQuota
+from kgitops.manifests.kinds.access import Acl, ClientQuota
 from kgitops.manifests.kinds.tombstone import Tombstone
-from kgitops.manifests.kinds.topic import Topic
-from kgitops.manifests.kinds.topic_link import TopicLink
-from kgitops.manifests.kinds.virtual_cluster import VirtualCluster
+from kgitops.manifests.kinds.topic import Topic, TopicLink
+from kgitops.manifests.kinds.virtual_cluster import (
+    ConsumerGroup,
+    VirtualCluster,
+    VirtualClusterBinding,
+)
 from kgitops.manifests.policies.policy import Policy, Waiver
 
 Declaration = (
@@ -33,14 +34,14 @@ Declaration = (
 # Kind to its module: a model takes time to make, so one that no document needs is not imported.
 KINDS: Mapping[str, str] = {
     "Topic": "kinds.topic",
-    "Acl": "kinds.acl",
-    "ClientQuota": "kinds.quota",
+    "Acl": "kinds.access",
+    "ClientQuota": "kinds.access",
     "Tombstone": "kinds.tombstone",
     "Project": "project.document",
     "VirtualCluster": "kinds.virtual_cluster",
-    "TopicLink": "kinds.topic_link",
-    "ConsumerGroup": "kinds.members",
-    "VirtualClusterBinding": "kinds.members",
+    "TopicLink": "kinds.topic",
+    "ConsumerGroup": "kinds.virtual_cluster",
+    "VirtualClusterBinding": "kinds.virtual_cluster",
     "Policy": "policies.policy",
     "Waiver": "policies.policy",
     "PolicyTest": "policies.policy_test",

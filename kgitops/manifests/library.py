@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgitops.manifests.raw_document import Written
+from kgitops.manifests.check import Written
 from kgitops.manifests.yaml.parse import parse
 from kgitops.manifests.yaml.text import SourceText, read_text
 from kgitops.model.source import Finding

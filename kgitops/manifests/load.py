@@ -5,16 +5,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgitops.manifests.check import check
+from kgitops.manifests.check import Written, check
 from kgitops.manifests.files import find_files
 from kgitops.manifests.kind_models import Declaration
 from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.problems import suggestion
-from kgitops.manifests.raw_document import Written
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
-from kgitops.manifests.yaml.placeholders import Lookup
-from kgitops.manifests.yaml.substitute import has_placeholder, substitute, substitute_where_known
+from kgitops.manifests.yaml.placeholders import (
+    Lookup,
+    has_placeholder,
+    substitute,
+    substitute_where_known,
+)
 from kgitops.manifests.yaml.text import SourceText
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import local_topic_address, topic_address

@@ -1,13 +1,17 @@
 """The JSON Schemas of all kinds, made from the models, for editors and for ``kgitops schema``."""
 
+import ast
+import inspect
 import json
+import textwrap
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from pydantic.alias_generators import to_camel
+
 from kgitops.manifests.kind_models import KINDS, adapter, model
-from kgitops.manifests.kinds.field_docs import field_docs
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -152,6 +156,27 @@ def resolve(node: Schema, root: Schema) -> Schema:
         if "properties" in resolved:
             return resolved
     return node
+
+
+@cache
+def field_docs(model: type) -> dict[str, str]:
+    """Field name, as documents write it, to its description; inherited fields too."""
+    docs: dict[str, str] = {}
+    for cls in reversed(model.__mro__[:-1]):
+        definition = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+        assert isinstance(definition, ast.ClassDef)  # noqa: S101 (the source of a class)
+        for field, after in zip(definition.body, definition.body[1:], strict=False):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                docs[to_camel(field.target.id.rstrip("_"))] = _docstring(after)
+    return docs
+
+
+def _docstring(statement: ast.stmt) -> str:
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str() as text)):
+            return " ".join(text.split())
+        case _:
+            return ""
 
 
 if __name__ == "__main__":

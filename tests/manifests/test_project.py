@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from manifests.loading import write
+from manifests_reference import example
 
 from kgitops.manifests.project.values import BrokerConfig, load_project
-from kgitops.manifests.reference import example
 from kgitops.model.errors import FindingsError, UsageError
 
 HEAD = "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: p}\nspec:\n"

@@ -6,9 +6,9 @@ import jsonschema
 import pytest
 import yaml
 from manifests.loading import acl, quota, tombstone, topic
+from manifests_reference import example, render_reference
 
 from kgitops.manifests.kind_models import KINDS, adapter
-from kgitops.manifests.reference import example, render_reference
 from kgitops.manifests.schema import build_schema, field_names, schema_files
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def test_the_schemas_in_the_repository_are_up_to_date() -> None:
 
 
 def test_the_reference_in_the_repository_is_up_to_date() -> None:
-    """To regenerate: uv run python -m kgitops.manifests.reference."""
+    """To regenerate: uv run python tools/manifests_reference.py."""
     page = ROOT / "docs" / "reference" / "manifests.md"
     assert page.read_text(encoding="utf-8") == render_reference()
 

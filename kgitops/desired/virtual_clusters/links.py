@@ -3,7 +3,7 @@
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.names import check_name, scope_of
 from kgitops.desired.state import DeletionPolicy, DesiredLink
-from kgitops.manifests.kinds.topic_link import LinkTarget, TopicLink
+from kgitops.manifests.kinds.topic import LinkTarget, TopicLink
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.addresses import member_address

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from kgitops.desired.findings import Declaration, Findings
 from kgitops.desired.names import check_name
 from kgitops.desired.state import DeletionPolicy, DesiredMember
-from kgitops.manifests.kinds.members import (
+from kgitops.manifests.kinds.virtual_cluster import (
     BindingSpec,
     ConsumerGroup,
     ConsumerGroupSpec,
+    GroupMember,
+    UserMember,
     VirtualClusterBinding,
 )
-from kgitops.manifests.kinds.virtual_cluster import GroupMember, UserMember
 from kgitops.manifests.yaml.document import Document, Part
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.acls import CLUSTER_NAME, EVERYONE

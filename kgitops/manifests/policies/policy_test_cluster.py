@@ -5,7 +5,7 @@ from typing import Annotated
 
 from annotated_types import MinLen
 
-from kgitops.manifests.kinds.acl import AclResource
+from kgitops.manifests.kinds.access import AclResource, DefaultEntity
 from kgitops.manifests.kinds.fields import (
     BrokerId,
     EnumName,
@@ -18,7 +18,6 @@ from kgitops.manifests.kinds.fields import (
     Whole,
     manifest,
 )
-from kgitops.manifests.kinds.quota import DefaultEntity
 from kgitops.manifests.kinds.topic import ConfigValue
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType
 

@@ -7,18 +7,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kgitops.manifests.check import kind_of
+from kgitops.manifests.check import Written, kind_of
 from kgitops.manifests.files import display_name
 from kgitops.manifests.kind_models import adapter
 from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.problems import model_findings, suggestion
 from kgitops.manifests.project.document import Project
-from kgitops.manifests.raw_document import Written
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.parse import ParsedDocument
-from kgitops.manifests.yaml.placeholders import Lookup
-from kgitops.manifests.yaml.substitute import substitute
+from kgitops.manifests.yaml.placeholders import Lookup, substitute
 from kgitops.model.source import Finding, Source
 
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from kgitops.manifests.project.document import PythonPolicy as Written
-from kgitops.manifests.yaml.scalars import scalar_text
+from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.rules import Level, PythonPolicy, kebab_case

@@ -17,9 +17,9 @@ from kgitops.manifests.project.checks import (
 from kgitops.manifests.project.document import ClusterSettings, Project
 from kgitops.manifests.project.python_policies import python_policy
 from kgitops.manifests.yaml.document import Document
+from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.manifests.yaml.parse import ParsedDocument
 from kgitops.manifests.yaml.placeholders import Lookup
-from kgitops.manifests.yaml.scalars import scalar_text
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding, Source
 from kgitops.policy.evaluate.rules import Level, PythonPolicy

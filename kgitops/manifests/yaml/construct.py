@@ -1,5 +1,6 @@
 """Nodes → plain Python values, by YAML 1.2's core schema, collecting what is wrong on the way."""
 
+import re
 from collections.abc import Hashable
 from typing import Any
 
@@ -7,18 +8,19 @@ from kgitops.manifests.yaml.nodes import (
     MAX_DEPTH,
     MappingNode,
     Node,
+    Scalar,
     ScalarNode,
     SequenceNode,
     is_plain,
+    plain_value,
 )
-from kgitops.manifests.yaml.placeholders import is_placeholder
-from kgitops.manifests.yaml.scalars import Scalar, plain_value
 from kgitops.manifests.yaml.text import shown
 
 Content = Any
 """What a document holds: dicts, lists, text, numbers, booleans and None."""
 
 MAX_EXPANDED = 20_000
+_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
 _STANDARD = "tag:yaml.org,2002:"
 _TAGGED_TYPES: dict[str, type | tuple[type, ...]] = {
     "str": str,
@@ -91,7 +93,7 @@ class Constructor:
             return self._plain[text]
         except KeyError:
             pass
-        if text.startswith("${") and is_placeholder(text):
+        if text.startswith("${") and _PLACEHOLDER.fullmatch(text):
             return PlainPlaceholder(text)
         value = self._plain[text] = self._plain_value(node)
         return value

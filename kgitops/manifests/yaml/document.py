@@ -15,8 +15,8 @@ from kgitops.manifests.yaml.nodes import (
     compose_all,
     is_merge,
     is_plain,
+    plain_value,
 )
-from kgitops.manifests.yaml.scalars import plain_value
 from kgitops.manifests.yaml.text import SourceText
 from kgitops.model.source import Source
 

@@ -1,5 +1,6 @@
 """libyaml's composer, bounded in depth and without PyYAML's tag resolution."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,7 @@ class Parser(CParser):
         self.depth = 0
 
     def resolve(self, _kind: Any, _value: Any, _implicit: Any) -> None:  # noqa: ANN401
-        """Leave what a scalar means to :mod:`kgitops.manifests.yaml.scalars`."""
+        """Leave what a scalar means to :mod:`kgitops.manifests.yaml.nodes`."""
 
     def descend_resolver(self, parent: Node | None, _index: Any) -> None:  # noqa: ANN401
         """Count the nesting; libyaml calls this before each node."""
@@ -60,3 +61,45 @@ def is_plain(node: ScalarNode) -> bool:
 def is_merge(key: Node) -> bool:
     """Whether a key is YAML's merge, ``<<``."""
     return isinstance(key, ScalarNode) and key.value == "<<" and is_plain(key)
+
+
+Scalar = str | int | float | bool | None
+
+_WORDS: dict[str, Scalar] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_MAY_BE_NUMBER = frozenset("+-.0123456789")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_OCTAL_OR_HEXADECIMAL = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+
+def plain_value(text: str) -> Scalar:
+    """What ``text`` means where it stands without quotes.
+
+    Raises:
+        ValueError: it is a number of thousands of digits.
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _MAY_BE_NUMBER:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if _OCTAL_OR_HEXADECIMAL.fullmatch(text):
+        return int(text, 0)
+    if _SPECIAL.fullmatch(text):
+        return float(text.replace(".", "", 1))
+    return text
+
+
+def scalar_text(value: str | int | float | bool) -> str:
+    """A scalar as text: ``true``, ``3``, ``0.5``."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from kgitops.manifests.policies.policy_test_cluster import GivenAcl, GivenEntity, GivenTopic
 from kgitops.manifests.problems import suggestion
-from kgitops.manifests.yaml.scalars import scalar_text
+from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.model.cluster_state import Broker
 from kgitops.model.placement import PlacementError, place
 from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding
