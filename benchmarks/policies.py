@@ -17,11 +17,18 @@ from itertools import islice
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import CreateTopicRequest, Request
 from kgitops.model.resources.topics import RequestedTopicState
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, Policy, PythonPolicy, Validation
+from kgitops.policy.evaluate.bundle import (
+    CelPolicy,
+    CelValidation,
+    Level,
+    Policy,
+    PythonPolicy,
+    RequestMatch,
+)
+from kgitops.policy.evaluate.judge import InProcessEvaluator
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.load.load import load_rules
-from kgitops.policy.worker.session import WorkerJudging
+from kgitops.policy.worker.session import WorkerEvaluator
 
 # All of the pack that can be configured without a file of its own.
 PACK = {
@@ -91,7 +98,7 @@ def main() -> None:
 
 
 def row(name: str, policies: list[Policy], requests: list[Request], rounds: int) -> str:
-    here = Judge(load_rules(policies))
+    here = InProcessEvaluator(load_rules(policies))
     at_home = best(rounds, lambda: in_one_go(here, requests))
     start = best(rounds, lambda: opened(policies).close())
     there = opened(policies)
@@ -105,25 +112,25 @@ def row(name: str, policies: list[Policy], requests: list[Request], rounds: int)
     )
 
 
-def opened(policies: list[Policy]) -> Judging:
+def opened(policies: list[Policy]) -> PolicyEvaluator:
     """A worker that is ready: started, and its policies loaded."""
-    judging = WorkerJudging(policies)
-    judging.begin(STATE, principal="User:benchmark")
-    return judging
+    evaluator = WorkerEvaluator(policies)
+    evaluator.begin(STATE, principal="User:benchmark")
+    return evaluator
 
 
-def in_one_go(judging: Judging, requests: list[Request]) -> None:
-    judging.begin(STATE, principal="User:benchmark")
-    judgements = judging.judge_all(requests)
+def in_one_go(evaluator: PolicyEvaluator, requests: list[Request]) -> None:
+    evaluator.begin(STATE, principal="User:benchmark")
+    judgements = evaluator.judge_all(requests)
     denied = [judgement.message for judgement in judgements if judgement.stops]
     assert not denied, list(islice(denied, 3))
 
 
-def one_by_one(judging: Judging, requests: list[Request]) -> None:
-    judging.begin(STATE, principal="User:benchmark")
+def one_by_one(evaluator: PolicyEvaluator, requests: list[Request]) -> None:
+    evaluator.begin(STATE, principal="User:benchmark")
     for request in requests:
-        assert not judging.judge(request).stops
-        judging.accept(request)
+        assert not evaluator.judge(request).stops
+        evaluator.accept(request)
 
 
 def best(rounds: int, work: Callable[[], None]) -> float:
@@ -164,8 +171,8 @@ def in_cel(number: int) -> CelPolicy:
         name=f"cel-{number}",
         level=Level.HARD,
         digest="",
-        match=Match(requests=("CreateTopic", "AlterTopic")),
-        validations=(Validation(expression=CEL[number % len(CEL)]),),
+        match=RequestMatch(requests=("CreateTopic", "AlterTopic")),
+        validations=(CelValidation(expression=CEL[number % len(CEL)]),),
     )
 
 

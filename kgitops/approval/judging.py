@@ -20,25 +20,25 @@ from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Change, Plan, denials
 from kgitops.plan.document.policies import PolicyResult
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Bundle, Level
+from kgitops.policy.evaluate.bundle import Bundle, Level
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 
 
 def judge_plan(
     plan: Plan,
-    judging: Judging | None,
+    evaluator: PolicyEvaluator | None,
     state: ClusterState,
     desired: DesiredState,
     bundle: Bundle,
 ) -> Plan:
     """Add the policies' results to each change of the plan, and the findings about waivers.
 
-    ``state`` is the whole cluster that the plan was made from. ``judging`` judges by ``bundle``;
+    ``state`` is the whole cluster that the plan was made from. ``evaluator`` judges by ``bundle``;
     None if the bundle has no policy.
     """
     plan_rulings = (
-        judge_changes(plan.changes, judging, state, principal=plan.principal, today=bundle.today)
-        if judging is not None
+        judge_changes(plan.changes, evaluator, state, principal=plan.principal, today=bundle.today)
+        if evaluator is not None
         else PlanRulings()
     )
     return replace(
@@ -56,7 +56,7 @@ def judge_plan(
 def judge_again(
     plan: Plan,
     pending: Collection[str],
-    judging: Judging,
+    evaluator: PolicyEvaluator,
     state: ClusterState,
     bundle: Bundle,
     *,
@@ -71,7 +71,7 @@ def judge_again(
         for change in plan.changes
         if (requests := tuple(planned for planned in change.requests if planned.id in pending))
     ]
-    plan_rulings = judge_changes(changes, judging, state, principal=plan.principal, today=today)
+    plan_rulings = judge_changes(changes, evaluator, state, principal=plan.principal, today=today)
     again = with_results(changes, plan_rulings, SourceLookup(()))
     return tuple(
         denials(
@@ -97,19 +97,19 @@ def _as_reviewed(result: PolicyResult, before: Change) -> PolicyResult:
 
 
 def denial_check(
-    judging: Judging | None, state: ClusterState, *, principal: str
+    evaluator: PolicyEvaluator | None, state: ClusterState, *, principal: str
 ) -> Callable[[Request], bool]:
     """Return a function that tells if the policies deny a request on ``state`` as it is."""
     begun = False
 
     def denies(request: Request) -> bool:
         nonlocal begun
-        if judging is None:
+        if evaluator is None:
             return False
         if not begun:
-            judging.begin(state, principal=principal)
+            evaluator.begin(state, principal=principal)
             begun = True
-        return judging.judge(request).stops
+        return evaluator.judge(request).stops
 
     return denies
 

@@ -12,8 +12,8 @@ from kgitops.model.source import Located, Source
 from kgitops.plan.document.plan import Change
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.plan.order.waves import in_waves
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
+from kgitops.policy.evaluate.bundle import Bundle, Level, Waiver
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.verdict import Outcome, Ruling
 
 
@@ -37,7 +37,7 @@ class PlanRulings:
 
 def judge_changes(
     changes: Sequence[Change],
-    judging: Judging,
+    evaluator: PolicyEvaluator,
     state: ClusterState,
     *,
     principal: str,
@@ -52,8 +52,8 @@ def judge_changes(
     if not addresses:
         return PlanRulings()
     ordered = in_waves([planned for change in changes for planned in change.requests])
-    judging.begin(state, principal=principal)
-    judgements = judging.judge_all([planned.request for planned in ordered])
+    evaluator.begin(state, principal=principal)
+    judgements = evaluator.judge_all([planned.request for planned in ordered])
     plan_rulings = PlanRulings(
         {
             planned.id: judgement.rulings

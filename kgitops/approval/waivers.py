@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from kgitops.approval.rulings import PlanRulings, violation_fingerprints, waived_violations
 from kgitops.model.source import Finding, Severity
-from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
+from kgitops.policy.evaluate.bundle import Bundle, Level, Waiver
 
 LONGEST = timedelta(days=90)
 _SOON = timedelta(days=14)

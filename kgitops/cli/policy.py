@@ -160,12 +160,12 @@ def run_tests(
     from kgitops.cli.console.streams import print_result
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection
-    from kgitops.workflow.policy_tests.testing import Wishes, run_policy_tests
+    from kgitops.workflow.policy_tests.testing import PolicyTestOptions, run_policy_tests
     from kgitops.workflow.project.selection import open_workspace
 
     if least_score is not None and not mutate:
         raise UsageError("--min-score is about mutants; add --mutate, or leave it out")
-    wishes = Wishes(
+    wishes = PolicyTestOptions(
         coverage=coverage or least_covered is not None,
         least_covered=least_covered,
         mutate=mutate,

@@ -11,7 +11,7 @@ from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kgitops.cluster.embedded.options import Options
-    from kgitops.policy.evaluate.rules import Bundle
+    from kgitops.policy.evaluate.bundle import Bundle
 
 _FEATURE = "virtual.clusters"
 _PARAMETERS = (

@@ -25,7 +25,7 @@ from kgitops.plan.document.plan import Plan
 from kgitops.workflow.loading import Loaded
 from kgitops.workflow.offline import read_cluster
 from kgitops.workflow.pipeline import plan_state
-from kgitops.workflow.policies.policies import Policies
+from kgitops.workflow.policies.policies import OpenPolicies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class _Given:
     """What is declared, from which commit, and who judges."""
 
     side: DesiredSide
-    policies: Policies
+    policies: OpenPolicies
     git: Git
 
 

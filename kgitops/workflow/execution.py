@@ -25,12 +25,12 @@ from kgitops.plan.document.file import SealedPlan, check_usable
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.safety import deletion_limits, managed_counts
-from kgitops.workflow.policies.policies import Policies, utc_day
+from kgitops.workflow.policies.policies import OpenPolicies, utc_day
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace_of
 
 
 def execute_plan(
-    sealed: SealedPlan, workspace: Workspace, policies: Policies, context: ApplyContext
+    sealed: SealedPlan, workspace: Workspace, policies: OpenPolicies, context: ApplyContext
 ) -> ApplyResult:
     """Execute exactly this plan, or nothing.
 
@@ -83,7 +83,7 @@ def _expired(sealed: SealedPlan, now: datetime) -> list[Reason]:
 
 
 def execute_resume(
-    workspace: Workspace, policies: Policies, context: ApplyContext
+    workspace: Workspace, policies: OpenPolicies, context: ApplyContext
 ) -> ApplyResult | None:
     """Go on with this project's unfinished run; None when there is none.
 
@@ -99,7 +99,7 @@ def execute_resume(
 
 
 def objections(
-    workspace: Workspace, policies: Policies, context: ApplyContext, *, resumed: bool
+    workspace: Workspace, policies: OpenPolicies, context: ApplyContext, *, resumed: bool
 ) -> Recheck:
     """Whoever could object to a plan when it was made, asked once more.
 
@@ -120,12 +120,12 @@ def objections(
         if not pending:
             return reasons
         missing = tuple(missing_policies(plan, policies.bundle))
-        if missing or policies.judging is None:
+        if missing or policies.evaluator is None:
             return (*missing, *reasons)
         denied = judge_again(
             plan,
             pending,
-            policies.judging,
+            policies.evaluator,
             context.cluster.read_state(),
             policies.bundle,
             today=utc_day(context.clock.now()),

@@ -11,15 +11,15 @@ from kgitops.desired.state import DesiredState
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding
-from kgitops.policy.evaluate.rules import Bundle
-from kgitops.workflow.policies.policies import Policies, load_policies, opened
+from kgitops.policy.evaluate.bundle import Bundle
+from kgitops.workflow.policies.policies import OpenPolicies, load_policies, open_policies
 from kgitops.workflow.project.project_root import PROJECT_FILE
 from kgitops.workflow.project.selection import Workspace
 from kgitops.workflow.stages import OnStage, in_silence
 
 T = TypeVar("T")
 
-Opening = Callable[[Bundle], AbstractContextManager[Policies]]
+Opening = Callable[[Bundle], AbstractContextManager[OpenPolicies]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Loaded:
     """What the selected documents ask for, and the policies that judge it."""
 
     desired: DesiredState
-    policies: Policies
+    policies: OpenPolicies
 
 
 @contextmanager
 def loaded(
-    workspace: Workspace, on_stage: OnStage = in_silence, opening: Opening = opened
+    workspace: Workspace, on_stage: OnStage = in_silence, opening: Opening = open_policies
 ) -> Iterator[Loaded]:
     """What is declared, within a ``with`` block: at its end the policies are closed.
 

@@ -99,10 +99,10 @@ def plan_state(
     plan = with_group_collisions(cluster, current, plan)
     plan = with_grades_refused(plan, fail_on)
     on_stage("asking the policies")
-    judging, seen = declared.policies.judging, judged_on or current
-    plan = judge_plan(plan, judging, seen, desired, declared.policies.bundle)
+    evaluator, seen = declared.policies.evaluator, judged_on or current
+    plan = judge_plan(plan, evaluator, seen, desired, declared.policies.bundle)
     plan = with_impact(cluster, current, plan)
-    is_said = denial_check(judging, seen, principal=plan.principal)
+    is_said = denial_check(evaluator, seen, principal=plan.principal)
     return validate_on_brokers(plan, cluster, on_stage, is_said=is_said)
 
 

@@ -6,7 +6,7 @@ from datetime import date
 
 from kgitops.manifests.problems import suggestion
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
-from kgitops.policy.evaluate.rules import Bundle, CelPolicy, Level, Policy, Waiver
+from kgitops.policy.evaluate.bundle import Bundle, CelPolicy, Level, Policy, Waiver
 from kgitops.workflow.policies.policies import load_policies
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy, SettingOf
 from kgitops.workflow.policy_tests.mutants.pool import TrialPool

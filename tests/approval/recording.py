@@ -13,10 +13,10 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.planner import make_plan
 from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.api.interfaces import Violation
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.policy_input import Asked
-from kgitops.policy.evaluate.rules import Bundle, CelPolicy, Level, Waiver
+from kgitops.policy.api.interfaces import RuleViolation
+from kgitops.policy.evaluate.bundle import Bundle, CelPolicy, Level, Waiver
+from kgitops.policy.evaluate.judge import InProcessEvaluator
+from kgitops.policy.evaluate.policy_input import PolicyInput
 
 TODAY = date(2026, 11, 21)
 
@@ -32,16 +32,16 @@ class Rule:
     level: Level = Level.HARD
     part: str | None = None
     apis: frozenset[str] | None = None
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[PolicyInput] = field(default_factory=list)
 
-    def judges(self, asked: Asked) -> bool:
+    def judges(self, asked: PolicyInput) -> bool:
         return self.apis is None or asked.api in self.apis
 
-    def check(self, asked: Asked, cluster: PolicyClusterState) -> Sequence[Violation]:
+    def check(self, asked: PolicyInput, cluster: PolicyClusterState) -> Sequence[RuleViolation]:
         self.asked.append(asked)
         said = self.says(asked.request, cluster)
         words = [said] if isinstance(said, str) else said or []
-        return [Violation(message=word, field=self.part) for word in words]
+        return [RuleViolation(message=word, field=self.part) for word in words]
 
     def close(self) -> None:
         pass
@@ -61,7 +61,7 @@ def judged(
     """The plan with the words of these rules."""
     plan = make_plan(desired, current, target_name="local", capabilities=ALL_CAPABILITIES)
     bundle = bundle_of(*rules, waivers=waivers)
-    return judge_plan(plan, Judge(rules, waivers), current, desired, bundle)
+    return judge_plan(plan, InProcessEvaluator(rules, waivers), current, desired, bundle)
 
 
 def a_waiver(

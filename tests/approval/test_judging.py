@@ -32,8 +32,8 @@ from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.from_json import plan_from_json
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.to_json import plan_to_json
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 
 DELETE = DeletionPolicy.DELETE
 
@@ -133,7 +133,7 @@ def test_each_kind_can_be_denied_alone(api: str, address: str) -> None:
 def test_a_plan_without_changes_asks_no_policy() -> None:
     """P201-80: and yet it says which policies are there."""
 
-    class Unasked(Judge):
+    class Unasked(InProcessEvaluator):
         def begin(self, *_: object, **__: object) -> None:
             raise AssertionError("there is nothing to judge")
 
@@ -326,7 +326,7 @@ def again(plan: Plan, current: ClusterState, *rules: Rule, **words: object) -> l
     reasons = judge_again(
         plan,
         pending,
-        Judge(rules, bundle.waivers),
+        InProcessEvaluator(rules, bundle.waivers),
         current,
         bundle,
         today=words.get("today", bundle.today),

@@ -14,8 +14,8 @@ from kgitops.model.resources.virtual_clusters import (
 )
 from kgitops.policies import LinkConsent
 from kgitops.policy import CreateTopicLinkRequest, CreateTopicRequest
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.policy.load.python_rule import PythonRule
 
@@ -94,7 +94,7 @@ def test_a_waiver_for_a_topic_covers_the_removal_of_its_link(segment: str) -> No
     """VC-032: a topic that is forgotten loses its link, and its plan names the topic."""
     rule = Rule("no", lambda *_: "stay", level=Level.SOFT)
     waivers = [a_waiver(address=f"vc/{SALES}/{segment}/Orders")]
-    judge = Judge([rule], waivers)
+    judge = InProcessEvaluator([rule], waivers)
     judge.begin(ClusterState(cluster_id="c", backend="embedded"), principal="User:a")
     for name, outcome in (("Orders", Outcome.WAIVED), ("Other", Outcome.DENIED)):
         request = AlterVirtualClusterRequest(

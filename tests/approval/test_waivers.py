@@ -17,8 +17,8 @@ from builders import a_cluster, a_desired, a_topic, applied
 from kgitops.approval.rulings import judge_changes
 from kgitops.approval.waivers import expiry_notice, waiver_problem
 from kgitops.plan.document.plan import Plan
-from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, Judge
-from kgitops.policy.evaluate.rules import Level, Waiver
+from kgitops.policy.evaluate.bundle import Level, Waiver
+from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, InProcessEvaluator
 from kgitops.policy.evaluate.verdict import fingerprint
 
 SOFT = {"no": Level.SOFT}
@@ -173,7 +173,7 @@ def test_a_violation_that_one_request_has_twice_is_one() -> None:
         Level.SOFT,
     )
     plan = judged(a_desired(after), applied(before), rule, waivers=[a_waiver()])
-    judge = Judge([rule], [a_waiver()])
+    judge = InProcessEvaluator([rule], [a_waiver()])
     judge.begin(applied(before), principal="User:a")
     assert outcomes(plan) == [("no", "waived")]
     assert [judge.judge(planned.request).stops for planned in plan.requests] == [False, False]
@@ -204,7 +204,11 @@ def test_a_waiver_that_ended_since_it_was_read_lifts_nothing() -> None:
     plan = planned(waiver, rule=rule)
     for today, stops in ((TODAY, False), (TODAY + timedelta(days=1), True)):
         judged_then = judge_changes(
-            plan.changes[:1], Judge([rule], [waiver]), a_cluster(), principal="User:a", today=today
+            plan.changes[:1],
+            InProcessEvaluator([rule], [waiver]),
+            a_cluster(),
+            principal="User:a",
+            today=today,
         )
         assert [ruling.stops for ruling in judged_then.by_request["r1"]] == [stops]
 

@@ -18,7 +18,7 @@ from kgitops.cluster.port import Cluster
 from kgitops.model.cluster_state import Broker
 from kgitops.model.requests import Request
 from kgitops.model.results import RequestResult
-from kgitops.policy.evaluate.rules import Bundle
+from kgitops.policy.evaluate.bundle import Bundle
 
 GIVE_UP_S = 60
 

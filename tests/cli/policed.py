@@ -10,9 +10,9 @@ from cli.projects import Document, Project, as_yaml, document, topic
 from kgitops.model.clock import SystemClock
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Json
-from kgitops.policy import opening
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Bundle
+from kgitops.policy import evaluator
+from kgitops.policy.evaluate.bundle import Bundle
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules
 from kgitops.workflow.policies import policies
 
@@ -63,7 +63,7 @@ def write_module(project: Project, name: str, text: str) -> Path:
     return file
 
 
-class InThisProcess(Judge):
+class InThisProcess(InProcessEvaluator):
     """The same judge without a process of its own; it too loads its policies when it begins."""
 
     def __init__(self, bundle: Bundle) -> None:
@@ -83,8 +83,8 @@ class InThisProcess(Judge):
 @pytest.fixture
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Starting a process for each command of a long table takes long."""
-    monkeypatch.setattr(opening, "open_judging", InThisProcess)
-    monkeypatch.setattr(policies, "open_judging", InThisProcess)
+    monkeypatch.setattr(evaluator, "open_evaluator", InThisProcess)
+    monkeypatch.setattr(policies, "open_evaluator", InThisProcess)
 
 
 @pytest.fixture

@@ -29,8 +29,8 @@ from kgitops.policy.api.requests import (
     DeleteAclRequest,
     PolicyRequest,
 )
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.python_rule import PythonRule
 
 Says = Callable[[PolicyRequest, ClusterState], str | None]
@@ -142,7 +142,7 @@ def policed(
             broker_configs=broker_configs or {},
         ),
         policies=Bundle(policies=(placeholder,)) if rules else None,
-        opening=lambda _: Judge(rules, waivers),
+        opening=lambda _: InProcessEvaluator(rules, waivers),
     )
     held, cluster.controller.policies = cluster.controller.policies, None
     root = admin(cluster, ROOT)

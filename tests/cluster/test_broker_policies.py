@@ -20,8 +20,8 @@ from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
 from kgitops.model.verdict import ExitCode
 from kgitops.policy import BaseTopicPolicy, Principal
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
+from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.python_rule import PythonRule
 
 ALL = ConfigResource(type="broker", name="")
@@ -208,7 +208,7 @@ def test_who_could_not_start_is_not_written_down(tmp_path):
         path,
         options=Options(static_configs={RETENTION: "5"}),
         policies=Bundle(policies=(placeholder,)),
-        opening=lambda _: Judge([rule]),
+        opening=lambda _: InProcessEvaluator([rule]),
     )
     assert denied.read_state().controller_id == 2
     assert altered(denied, broker(2))[broker(2)].ok

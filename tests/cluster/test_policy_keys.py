@@ -22,13 +22,13 @@ from kgitops.cluster.embedded.policy_keys import key_policies as named
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.results import ErrorCode
 from kgitops.policy import TopicManagementPolicy
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
+from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY, LegacyPolicyAdapter
 from kgitops.policy.legacy import ConfigResource as Resource
 from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.limits import Limits
-from kgitops.policy.worker.session import WorkerJudging
+from kgitops.policy.worker.session import WorkerEvaluator
 
 HERE = "cluster.key_policies"
 
@@ -49,7 +49,7 @@ def booted(compat: Compat = Compat.SEED, **configs: str) -> EmbeddedCluster:
     return boot(
         None,
         options=Options(compat=compat, static_configs=static),
-        opening=lambda bundle: Judge(load_rules(bundle.policies)),
+        opening=lambda bundle: InProcessEvaluator(load_rules(bundle.policies)),
     )
 
 
@@ -393,7 +393,7 @@ def test_a_policy_that_takes_too_long_refuses_that_topic(tmp_path: Path, caplog)
         None,
         options=Options(static_configs={TOPIC_KEY: "slow:Slow"}),
         policy_folder=tmp_path,
-        opening=lambda bundle: WorkerJudging(bundle.policies, limits=Limits(seconds=0.5)),
+        opening=lambda bundle: WorkerEvaluator(bundle.policies, limits=Limits(seconds=0.5)),
     )
     with closing(cluster), caplog.at_level(logging.ERROR):
         results = admin(cluster).create_topics([a_new_topic(name) for name in "abc"])

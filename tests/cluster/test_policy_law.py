@@ -33,9 +33,9 @@ from kgitops.policy import (
 )
 from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.api.requests import PolicyRequest
-from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.policy_input import address_of
-from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy, Waiver
 from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.load.python_rule import PythonRule
 from kgitops.workflow.usage import with_offsets
@@ -172,12 +172,12 @@ def one_verdict_in_three_places(data: st.DataObject) -> None:
     levels = [data.draw(st.sampled_from(list(Level)[1:]), label="level") for _ in chosen]
     lifted = data.draw(st.lists(waivers, max_size=1), label="waivers")
 
-    def judge() -> Judge:
+    def judge() -> InProcessEvaluator:
         rules = [
             PythonRule(f"policy-{number}", level, policy)
             for number, (level, policy) in enumerate(zip(levels, chosen, strict=True))
         ]
-        return Judge(rules, lifted)
+        return InProcessEvaluator(rules, lifted)
 
     numbers = count()
     cluster = boot(
@@ -234,7 +234,9 @@ def _planned(data: st.DataObject, cluster: EmbeddedCluster) -> Sequence[Request]
     return [*planned, *(item for item in others if address_of(item) not in touched)]
 
 
-def _without_what_follows_a_denial(judge: Judge, requests: Sequence[Request]) -> list[Request]:
+def _without_what_follows_a_denial(
+    judge: InProcessEvaluator, requests: Sequence[Request]
+) -> list[Request]:
     """A step builds on the one before: where that is denied, the next was never meant."""
     batch: list[Request] = []
     denied: set[str] = set()

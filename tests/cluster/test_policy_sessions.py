@@ -22,8 +22,8 @@ from kgitops.model.requests import NEW_UUID, CreateTopicRequest, Request
 from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
+from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.python_rule import PythonRule
 from kgitops.virtual_clusters.records import VirtualClusterRecord
 
@@ -33,7 +33,7 @@ BROKER = ConfigResource(type="broker", name="1")
 ASKING = "User:ANONYMOUS"  # as the others here: another principal is shown the cluster anew
 
 
-class Shown(Judge):
+class Shown(InProcessEvaluator):
     """The real judge; it remembers what it was shown."""
 
     def __init__(self, recorder: Recorder) -> None:

@@ -26,7 +26,7 @@ from kgitops.model.resources.acls import Operation
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.policy import BaseTopicPolicy, PolicyViolation, Principal
-from kgitops.policy.evaluate.rules import Level, Waiver
+from kgitops.policy.evaluate.bundle import Level, Waiver
 
 ORDERS = ConfigResource(type="topic", name="orders")
 SET, DELETE, APPEND, SUBTRACT = ConfigOp

@@ -20,12 +20,12 @@ from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.to_json import plan_to_json
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Bundle, PythonPolicy
+from kgitops.policy.evaluate.bundle import Bundle, PythonPolicy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.pipeline import plan_against
-from kgitops.workflow.policies.policies import Policies, opened
+from kgitops.workflow.policies.policies import OpenPolicies, open_policies
 from kgitops.workflow.project.git import read_git
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
@@ -96,13 +96,13 @@ def _declared(given: Given) -> Iterator[tuple[Workspace, Loaded]]:
 
 
 @contextmanager
-def _judging(bundle: Bundle) -> Iterator[Policies]:
+def _judging(bundle: Bundle) -> Iterator[OpenPolicies]:
     """CEL judges in this process, as another one for each plan would take most of the time."""
     if any(isinstance(policy, PythonPolicy) for policy in bundle.policies):
-        with opened(bundle) as policies:
+        with open_policies(bundle) as policies:
             yield policies
     else:
-        yield Policies(bundle, Judge(load_rules(bundle.policies), bundle.waivers))
+        yield OpenPolicies(bundle, InProcessEvaluator(load_rules(bundle.policies), bundle.waivers))
 
 
 def git(workspace: Workspace) -> tuple[str | None, bool]:

@@ -26,11 +26,11 @@ from kgitops.desired.state import Safety
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.api.interfaces import Configurable
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.python_rule import PythonRule
 from kgitops.workflow.execution import objections
-from kgitops.workflow.policies.policies import Policies
+from kgitops.workflow.policies.policies import OpenPolicies
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 TODAY = date(2026, 11, 21)
@@ -43,7 +43,7 @@ class Policed:
     cluster: EmbeddedCluster
     clock: FakeClock
     plan: Plan
-    policies: Policies
+    policies: OpenPolicies
 
 
 @contextmanager
@@ -72,19 +72,19 @@ def policed(data: st.DataObject, lifted: Sequence[Waiver]) -> Iterator[Policed]:
         assume(not plan.verdict.stops)
         cluster.controller.policies = held
         plan = judge_plan(plan, judge, state, desired, bundle)
-        yield Policed(cluster=cluster, clock=clock, plan=plan, policies=Policies(bundle, judge))
+        yield Policed(cluster=cluster, clock=clock, plan=plan, policies=OpenPolicies(bundle, judge))
     finally:
         cluster.close()
 
 
 def _judge(
     chosen: Sequence[Configurable], levels: Sequence[Level], lifted: Sequence[Waiver]
-) -> Judge:
+) -> InProcessEvaluator:
     rules = [
         PythonRule(f"policy-{number}", level, policy)
         for number, (level, policy) in enumerate(zip(levels, chosen, strict=True))
     ]
-    return Judge(rules, lifted)
+    return InProcessEvaluator(rules, lifted)
 
 
 def _bundle(levels: Sequence[Level], lifted: Sequence[Waiver]) -> Bundle:
@@ -173,7 +173,9 @@ def test_a_plan_judged_in_another_order_is_caught(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.slow
 def test_a_plan_that_forgets_what_it_accepted_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cap that many topics pass together (P201-41)."""
-    monkeypatch.setattr(Judge, "judge_all", lambda self, requests: list(map(self.judge, requests)))
+    monkeypatch.setattr(
+        InProcessEvaluator, "judge_all", lambda self, requests: list(map(self.judge, requests))
+    )
     assert_caught(brokers_deny_what_the_plan_denies)
 
 

@@ -12,7 +12,7 @@ from kgitops.manifests.load import ManifestSet
 from kgitops.manifests.policies.policy import Policy, Waiver
 from kgitops.manifests.policies.values import cel_policy, waiver
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.rules import CelPolicy, Level, Match
+from kgitops.policy.evaluate.bundle import CelPolicy, Level, RequestMatch
 
 Load = Callable[..., ManifestSet]
 POLICY = """\
@@ -76,7 +76,9 @@ def test_a_policy_becomes_a_value_whose_expressions_know_their_places(loaded: Lo
     assert (policy.name, policy.level) == ("min-insync", Level.SOFT)
     assert policy.description == "A topic must survive the loss of one broker."
     assert policy.remediation == "Set min.insync.replicas to replicationFactor - 1."
-    assert policy.match == Match(requests=("CreateTopic", "AlterTopic"), names=("payments.*",))
+    assert policy.match == RequestMatch(
+        requests=("CreateTopic", "AlterTopic"), names=("payments.*",)
+    )
     assert policy.source == Source("p.yaml", 3, 18)
     (condition,) = policy.match_conditions
     assert (condition.name, condition.expression) == ("not-me", "principal.name != 'me'")

@@ -7,7 +7,7 @@ from manifests.loading import write
 
 from kgitops.manifests.project.python_policies import module_file
 from kgitops.manifests.project.values import load_project
-from kgitops.policy.evaluate.rules import PythonPolicy, kebab_case
+from kgitops.policy.evaluate.bundle import PythonPolicy, kebab_case
 
 HEAD = "apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: p}\nspec:\n"
 

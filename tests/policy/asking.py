@@ -21,8 +21,8 @@ from kgitops.policy.api.requests import CreateTopicRequest as CreateTopic
 from kgitops.policy.api.requests import DeleteRecordsRequest as DeleteRecords
 from kgitops.policy.api.requests import DeleteTopicRequest as DeleteTopic
 from kgitops.policy.api.requests import PolicyRequest
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.load.python_rule import PythonRule
 
@@ -117,7 +117,7 @@ def judge(
     broker_configs: Mapping[str, str] | None = None,
 ) -> list[Judgement]:
     """What the policy says of each; what it accepts takes effect before the next."""
-    judging = Judge([PythonRule("under-test", Level.HARD, policy)])
+    judging = InProcessEvaluator([PythonRule("under-test", Level.HARD, policy)])
     judging.begin(state, principal=principal)
     said = []
     for request in requests:

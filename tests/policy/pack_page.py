@@ -13,7 +13,7 @@ from typing import Any
 from kgitops import policies
 from kgitops.model.cluster_state import Broker
 from kgitops.policy.api.requests import PolicyRequest
-from kgitops.policy.evaluate.rules import kebab_case
+from kgitops.policy.evaluate.bundle import kebab_case
 from kgitops.policy.settings import Configured, Setting
 from kgitops.policy.testing import (
     acl,

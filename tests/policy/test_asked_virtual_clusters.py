@@ -50,8 +50,8 @@ from kgitops.policy.api.requests import (
     CreateVirtualClusterRequest as CreateVirtualCluster,
 )
 from kgitops.policy.api.requests import DeleteVirtualClusterRequest as DeleteVirtualCluster
-from kgitops.policy.evaluate.policy_input import Asked, address_of, ask
-from kgitops.policy.state.simulated import World
+from kgitops.policy.evaluate.policy_input import PolicyInput, address_of, build_input
+from kgitops.policy.state.simulated import SimulatedState
 from kgitops.policy.testing import acl, virtual_cluster
 
 UUID = "11111111-2222-3333-4444-555555555555"
@@ -93,12 +93,12 @@ def member(
     )
 
 
-def asked(request: Request, *before: Request) -> Asked:
+def asked(request: Request, *before: Request) -> PolicyInput:
     """What policies are asked after the requests before it were accepted."""
-    world = World(state())
+    world = SimulatedState(state())
     for earlier in before:
         world.accept(earlier)
-    return ask(request, Principal("User", "boss"), world, None)
+    return build_input(request, Principal("User", "boss"), world, None)
 
 
 def a_new_topic(local: LocalName, partitions: int = 1) -> CreateTopicRequest:
@@ -231,7 +231,7 @@ def test_a_link_to_a_topic_to_come_finds_no_other_virtual_clusters() -> None:
 
 def test_two_new_topics_of_one_name_are_two() -> None:
     """VC-024: Orders of one virtual cluster is not Orders of another, nor overlays it."""
-    world = World(state())
+    world = SimulatedState(state())
     seen = ClusterState(world)
     topics = []
     for partitions, name in enumerate(("a", "b"), start=1):
@@ -287,7 +287,7 @@ def test_a_move_names_the_virtual_cluster_that_gives_the_member_up() -> None:
     request = asked(moving).request
     assert isinstance(request, AlterVirtualCluster)
     assert (request.moved_from, request.affected) == ("emea.sales", {"emea.sales"})
-    world = World(state())
+    world = SimulatedState(state())
     world.accept(moving)
     seen = ClusterState(world)
     assert seen.virtual_cluster("emea.sales").users == frozenset()  # type: ignore[union-attr]
@@ -370,7 +370,7 @@ def test_each_request_sees_what_those_before_it_made() -> None:
 
 def test_the_links_of_a_topic_follow_what_was_accepted() -> None:
     """VC-408: a link that is gone affects nobody any more."""
-    world = World(state())
+    world = SimulatedState(state())
     seen = ClusterState(world)
     assert seen.links_to(ORDERS) == {LOCAL, LocalName("analytics", "sales.orders")}
     world.accept(link(ChangeType.REMOVE, "sales.orders", topic=None))
@@ -384,7 +384,7 @@ def test_the_links_of_a_topic_follow_what_was_accepted() -> None:
 
 def test_a_policy_cannot_change_what_it_is_shown() -> None:
     """P201-21: links too."""
-    found = ClusterState(World(state())).virtual_cluster("emea.sales")
+    found = ClusterState(SimulatedState(state())).virtual_cluster("emea.sales")
     assert found is not None
     with pytest.raises(TypeError):
         found.links["x"] = found.links["Orders"]  # type: ignore[index]

@@ -15,10 +15,10 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.policy import BaseTopicPolicy, Configurable, PolicyViolation
-from kgitops.policy.api.interfaces import Violation
-from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, Judge
+from kgitops.policy.api.interfaces import RuleViolation
+from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyFailed
-from kgitops.policy.evaluate.rules import Level
 from kgitops.policy.evaluate.verdict import Judgement, Outcome
 from kgitops.policy.load.python_rule import PythonRule
 
@@ -59,7 +59,7 @@ class FromRule:
     def judges(self, asked: object) -> bool:
         return True
 
-    def check(self, asked: object, cluster: object) -> list[Violation]:
+    def check(self, asked: object, cluster: object) -> list[RuleViolation]:
         if isinstance(self.answer, Exception):
             raise self.answer
         assert isinstance(self.answer, list)
@@ -68,8 +68,8 @@ class FromRule:
     def close(self) -> None: ...
 
 
-def a_judge(*policies: Configurable, level: Level = Level.HARD) -> Judge:
-    judge = Judge(
+def a_judge(*policies: Configurable, level: Level = Level.HARD) -> InProcessEvaluator:
+    judge = InProcessEvaluator(
         [
             PythonRule(f"{type(policy).__name__.lower()}-{number}", level, policy)
             for number, policy in enumerate(policies)
@@ -216,7 +216,9 @@ def test_what_a_policy_does_to_its_input_reaches_no_other_policy():
 
 
 def test_all_that_a_rule_finds_is_told_up_to_a_bearable_number():
-    judge = Judge([FromRule([Violation(message=str(number)) for number in range(1000)])])
+    judge = InProcessEvaluator(
+        [FromRule([RuleViolation(message=str(number)) for number in range(1000)])]
+    )
     judge.begin(a_state(), principal="User:alice")
 
     judgement = judge.judge(creation())
@@ -227,7 +229,7 @@ def test_all_that_a_rule_finds_is_told_up_to_a_bearable_number():
 
 
 def test_a_rule_that_knows_why_it_failed_says_it_itself():
-    judge = Judge([FromRule(PolicyFailed("its third line can't be evaluated"))])
+    judge = InProcessEvaluator([FromRule(PolicyFailed("its third line can't be evaluated"))])
     judge.begin(a_state(), principal="User:alice")
 
     assert judge.judge(creation()).message == (

@@ -10,8 +10,8 @@ from policy.asking import a_state, creation
 
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import CelPolicy, Level, PythonPolicy, Validation
+from kgitops.policy.evaluate.bundle import CelPolicy, CelValidation, Level, PythonPolicy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules
 
 MODULE = """\
@@ -93,7 +93,7 @@ def test_a_policy_is_made_configured_asked_and_closed(folder: Path):
     """P201-43, P201-44: found in the project's folder, also what it imports only when asked."""
     configs = {"min": "3"}
     (rule,) = load_rules([a_policy(folder, "policies.naming:TeamPrefix", configs=configs)])
-    judge = Judge([rule])
+    judge = InProcessEvaluator([rule])
     judge.begin(a_state(), principal="User:alice")
 
     assert judge.judge(creation()).message == "from here: 1"
@@ -116,7 +116,7 @@ def test_two_projects_modules_of_one_name_are_kept_apart(folder: Path, tmp_path:
     said = []
 
     for project in (folder, other, folder):
-        judge = Judge(load_rules([a_policy(project, "policies.naming:TeamPrefix")]))
+        judge = InProcessEvaluator(load_rules([a_policy(project, "policies.naming:TeamPrefix")]))
         judge.begin(a_state(), principal="User:alice")
         said.append(judge.judge(creation()).message)
 
@@ -240,7 +240,7 @@ def test_all_findings_are_told_at_once_and_what_was_loaded_is_closed(folder: Pat
             level=Level.SOFT,
             digest="",
             source=Source("p.yaml", 1, 1),
-            validations=(Validation(expression="1 +", source=Source("p.yaml", 5, 5)),),
+            validations=(CelValidation(expression="1 +", source=Source("p.yaml", 5, 5)),),
         ),
         a_policy(folder, "policies.naming:Half", source=Source("k.yaml", 8, 3)),
     ]

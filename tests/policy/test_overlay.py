@@ -19,7 +19,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.topics import TopicState
 from kgitops.policy.state.overlay import Overlay
-from kgitops.policy.state.simulated import World, as_current, overlaid
+from kgitops.policy.state.simulated import SimulatedState, as_current, overlaid
 
 PREFIXES = ("", "o", "orders", "__")
 FLAGS = [(internal, going) for internal in (False, True) for going in (False, True)]
@@ -74,7 +74,7 @@ class Copied:
 @given(states(), st.lists(creations() | deletions | requests, max_size=8), st.data())
 def test_a_world_is_the_copy_that_it_saves(state, accepted, data):
     """P201-36, P201-37, P201-41: whenever a policy asks first, and again after each request."""
-    world, copied = World(state), Copied(state)
+    world, copied = SimulatedState(state), Copied(state)
     for request in (*accepted, None):
         if data.draw(st.booleans(), label="asked now"):
             _look_alike(world, copied, data.draw(any_text, label="prefix"))
@@ -84,7 +84,7 @@ def test_a_world_is_the_copy_that_it_saves(state, accepted, data):
     _look_alike(world, copied, "")
 
 
-def _look_alike(world: World, copied: Copied, prefix: str) -> None:
+def _look_alike(world: SimulatedState, copied: Copied, prefix: str) -> None:
     assert dict(world.topics) == copied.topics
     assert world.acls == copied.acls
     for entity, quotas in copied.quotas.items():
@@ -104,7 +104,7 @@ def _look_alike(world: World, copied: Copied, prefix: str) -> None:
 
 def test_a_large_state_is_not_gone_through_unless_a_policy_asks():
     """Beginning on a hundred thousand topics costs what beginning on none does."""
-    world = World(ClusterState(cluster_id="c", backend="embedded", topics=Untouchable()))
+    world = SimulatedState(ClusterState(cluster_id="c", backend="embedded", topics=Untouchable()))
     world.accept(DeleteTopicRequest(topic="orders", topic_id="id"))
     assert world.topics.get("orders") is None
 

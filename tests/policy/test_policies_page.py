@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from kgitops.policy import AllOf, ClusterState, testing
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.load.python_rule import METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"

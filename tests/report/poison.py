@@ -44,13 +44,13 @@ from kgitops.plan.document.plan import (
     Precondition,
 )
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
-from kgitops.policy.evaluate.rules import (
+from kgitops.policy.evaluate.bundle import (
+    CelExpression,
     CelPolicy,
+    CelValidation,
     Level,
-    Match,
-    NamedExpression,
     PythonPolicy,
-    Validation,
+    RequestMatch,
     Waiver,
 )
 from kgitops.policy.evaluate.verdict import Outcome
@@ -215,15 +215,15 @@ def poisoned_policies(text: str) -> list[PolicyDescription]:
         "remediation": text,
         "source": source,
     }
-    named = (NamedExpression(name=text, expression=text, source=source),)
+    named = (CelExpression(name=text, expression=text, source=source),)
     rules = (
-        Validation(expression=text, message=text, field=text, source=source),
-        Validation(expression=text, message_expression=text, source=source),
+        CelValidation(expression=text, message=text, field=text, source=source),
+        CelValidation(expression=text, message_expression=text, source=source),
     )
     policies = (
         CelPolicy(
             **told,
-            match=Match(requests=(text,), names=(text,)),
+            match=RequestMatch(requests=(text,), names=(text,)),
             match_conditions=named,
             variables=named,
             validations=rules,

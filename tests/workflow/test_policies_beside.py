@@ -9,9 +9,9 @@ from cli.policed import policy, waiver, write_policies
 from cli.projects import Document, Project, as_yaml, document, topic
 
 from kgitops.model.errors import FindingsError
-from kgitops.policy.evaluate.rules import Bundle, Level
+from kgitops.policy.evaluate.bundle import Bundle, Level
 from kgitops.workflow.loading import loaded
-from kgitops.workflow.policies.policies import load_policies, load_policies_from, opened
+from kgitops.workflow.policies.policies import load_policies, load_policies_from, open_policies
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 ONE = [{"createTopic": {"name": "orders", "partitions": 1, "replicationFactor": 3}}]
@@ -142,7 +142,7 @@ def test_who_loads_may_open_the_policies_in_a_way_of_its_own(project, tmp_path):
     @contextmanager
     def opening(bundle: Bundle):
         seen.append(levels(bundle))
-        with opened(bundle) as policies:
+        with open_policies(bundle) as policies:
             yield policies
 
     selection = Selection(
@@ -150,6 +150,6 @@ def test_who_loads_may_open_the_policies_in_a_way_of_its_own(project, tmp_path):
     )
     with loaded(open_workspace(selection), opening=opening) as declared:
         assert [item.name for item in declared.desired.topics] == ["orders"]
-        assert declared.policies.judging is not None
+        assert declared.policies.evaluator is not None
     assert seen == [levels(declared.policies.bundle)]
     assert "fleet" in seen[0]

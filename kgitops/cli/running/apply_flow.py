@@ -16,7 +16,7 @@ from kgitops.model.verdict import ExitCode
 from kgitops.workflow.execution import why_stopped
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.pipeline import plan_against
-from kgitops.workflow.policies.policies import Policies, load_policies, opened
+from kgitops.workflow.policies.policies import OpenPolicies, load_policies, open_policies
 from kgitops.workflow.project.saved_plan import check_digest, is_plan, load_plan
 from kgitops.workflow.project.selection import (
     Selection,
@@ -95,9 +95,9 @@ def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int
 
 
 @contextmanager
-def _policies(workspace: Workspace) -> Iterator[Policies]:
+def _policies(workspace: Workspace) -> Iterator[OpenPolicies]:
     """The project's policies, within a ``with`` block, for an apply that loads no manifests."""
-    with opened(load_policies(workspace)) as policies:
+    with open_policies(load_policies(workspace)) as policies:
         policies.wait()
         yield policies
 

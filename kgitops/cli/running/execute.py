@@ -19,7 +19,7 @@ from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.plan.document.file import SealedPlan
 from kgitops.report.text.apply import render_summary
 from kgitops.workflow.execution import execute_plan, execute_resume
-from kgitops.workflow.policies.policies import Policies
+from kgitops.workflow.policies.policies import OpenPolicies
 from kgitops.workflow.project.selection import Workspace
 
 _NAMED = 5
@@ -44,7 +44,7 @@ def run_plan(
     sealed: SealedPlan,
     cluster: Cluster,
     workspace: Workspace,
-    policies: Policies,
+    policies: OpenPolicies,
     options: ExecuteOptions,
 ) -> int:
     """Execute a plan that was approved; the exit code."""
@@ -52,7 +52,7 @@ def run_plan(
 
 
 def run_resume(
-    cluster: Cluster, workspace: Workspace, policies: Policies, options: ExecuteOptions
+    cluster: Cluster, workspace: Workspace, policies: OpenPolicies, options: ExecuteOptions
 ) -> int:
     """Resume the project's unfinished run; the exit code."""
     return _run(lambda ctx: execute_resume(workspace, policies, ctx), cluster, options)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgitops.cluster.port import Cluster
     from kgitops.model.cluster_state import ClusterState
     from kgitops.workflow.commands.imperative import Wanted
-    from kgitops.workflow.policies.policies import Policies
+    from kgitops.workflow.policies.policies import OpenPolicies
     from kgitops.workflow.project.selection import Workspace
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]+")
@@ -81,16 +81,16 @@ def read_cluster(options: ClusterOptions) -> "ClusterState":
 
 
 @contextmanager
-def open_target(options: ChangeOptions) -> "Iterator[tuple[Workspace, Policies, Cluster]]":
+def open_target(options: ChangeOptions) -> "Iterator[tuple[Workspace, OpenPolicies, Cluster]]":
     """The project in this folder, its policies and the connected cluster, within a ``with`` block.
 
     Raises:
         UsageError: two clusters are named, or none.
     """
-    from kgitops.workflow.policies.policies import load_policies, opened
+    from kgitops.workflow.policies.policies import load_policies, open_policies
 
     workspace = _open_workspace(options, principal=options.principal)
-    with opened(load_policies(workspace)) as policies:
+    with open_policies(load_policies(workspace)) as policies:
         policies.wait()
         with workspace.connected(policies.bundle) as cluster:
             yield workspace, policies, cluster

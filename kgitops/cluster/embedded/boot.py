@@ -22,10 +22,10 @@ from kgitops.model.errors import DeniedError, FindingsError, KgitopsError, Safet
 from kgitops.model.resources.acls import CLUSTER_NAME, AclBinding, ResourceType
 from kgitops.model.resources.addresses import acl_address, quota_address
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Bundle, PythonPolicy
+from kgitops.policy.evaluate.bundle import Bundle, PythonPolicy
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 
-OpenEvaluator = Callable[[Bundle], Judging]
+OpenEvaluator = Callable[[Bundle], PolicyEvaluator]
 """How a bundle gets its judge; tests may give another one than the product's."""
 
 _NUMBERS = frozenset({"num.partitions", "default.replication.factor"})
@@ -168,10 +168,10 @@ def start_policies(
             raise _by_key(error, keyed) from error
 
 
-def _product(bundle: Bundle) -> Judging:
-    from kgitops.policy.opening import open_judging  # noqa: PLC0415 (most never judge)
+def _product(bundle: Bundle) -> PolicyEvaluator:
+    from kgitops.policy.evaluator import open_evaluator  # noqa: PLC0415 (most never judge)
 
-    return open_judging(bundle)
+    return open_evaluator(bundle)
 
 
 def _by_key(error: FindingsError, keyed: Mapping[str, PythonPolicy]) -> FindingsError:

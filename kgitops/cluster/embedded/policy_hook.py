@@ -21,7 +21,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
-from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.state.simulated import as_current
 from kgitops.virtual_clusters.image import VirtualClustersImage
@@ -58,25 +58,25 @@ class BrokerPolicies:
     """
 
     def __init__(
-        self, opening: Callable[[], Judging], show: Callable[[Image], ClusterState]
+        self, opening: Callable[[], PolicyEvaluator], show: Callable[[Image], ClusterState]
     ) -> None:
         self._opening = opening
         self._show = show
-        self._judging: Judging | None = None
+        self._evaluator: PolicyEvaluator | None = None
         self._draft: Draft | None = None  # whose requests are judged now
         self._accepted: list[Request] = []
         self._held: tuple[Image, str] | None = None  # what the judging holds, and for whom
         self._state: tuple[Image, ClusterState] | None = None
 
-    def _open(self) -> Judging:
+    def _open(self) -> PolicyEvaluator:
         """What judges.
 
         Raises:
             FindingsError: a policy can't be loaded.
         """
-        if self._judging is None:
-            self._judging = self._opening()
-        return self._judging
+        if self._evaluator is None:
+            self._evaluator = self._opening()
+        return self._evaluator
 
     def judge(self, draft: Draft, request: Request, *, node: int | None) -> None:
         """Ask every policy about ``request``, on that broker (P201-40).
@@ -114,21 +114,21 @@ class BrokerPolicies:
 
     def close(self) -> None:
         """Close the policies (P201-45)."""
-        if self._judging is not None:
-            self._judging.close()
+        if self._evaluator is not None:
+            self._evaluator.close()
 
     def _ask(self, draft: Draft, request: Request, configs: Mapping[str, str]) -> None:
-        judging = self._open()
+        evaluator = self._open()
         if self._draft is not draft:
-            self._begin(judging, draft)
-        _refuse(judging.judge(request, broker_configs=configs))
+            self._begin(evaluator, draft)
+        _refuse(evaluator.judge(request, broker_configs=configs))
 
-    def _begin(self, judging: Judging, draft: Draft) -> None:
+    def _begin(self, evaluator: PolicyEvaluator, draft: Draft) -> None:
         image, principal = draft.image, draft.authorizer.principal
         if self._held is None or self._held[0] is not image or self._held[1] != principal:
             if self._state is None or self._state[0] is not image:
                 self._state = image, self._show(image)
-            judging.begin(self._state[1], principal=principal)
+            evaluator.begin(self._state[1], principal=principal)
         self._draft = draft
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from kgitops.cluster.embedded.options import Options
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.canonical import canonical_json, sha256
-from kgitops.policy.evaluate.rules import Level, PythonPolicy, kebab_case
+from kgitops.policy.evaluate.bundle import Level, PythonPolicy, kebab_case
 from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY, KRAFT_COMPAT_KEY
 
 TOPIC_KEY = "topic.management.policy.class.name"

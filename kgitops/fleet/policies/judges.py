@@ -14,29 +14,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from kgitops.model.errors import KgitopsError
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Bundle
-from kgitops.policy.opening import open_judging
-from kgitops.workflow.policies.policies import Policies, load_policies_from
+from kgitops.policy.evaluate.bundle import Bundle
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
+from kgitops.policy.evaluator import open_evaluator
+from kgitops.workflow.policies.policies import OpenPolicies, load_policies_from
 
 MOST_OPEN = 4
 """Every project and cluster may have policies and levels of its own; each is a process."""
 
 
-class Judges:
+class EvaluatorPool:
     """Those who judge by the bundles that were used last."""
 
     def __init__(
-        self, opening: Callable[[Bundle], Judging] = open_judging, most: int = MOST_OPEN
+        self, opening: Callable[[Bundle], PolicyEvaluator] = open_evaluator, most: int = MOST_OPEN
     ) -> None:
         self._opening = opening
         self._most = most
         self._lock = threading.Lock()
-        self._idle: list[tuple[Bundle, Judging]] = []  # who was used last is last
+        self._idle: list[tuple[Bundle, PolicyEvaluator]] = []  # who was used last is last
         self._process = os.getpid()
 
     @contextmanager
-    def lent(self, bundle: Bundle) -> Iterator[Policies]:
+    def lent(self, bundle: Bundle) -> Iterator[OpenPolicies]:
         """Who judges by ``bundle``, within a ``with`` block, in place of ``policies.opened``.
 
         A judging by which a policy failed is closed at its end, so that the next unit is judged
@@ -46,76 +46,78 @@ class Judges:
             KgitopsError: the process that judges can't be started.
         """
         if not bundle:
-            yield Policies(bundle)
+            yield OpenPolicies(bundle)
             return
         key = replace(bundle, warnings=())
-        judging = self._take(key) or self._open(bundle)
+        evaluator = self._take(key) or self._open(bundle)
         try:
-            yield Policies(bundle, judging)
+            yield OpenPolicies(bundle, evaluator)
         finally:
-            self._give_back(key, judging)
+            self._give_back(key, evaluator)
 
     def close(self) -> None:
         """Close all that nobody uses now."""
         with self._lock:
             idle, self._idle = self._idle, []
-        for _, judging in idle:
-            judging.close()
+        for _, evaluator in idle:
+            evaluator.close()
 
-    def _open(self, bundle: Bundle) -> Judging:
-        judging = self._opening(bundle)
+    def _open(self, bundle: Bundle) -> PolicyEvaluator:
+        evaluator = self._opening(bundle)
         # Not before: what is registered last runs first, and what opened it ends it at exit, too.
         atexit.unregister(self.close)
         atexit.register(self.close)
-        return judging
+        return evaluator
 
-    def _take(self, key: Bundle) -> Judging | None:
+    def _take(self, key: Bundle) -> PolicyEvaluator | None:
         with self._lock:
             if self._process != os.getpid():  # a fork may not speak with its parent's processes
                 self._idle, self._process = [], os.getpid()
-            for index, (bundle, judging) in enumerate(self._idle):
+            for index, (bundle, evaluator) in enumerate(self._idle):
                 if bundle == key:
                     del self._idle[index]
-                    return judging
+                    return evaluator
         return None
 
-    def _give_back(self, key: Bundle, judging: Judging) -> None:
-        if not _forgets(key, judging):
-            judging.close()
+    def _give_back(self, key: Bundle, evaluator: PolicyEvaluator) -> None:
+        if not _forgets(key, evaluator):
+            evaluator.close()
             return
         with self._lock:
-            self._idle.append((key, judging))
+            self._idle.append((key, evaluator))
             too_many = self._idle[: -self._most]
             self._idle = self._idle[-self._most :]
         for _, oldest in too_many:
             oldest.close()
 
 
-def _forgets(bundle: Bundle, judging: Judging) -> bool:
+def _forgets(bundle: Bundle, evaluator: PolicyEvaluator) -> bool:
     """Let go of the last cluster, which may be large; whether the judging can be used again."""
-    if not judging.sound:
+    if not evaluator.sound:
         return False
     try:
-        Policies(bundle, judging).wait()
+        OpenPolicies(bundle, evaluator).wait()
     except KgitopsError:
         return False
     return True
 
 
-JUDGES = Judges()
+EVALUATOR_POOL = EvaluatorPool()
 """Those of this process."""
 
 
 @contextmanager
 def policies_at(
     paths: Sequence[Path], cluster: str, environ: Mapping[str, str]
-) -> Iterator[Policies]:
+) -> Iterator[OpenPolicies]:
     """Who judges on ``cluster`` by the policies below ``paths`` alone, within a ``with`` block.
 
     Raises:
         FindingsError: with every finding; some can't be loaded.
         KgitopsError: the process that judges can't be started.
     """
-    with JUDGES.lent(load_policies_from(paths, cluster=cluster, environ=environ)) as policies:
+    with EVALUATOR_POOL.lent(
+        load_policies_from(paths, cluster=cluster, environ=environ)
+    ) as policies:
         policies.wait()
         yield policies

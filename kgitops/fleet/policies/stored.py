@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from kgitops.model.errors import KgitopsError
-from kgitops.policy.state.lazy import Around
+from kgitops.policy.state.lazy_state import ReadingScope
 
 if TYPE_CHECKING:  # pyarrow is only imported in a process that does read
     from kgitops.fleet.policies.reader import Reader
@@ -21,7 +21,7 @@ class Stored:
     def __init__(self, files: tuple[Path, ...], cluster: str) -> None:
         self._files = files
         self._cluster = cluster
-        self.around: Around = nullcontext
+        self.around: ReadingScope = nullcontext
         self.failure: KgitopsError | None = None
 
     def __reduce__(self) -> tuple[type["Stored"], tuple[tuple[Path, ...], str]]:
@@ -55,7 +55,7 @@ class Stored:
 
 
 class Late:
-    """Implements ``policy.large.LoadsLate`` for the parts of a stored state."""
+    """Implements ``policy.large.LazyPart`` for the parts of a stored state."""
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
@@ -65,6 +65,6 @@ class Late:
         """Why the state can't be read."""
         return self._stored.failure
 
-    def load_within(self, around: Around) -> None:
+    def load_within(self, around: ReadingScope) -> None:
         """From now on read each piece within ``around``; the other parts of the state do too."""
         self._stored.around = around

@@ -22,7 +22,7 @@ _ROWS = 1 << 32
 
 
 class TopicsAtLarge(Late, Mapping[str, TopicState]):
-    """Implements ``policy.large.KnowsTopics``, too.
+    """Implements ``policy.large.SupportsTopicSums``, too.
 
     ``at_hand`` are topics of the state, ``absent`` names that it doesn't have: for these no file
     is opened, and they alone travel to another process.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from kgitops.fleet.policies.judges import JUDGES
+from kgitops.fleet.policies.judges import EVALUATOR_POOL
 from kgitops.fleet.units.unit import ManifestsAt, Unit
 from kgitops.manifests.library import Library
 from kgitops.workflow.loading import Loaded, loaded
@@ -34,5 +34,5 @@ def declared_in(unit: Unit, at: ManifestsAt, environ: Mapping[str, str]) -> Iter
         environ=environ,
         library=_LIBRARY,
     )
-    with loaded(open_workspace(selection), opening=JUDGES.lent) as declared:
+    with loaded(open_workspace(selection), opening=EVALUATOR_POOL.lent) as declared:
         yield declared

@@ -6,12 +6,12 @@ from kgitops.manifests.policies import policy as documents
 from kgitops.manifests.yaml.document import Document, Step
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.registry import Json
-from kgitops.policy.evaluate.rules import (
+from kgitops.policy.evaluate.bundle import (
+    CelExpression,
     CelPolicy,
+    CelValidation,
     Level,
-    Match,
-    NamedExpression,
-    Validation,
+    RequestMatch,
     Waiver,
 )
 
@@ -26,7 +26,7 @@ def cel_policy(declared: documents.Policy, document: Document) -> CelPolicy:
         description=spec.description or "",
         remediation=spec.remediation or "",
         source=document.at("metadata", "name"),
-        match=Match(requests=tuple(spec.match.requests), names=tuple(spec.match.names)),
+        match=RequestMatch(requests=tuple(spec.match.requests), names=tuple(spec.match.names)),
         match_conditions=_named(spec.match_conditions, document, "matchConditions"),
         variables=_named(spec.variables, document, "variables"),
         validations=tuple(
@@ -54,9 +54,9 @@ def waiver(declared: documents.Waiver, document: Document) -> Waiver:
 
 def _named(
     expressions: list[documents.NamedExpression], document: Document, field: str
-) -> tuple[NamedExpression, ...]:
+) -> tuple[CelExpression, ...]:
     return tuple(
-        NamedExpression(
+        CelExpression(
             name=one.name,
             expression=one.expression,
             source=document.at("spec", field, index, "expression"),
@@ -67,11 +67,11 @@ def _named(
 
 def _validation(
     one: documents.Validation, document: Document, path: tuple[Step, ...]
-) -> Validation:
+) -> CelValidation:
     message_source = None
     if one.message_expression is not None:
         message_source = document.at(*path, "messageExpression")
-    return Validation(
+    return CelValidation(
         expression=one.expression,
         message=one.message,
         message_expression=one.message_expression,

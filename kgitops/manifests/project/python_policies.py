@@ -9,7 +9,7 @@ from kgitops.manifests.project.document import PythonPolicy as Written
 from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.rules import Level, PythonPolicy, kebab_case
+from kgitops.policy.evaluate.bundle import Level, PythonPolicy, kebab_case
 
 
 def python_policy(written: Written, source: Source, folder: Path) -> PythonPolicy:

@@ -22,7 +22,7 @@ from kgitops.manifests.yaml.parse import ParsedDocument
 from kgitops.manifests.yaml.placeholders import Lookup
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding, Source
-from kgitops.policy.evaluate.rules import Level, PythonPolicy
+from kgitops.policy.evaluate.bundle import Level, PythonPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.verdict import Outcome
 
 

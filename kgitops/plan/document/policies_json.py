@@ -8,7 +8,7 @@ from kgitops.model.json.objects import read_source, source_to_json
 from kgitops.model.json.strict import choice, members, text, text_or_none
 from kgitops.model.registry import Json
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.verdict import Outcome
 
 _PASSED_KEYS = ("policy", "level", "outcome", "message")

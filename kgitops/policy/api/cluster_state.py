@@ -11,7 +11,7 @@ from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.topic_configs import normal_value, topic_configs
 from kgitops.policy.api.states import BrokerState, VirtualClusterState, virtual_cluster_state
-from kgitops.policy.state.simulated import World, read_only
+from kgitops.policy.state.simulated import SimulatedState, read_only
 
 
 class ClusterState:
@@ -22,7 +22,9 @@ class ClusterState:
 
     __slots__ = ("_broker", "_defaults", "_names", "_read", "_version", "_world")
 
-    def __init__(self, world: World, broker_configs: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, world: SimulatedState, broker_configs: Mapping[str, str] | None = None
+    ) -> None:
         self._world = world
         self._broker = BrokerState(configs=MappingProxyType(dict(broker_configs or {})))
         self._read: dict[str, tuple[TopicState, TopicState]] = {}

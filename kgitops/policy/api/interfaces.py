@@ -37,7 +37,7 @@ class PolicyViolation(Exception):  # noqa: N818 (KIP-201's PolicyViolationExcept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class RuleViolation:
     """One thing that a policy found wrong with a request; ``field`` as of PolicyViolation.
 
     ``rule`` is the number of the validation that found it, from 0, where the policy has several.

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Mapping
 
-from kgitops.policy.cel.functions import FUNCTIONS, OTHERS
+from kgitops.policy.cel.functions import FOREIGN_FUNCTIONS, FUNCTIONS
 from kgitops.policy.cel.nodes import (
     LOOPS,
     Call,
@@ -14,8 +14,8 @@ from kgitops.policy.cel.nodes import (
     Literal,
     MapOf,
     Name,
-    Node,
     Select,
+    SyntaxNode,
     Unary,
 )
 from kgitops.policy.cel.operators import (
@@ -37,8 +37,8 @@ from kgitops.policy.cel.types import (
     BOOL,
     INT,
     STRING,
-    Kind,
     Type,
+    TypeKind,
     fits,
     joined,
     list_of,
@@ -68,14 +68,14 @@ class Checker(OperatorChecker):
     def __init__(self, roots: Mapping[str, Type]) -> None:
         super().__init__()
         self._scope: dict[str, Type] = dict(roots)
-        self._following: dict[Node, str] = {}
+        self._following: dict[SyntaxNode, str] = {}
 
-    def check(self, node: Node) -> Type:
+    def check(self, node: SyntaxNode) -> Type:
         """Check the node and all below it, and return its type; ANY where it is not known."""
         type_ = self.types[node] = self._type(node)
         return type_
 
-    def _type(self, node: Node) -> Type:
+    def _type(self, node: SyntaxNode) -> Type:
         match node:
             case Literal():
                 if node.kind in LITERAL_TYPES:
@@ -114,39 +114,41 @@ class Checker(OperatorChecker):
             return self._scope[name]
         if name == VARIABLES:
             return self._add(node, "variables stands alone", "write variables.NAME")
-        if name in FUNCTIONS or name in OTHERS:
+        if name in FUNCTIONS or name in FOREIGN_FUNCTIONS:
             return self._add(node, f"{name} is a function", f"write {name}(…)")
         here = _KUBERNETES_NAMES.get(name)
         advice = f"write {here}" if here else nearest(name, self._scope, "it may be")
         return self._add(node, f"there is no variable {name}", advice)
 
-    def _field(self, node: Node, operand: Node, type_: Type, field: str) -> Type:
+    def _field(self, node: SyntaxNode, operand: SyntaxNode, type_: Type, field: str) -> Type:
         match type_.kind:
-            case Kind.ANY:
+            case TypeKind.ANY:
                 return ANY
-            case Kind.NULL:
+            case TypeKind.NULL:
                 return self._add_null(node)
-            case Kind.RECORD:
+            case TypeKind.RECORD:
                 self._check_nullable(operand, type_)
                 fields = type_.fields or {}
                 if field in fields:
                     return fields[field]
                 text = f"{shown(operand)} has no field {field}"
                 return self._add(node, text, nearest(field, fields, f"{type_.name} has"))
-            case Kind.MAP if type_.keys.kind is Kind.STRING or type_.keys.kind is Kind.ANY:
+            case TypeKind.MAP if (
+                type_.keys.kind is TypeKind.STRING or type_.keys.kind is TypeKind.ANY
+            ):
                 self._check_nullable(operand, type_)
                 return type_.items
             case _:
                 text = f"{shown(operand)} is {named(type_)}, which has no field {field}"
                 return self._add(node, text, self._dotted_key(node, field) or f"remove .{field}")
 
-    def _dotted_key(self, node: Node, field: str) -> str | None:
+    def _dotted_key(self, node: SyntaxNode, field: str) -> str | None:
         """Advice for a config key that is written as if its dots separated fields."""
         parts = [field]
         dotted = node
         while isinstance(dotted, Select) and isinstance(dotted.operand, Select):
             dotted = dotted.operand
-            if self.types.get(dotted.operand, ANY).kind is Kind.MAP:
+            if self.types.get(dotted.operand, ANY).kind is TypeKind.MAP:
                 key = ".".join([dotted.field, *reversed(parts)]) + self._following.get(node, "")
                 return f"write {shown(dotted.operand)}['{key}']"
             parts.append(dotted.field)
@@ -155,23 +157,23 @@ class Checker(OperatorChecker):
     def _index(self, node: Index) -> Type:
         operand, index = self.check(node.operand), self.check(node.index)
         match operand.kind:
-            case Kind.ANY:
+            case TypeKind.ANY:
                 return ANY
-            case Kind.NULL:
+            case TypeKind.NULL:
                 return self._add_null(node)
-            case Kind.LIST:
+            case TypeKind.LIST:
                 self._check_nullable(node.operand, operand)
                 if not fits(index, INT):
                     text = f"a list is indexed by a number, not by {named(index)}"
                     return self._add(node, text, "write the number of an item, from 0")
                 return operand.items
-            case Kind.MAP:
+            case TypeKind.MAP:
                 self._check_nullable(node.operand, operand)
                 if not fits(index, operand.keys):
                     text = f"{shown(node.operand)} has no key that is {named(index)}"
                     return self._add(node, text, f"its keys are {bare(operand.keys)}")
                 return operand.items
-            case Kind.RECORD:
+            case TypeKind.RECORD:
                 if isinstance(node.index, Literal) and node.index.kind == "string":
                     return self._field(node, node.operand, operand, node.index.text[1:-1])
                 return ANY
@@ -184,11 +186,16 @@ class Checker(OperatorChecker):
     def _map(self, node: MapOf) -> Type:
         keys, values = [key for key, _ in node.entries], [value for _, value in node.entries]
         for key in keys:
-            if self.check(key).kind not in (Kind.STRING, Kind.INT, Kind.BOOL, Kind.ANY):
+            if self.check(key).kind not in (
+                TypeKind.STRING,
+                TypeKind.INT,
+                TypeKind.BOOL,
+                TypeKind.ANY,
+            ):
                 self._add(key, f"{shown(key)} can't be a key", "write text as the key")
         return map_of(self._joined(values), key=self._joined(keys))
 
-    def _joined(self, nodes: Iterable[Node]) -> Type:
+    def _joined(self, nodes: Iterable[SyntaxNode]) -> Type:
         types = [self.check(node) for node in nodes]
         type_ = types[0] if types else ANY
         for other in types[1:]:
@@ -210,7 +217,7 @@ class Checker(OperatorChecker):
         for argument, type_, takes in zip(
             arguments, types, (function.takes, (STRING,)), strict=False
         ):
-            if type_.kind is Kind.NULL:
+            if type_.kind is TypeKind.NULL:
                 return self._add_null(argument)
             if not any(fits(type_, taken) for taken in takes):
                 expected = " or ".join(dict.fromkeys(named(taken) for taken in takes))
@@ -221,14 +228,18 @@ class Checker(OperatorChecker):
 
     def _unknown_function(self, node: Call) -> Type:
         names = [*FUNCTIONS, *LOOPS, "has"]
-        near = difflib.get_close_matches(node.function, [*names, *OTHERS], n=1, cutoff=0.75)
-        advice = OTHERS.get(near[0] if near else "") or nearest(node.function, names, "there are")
+        near = difflib.get_close_matches(
+            node.function, [*names, *FOREIGN_FUNCTIONS], n=1, cutoff=0.75
+        )
+        advice = FOREIGN_FUNCTIONS.get(near[0] if near else "") or nearest(
+            node.function, names, "there are"
+        )
         return self._add(node, f"there is no function {node.function}()", advice)
 
     def _loop(self, node: Call, name: str) -> Type:
         assert node.target is not None  # noqa: S101 (a loop has one)
         collection = self.check(node.target)
-        if collection.kind is Kind.NULL:
+        if collection.kind is TypeKind.NULL:
             return self._add_null(node)
         item = item_type(collection)
         if item is None:

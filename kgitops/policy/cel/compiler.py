@@ -7,7 +7,7 @@ from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Source
 from kgitops.policy.cel.checker import Checker
 from kgitops.policy.cel.engine import CompileError, Program, compile_expression
-from kgitops.policy.cel.evaluation_context import Needs, needs_of
+from kgitops.policy.cel.evaluation_context import References, references_of
 from kgitops.policy.cel.expressions import (
     Tree,
     UnknownVariable,
@@ -16,17 +16,17 @@ from kgitops.policy.cel.expressions import (
     read_expression,
     used_variables,
 )
-from kgitops.policy.cel.nodes import Literal, Node, walk
+from kgitops.policy.cel.nodes import Literal, SyntaxNode, walk
 from kgitops.policy.cel.operators import result_problem
 from kgitops.policy.cel.problems import Problem, constant_problems, nearest, problems_of_every_api
-from kgitops.policy.cel.records.variables import SHAPES, types_of
+from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, types_of
 from kgitops.policy.cel.tokens import SyntaxProblem
 from kgitops.policy.cel.types import BOOL, STRING, Type
-from kgitops.policy.evaluate.rules import CelPolicy, NamedExpression, Validation
+from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, CelValidation
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class CompiledExpression:
     """An expression that can be evaluated; ``text`` is what the user wrote.
 
     ``problems`` are what the check found for some kinds of request and not for all, by api.
@@ -35,9 +35,9 @@ class Compiled:
     text: str
     source: Source | None
     wanted: Type
-    root: Node
+    root: SyntaxNode
     program: Program
-    needs: Needs
+    needs: References
     problems: Mapping[str, Sequence[Problem]]
 
 
@@ -45,9 +45,9 @@ class Compiled:
 class CompiledValidation:
     """What must be true, and how it is said that it is not."""
 
-    expression: Compiled
+    expression: CompiledExpression
     message: str | None
-    message_expression: Compiled | None
+    message_expression: CompiledExpression | None
     field: str | None
 
 
@@ -56,12 +56,12 @@ class CompiledPolicy:
     """All expressions of a policy; ``words`` are the texts that they name."""
 
     apis: tuple[str, ...]
-    conditions: tuple[Compiled, ...]
+    conditions: tuple[CompiledExpression, ...]
     validations: tuple[CompiledValidation, ...]
     words: tuple[str, ...]
 
     @property
-    def expressions(self) -> Iterator[Compiled]:
+    def expressions(self) -> Iterator[CompiledExpression]:
         """All of them."""
         yield from self.conditions
         for validation in self.validations:
@@ -70,9 +70,9 @@ class CompiledPolicy:
                 yield validation.message_expression
 
     @property
-    def needs(self) -> Needs:
+    def needs(self) -> References:
         """What they need together."""
-        needs = Needs()
+        needs = References()
         for expression in self.expressions:
             needs = needs.merged(expression.needs)
         return needs
@@ -98,7 +98,7 @@ class _Compiler:
     def __init__(self, policy: CelPolicy) -> None:
         self.findings: list[Finding] = []
         self._policy = policy
-        self._apis = policy.match.requests or tuple(SHAPES)
+        self._apis = policy.match.requests or tuple(REQUEST_VARIABLES)
         self._variables: dict[str, Tree] = {}
         self._broken: set[str] = set()
         self._words: dict[str, None] = {}
@@ -131,14 +131,14 @@ class _Compiler:
             words=tuple(self._words),
         )
 
-    def _names(self, named: Sequence[NamedExpression], where: str) -> None:
+    def _names(self, named: Sequence[CelExpression], where: str) -> None:
         seen: set[str] = set()
         for one in named:
             if one.name in seen:
                 self._add(one.source, f"{where} has two of the name {one.name}", "rename one")
             seen.add(one.name)
 
-    def _variable(self, variable: NamedExpression) -> None:
+    def _variable(self, variable: CelExpression) -> None:
         problem = name_problem(variable.name)
         if problem is not None:
             self._add(variable.source, problem, "write letters, digits and _")
@@ -148,7 +148,7 @@ class _Compiler:
         elif variable.name not in self._variables:
             self._variables[variable.name] = tree
 
-    def _validation(self, one: Validation) -> CompiledValidation | None:
+    def _validation(self, one: CelValidation) -> CompiledValidation | None:
         expression = self._expression(one.expression, one.source, BOOL)
         message = None
         if one.message_expression is not None:
@@ -158,7 +158,9 @@ class _Compiler:
             return None
         return CompiledValidation(expression, one.message, message, one.field)
 
-    def _expression(self, text: str, source: Source | None, wanted: Type) -> Compiled | None:
+    def _expression(
+        self, text: str, source: Source | None, wanted: Type
+    ) -> CompiledExpression | None:
         tree = self._tree(text, source)
         checked = None if tree is None else self._types(tree, source, wanted)
         if tree is None or checked is None:
@@ -173,7 +175,9 @@ class _Compiler:
         for node in walk(tree.root):
             if isinstance(node, Literal) and node.kind == "string":
                 self._words[node.text.lstrip("rR").strip("'\"")] = None
-        return Compiled(text, source, wanted, tree.root, program, needs_of(root), problems)
+        return CompiledExpression(
+            text, source, wanted, tree.root, program, references_of(root), problems
+        )
 
     def _tree(self, text: str, source: Source | None) -> Tree | None:
         if used_variables(text) & self._broken:
@@ -195,10 +199,10 @@ class _Compiler:
 
     def _types(
         self, tree: Tree, source: Source | None, wanted: Type | None = None
-    ) -> tuple[list[Mapping[Node, Type]], Mapping[str, Sequence[Problem]]] | None:
+    ) -> tuple[list[Mapping[SyntaxNode, Type]], Mapping[str, Sequence[Problem]]] | None:
         """The types for each kind of request, and what is wrong for some; None if for all."""
         wrong = list(constant_problems(tree.root))
-        types: list[Mapping[Node, Type]] = []
+        types: list[Mapping[SyntaxNode, Type]] = []
         problems: dict[str, Sequence[Problem]] = {}
         for api in self._apis:
             checker = Checker(types_of(api))

@@ -12,8 +12,8 @@ from kgitops.policy.cel.nodes import (
     ListOf,
     Literal,
     Name,
-    Node,
     Select,
+    SyntaxNode,
     children,
     depth,
     replaced,
@@ -23,12 +23,12 @@ from kgitops.policy.cel.nodes import (
 from kgitops.policy.cel.parser import MAX_DEPTH, parse, too_deep
 from kgitops.policy.cel.records.variables import VARIABLES
 from kgitops.policy.cel.tokens import RESERVED, SyntaxProblem
-from kgitops.policy.cel.types import Kind, Type
+from kgitops.policy.cel.types import Type, TypeKind
 
 MAX_SIZE = 2_000
 MAX_COST = 1_000_000
 _GUESSED_SIZE = 20
-_COUNTED = (Kind.LIST, Kind.MAP, Kind.RECORD)
+_COUNTED = (TypeKind.LIST, TypeKind.MAP, TypeKind.RECORD)
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 
 
@@ -36,7 +36,7 @@ _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 class Tree:
     """An expression with the policy's variables in their places; ``size`` counts its nodes."""
 
-    root: Node
+    root: SyntaxNode
     size: int
 
 
@@ -105,7 +105,7 @@ def used_variables(text: str) -> frozenset[str]:
         return frozenset()
 
 
-def _used(node: Node) -> str | None:
+def _used(node: SyntaxNode) -> str | None:
     match node:
         case Select(operand=Name(name=prefix), field=field) if prefix == VARIABLES:
             return field
@@ -113,7 +113,7 @@ def _used(node: Node) -> str | None:
             return None
 
 
-def cost(node: Node) -> int:
+def cost(node: SyntaxNode) -> int:
     """About how many steps an evaluation takes, lists of unknown size taken as 20 long."""
     if isinstance(node, Call) and node.loop_name is not None and node.target is not None:
         body = sum(map(cost, node.arguments[1:]))
@@ -121,11 +121,11 @@ def cost(node: Node) -> int:
     return 1 + sum(map(cost, children(node)))
 
 
-def _length(node: Node) -> int:
+def _length(node: SyntaxNode) -> int:
     match node:
         case ListOf(items=items):
             return len(items)
-        case Call(function="map" | "filter", target=Node() as target):
+        case Call(function="map" | "filter", target=SyntaxNode() as target):
             return _length(target)
         case Chain(operands=operands):
             return sum(map(_length, operands))
@@ -133,18 +133,20 @@ def _length(node: Node) -> int:
             return _GUESSED_SIZE
 
 
-def program_text(root: Node, types: list[Mapping[Node, Type]]) -> tuple[Node, str]:
+def program_text(
+    root: SyntaxNode, types: list[Mapping[SyntaxNode, Type]]
+) -> tuple[SyntaxNode, str]:
     """The tree that the library is given, and its text; ``types`` once for each kind of request.
 
     Loops over maps go in the order of their keys, size() counts characters, and durations and
     byte sizes that are written out are numbers already.
     """
 
-    def change(old: Node, new: Node) -> Node:
+    def change(old: SyntaxNode, new: SyntaxNode) -> SyntaxNode:
         if not isinstance(new, Call) or not isinstance(old, Call):
             return new
         if old.loop_name is not None and new.target is not None:
-            if all(_kind(found, old.target) is Kind.LIST for found in types):
+            if all(_kind(found, old.target) is TypeKind.LIST for found in types):
                 return new
             keys = Call(new.start, new.end, None, KEYS, (new.target,))
             return Call(new.start, new.end, keys, new.function, new.arguments)
@@ -164,6 +166,6 @@ def program_text(root: Node, types: list[Mapping[Node, Type]]) -> tuple[Node, st
     return made, text_of(made)
 
 
-def _kind(types: Mapping[Node, Type], node: Node | None) -> Kind:
+def _kind(types: Mapping[SyntaxNode, Type], node: SyntaxNode | None) -> TypeKind:
     found = types.get(node) if node is not None else None
-    return Kind.ANY if found is None else found.kind
+    return TypeKind.ANY if found is None else found.kind

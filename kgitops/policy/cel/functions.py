@@ -110,7 +110,7 @@ KEYS, LENGTH = "__keys", "__size"
 """What stands in for a loop over a map and for size(): the library's own go over a map in chance
 order, which may not show in a message, and count the bytes of a text."""
 
-OTHERS: Mapping[str, str] = MappingProxyType(
+FOREIGN_FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {
         "duration": "durationMs('7d') gives milliseconds",
         "timestamp": "policies know no time: the same plan must be judged the same tomorrow",
@@ -149,11 +149,11 @@ OTHERS: Mapping[str, str] = MappingProxyType(
 """Functions that people know from elsewhere, and what to write here."""
 
 
-GIVEN = frozenset({*UNITS, "partitions", "topicExists", KEYS, LENGTH})
+PROVIDED = frozenset({*UNITS, "partitions", "topicExists", KEYS, LENGTH})
 """The functions that are not the library's own."""
 
 
-def bound_to(cluster: Callable[[], ClusterState]) -> Mapping[str, Callable[..., object]]:
+def implementations(cluster: Callable[[], ClusterState]) -> Mapping[str, Callable[..., object]]:
     """All functions that the library has to be given, for the cluster of the moment."""
     return {
         **UNITS,

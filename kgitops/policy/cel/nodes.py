@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class SyntaxNode:
     """A part of an expression; ``start`` and ``end`` are where it stands in its text."""
 
     start: int
@@ -13,7 +13,7 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class Literal(Node):
+class Literal(SyntaxNode):
     """A value as it is written; ``kind``: null, bool, int, uint, double, string or bytes."""
 
     kind: str
@@ -21,35 +21,35 @@ class Literal(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Name(Node):
+class Name(SyntaxNode):
     """A variable, or a loop's own name."""
 
     name: str
 
 
 @dataclass(frozen=True, eq=False)
-class Select(Node):
+class Select(SyntaxNode):
     """``operand.field``."""
 
-    operand: Node
+    operand: SyntaxNode
     field: str
 
 
 @dataclass(frozen=True, eq=False)
-class Index(Node):
+class Index(SyntaxNode):
     """``operand[index]``."""
 
-    operand: Node
-    index: Node
+    operand: SyntaxNode
+    index: SyntaxNode
 
 
 @dataclass(frozen=True, eq=False)
-class Call(Node):
+class Call(SyntaxNode):
     """``function(arguments)``, or ``target.function(arguments)``; also has() and the loops."""
 
-    target: Node | None
+    target: SyntaxNode | None
     function: str
-    arguments: tuple[Node, ...]
+    arguments: tuple[SyntaxNode, ...]
 
     @property
     def loop_name(self) -> str | None:
@@ -61,48 +61,48 @@ class Call(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class ListOf(Node):
+class ListOf(SyntaxNode):
     """``[a, b]``."""
 
-    items: tuple[Node, ...]
+    items: tuple[SyntaxNode, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class MapOf(Node):
+class MapOf(SyntaxNode):
     """``{a: b}``; keys and values."""
 
-    entries: tuple[tuple[Node, Node], ...]
+    entries: tuple[tuple[SyntaxNode, SyntaxNode], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Unary(Node):
+class Unary(SyntaxNode):
     """``!a`` or ``-a``."""
 
     operator: str
-    operand: Node
+    operand: SyntaxNode
 
 
 @dataclass(frozen=True, eq=False)
-class Chain(Node):
+class Chain(SyntaxNode):
     """``a + b - c``: operators of one rank, from left to right."""
 
-    operands: tuple[Node, ...]
+    operands: tuple[SyntaxNode, ...]
     operators: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Conditional(Node):
+class Conditional(SyntaxNode):
     """``condition ? yes : no``."""
 
-    condition: Node
-    yes: Node
-    no: Node
+    condition: SyntaxNode
+    yes: SyntaxNode
+    no: SyntaxNode
 
 
 LOOPS = frozenset({"all", "exists", "exists_one", "map", "filter"})
 
 
-def children(node: Node) -> tuple[Node, ...]:
+def children(node: SyntaxNode) -> tuple[SyntaxNode, ...]:
     """What the node is made of; a loop's own name is left out."""
     match node:
         case Select(operand=operand) | Unary(operand=operand):
@@ -124,14 +124,14 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """The node and all below it."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
-def depth(node: Node) -> int:
+def depth(node: SyntaxNode) -> int:
     """How deep the tree is; found without recursion, for trees that are far too deep."""
     deepest = 0
     below = [(node, 1)]
@@ -142,13 +142,15 @@ def depth(node: Node) -> int:
     return deepest
 
 
-def replaced(node: Node, change: Callable[[Node, Node], Node]) -> Node:
+def replaced(
+    node: SyntaxNode, change: Callable[[SyntaxNode, SyntaxNode], SyntaxNode]
+) -> SyntaxNode:
     """The tree made anew from its leaves up.
 
     ``change`` gets each node as it was, and as it is with what is below it made anew.
     """
 
-    def below(child: Node) -> Node:
+    def below(child: SyntaxNode) -> SyntaxNode:
         return replaced(child, change)
 
     made = node
@@ -174,7 +176,7 @@ def replaced(node: Node, change: Callable[[Node, Node], Node]) -> Node:
     return change(node, made)
 
 
-def text_of(node: Node) -> str:
+def text_of(node: SyntaxNode) -> str:
     """The expression as text: it means the same, without comments."""
     match node:
         case Literal(text=text):
@@ -206,6 +208,6 @@ def text_of(node: Node) -> str:
             raise TypeError(type(node).__name__)
 
 
-def _operand(node: Node) -> str:
+def _operand(node: SyntaxNode) -> str:
     text = text_of(node)
     return f"({text})" if isinstance(node, Chain | Conditional | Unary) else text

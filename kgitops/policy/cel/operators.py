@@ -5,7 +5,7 @@ No operator converts a value by itself.
 
 from abc import ABC, abstractmethod
 
-from kgitops.policy.cel.nodes import Chain, Literal, Node, Unary
+from kgitops.policy.cel.nodes import Chain, Literal, SyntaxNode, Unary
 from kgitops.policy.cel.problems import Problem, bare, conversion, named, shown, shown_root
 from kgitops.policy.cel.types import (
     ANY,
@@ -14,8 +14,8 @@ from kgitops.policy.cel.types import (
     INT,
     NULL,
     STRING,
-    Kind,
     Type,
+    TypeKind,
     comparable,
     fits,
     joined,
@@ -40,11 +40,11 @@ def comparison_type(operator: str, left: Type, right: Type) -> Type:
     Raises:
         OperandMismatchError: they have no order.
     """
-    if Kind.ANY in (left.kind, right.kind) or (left.numeric and right.numeric):
+    if TypeKind.ANY in (left.kind, right.kind) or (left.numeric and right.numeric):
         return BOOL
-    if left.kind is right.kind and left.kind is Kind.STRING:
+    if left.kind is right.kind and left.kind is TypeKind.STRING:
         return BOOL
-    if Kind.STRING in (left.kind, right.kind) and (left.numeric or right.numeric):
+    if TypeKind.STRING in (left.kind, right.kind) and (left.numeric or right.numeric):
         raise OperandMismatchError("convert the text by int(…) or double(…)")
     raise OperandMismatchError(f"{operator} compares numbers with numbers and text with text")
 
@@ -55,23 +55,23 @@ def arithmetic_type(operator: str, left: Type, right: Type) -> Type:
     Raises:
         OperandMismatchError: the operator can't compute with them.
     """
-    if Kind.ANY in (left.kind, right.kind):
+    if TypeKind.ANY in (left.kind, right.kind):
         return ANY
     if left.kind is right.kind and left.numeric:
-        if operator == "%" and left.kind is Kind.DOUBLE:
+        if operator == "%" and left.kind is TypeKind.DOUBLE:
             raise OperandMismatchError("% takes whole numbers: convert them by int(…)")
-        return INT if left.kind is Kind.INT else DOUBLE
+        return INT if left.kind is TypeKind.INT else DOUBLE
     if left.numeric and right.numeric:
         raise OperandMismatchError(
             "convert the whole number by double(…), or write it with a point: 1.0"
         )
     if operator != "+":
         raise OperandMismatchError(f"{operator} takes numbers: convert text by int(…) or double(…)")
-    if left.kind is right.kind is Kind.STRING:
+    if left.kind is right.kind is TypeKind.STRING:
         return STRING
-    if left.kind is right.kind is Kind.LIST:
+    if left.kind is right.kind is TypeKind.LIST:
         return list_of(joined(left.items, right.items))
-    if Kind.STRING in (left.kind, right.kind) and (left.numeric or right.numeric):
+    if TypeKind.STRING in (left.kind, right.kind) and (left.numeric or right.numeric):
         raise OperandMismatchError("write string(…) around the number, or int(…) around the text")
     raise OperandMismatchError("+ adds numbers, and joins text with text and lists with lists")
 
@@ -79,13 +79,13 @@ def arithmetic_type(operator: str, left: Type, right: Type) -> Type:
 def item_type(collection: Type) -> Type | None:
     """The type of what a loop goes over and ``in`` looks for; None if it is not a collection."""
     match collection.kind:
-        case Kind.LIST:
+        case TypeKind.LIST:
             return collection.items
-        case Kind.MAP:
+        case TypeKind.MAP:
             return collection.keys
-        case Kind.RECORD:
+        case TypeKind.RECORD:
             return STRING
-        case Kind.ANY:
+        case TypeKind.ANY:
             return ANY
         case _:
             return None
@@ -100,7 +100,7 @@ def literal_problem(literal: Literal) -> tuple[str, str]:
 
 def result_problem(actual: Type, expected: Type) -> tuple[str, str] | None:
     """The problem of an expression that gives the wrong type, and the advice; None if it fits."""
-    if fits(actual, expected) and actual.kind is not Kind.NULL:
+    if fits(actual, expected) and actual.kind is not TypeKind.NULL:
         return None
     if expected is BOOL:
         return (
@@ -116,10 +116,10 @@ class OperatorChecker(ABC):
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
-        self.types: dict[Node, Type] = {}
+        self.types: dict[SyntaxNode, Type] = {}
 
     @abstractmethod
-    def check(self, node: Node) -> Type:
+    def check(self, node: SyntaxNode) -> Type:
         """Check the node and all below it, and return its type; ANY where it is not known."""
 
     def _unary(self, node: Unary) -> Type:
@@ -127,9 +127,9 @@ class OperatorChecker(ABC):
             self._require_bool(node.operand, "what ! turns round")
             return BOOL
         type_ = self.check(node.operand)
-        if type_.kind is Kind.NULL:
+        if type_.kind is TypeKind.NULL:
             return self._add_null(node.operand)
-        if not (type_.numeric or type_.kind is Kind.ANY):
+        if not (type_.numeric or type_.kind is TypeKind.ANY):
             text = f"- stands before {named(type_)}, which is not a number"
             return self._add(node, text, conversion(type_, (INT,)))
         self._check_nullable(node.operand, type_)
@@ -146,7 +146,7 @@ class OperatorChecker(ABC):
             left = right
         return type_
 
-    def _binary(self, operator: str, left: Node, left_type: Type, right: Node) -> Type:
+    def _binary(self, operator: str, left: SyntaxNode, left_type: Type, right: SyntaxNode) -> Type:
         right_type = self.check(right)
         both = f"{shown(left)} {operator} {shown(right)}"
         if operator in ("==", "!="):
@@ -157,7 +157,7 @@ class OperatorChecker(ABC):
         if operator == "in":
             return self._in(left, left_type, right, right_type)
         for side, side_type in ((left, left_type), (right, right_type)):
-            if side_type.kind is Kind.NULL:
+            if side_type.kind is TypeKind.NULL:
                 return self._add_null(side)
             self._check_nullable(side, side_type)
         compares = operator[0] in "<>"
@@ -169,16 +169,16 @@ class OperatorChecker(ABC):
             text = f"{both} {verb} {named(left_type)} with {named(right_type)}"
             return self._add(right, text, mismatch.advice)
 
-    def _in(self, left: Node, left_type: Type, right: Node, right_type: Type) -> Type:
-        if right_type.kind is Kind.ANY:
+    def _in(self, left: SyntaxNode, left_type: Type, right: SyntaxNode, right_type: Type) -> Type:
+        if right_type.kind is TypeKind.ANY:
             return BOOL
-        if right_type.kind is Kind.NULL:
+        if right_type.kind is TypeKind.NULL:
             return self._add_null(right)
         item = item_type(right_type)
         if item is None:
             text = f"in looks into a list or a map, and {shown(right)} is {named(right_type)}"
             contains = f"write {shown(right)}.contains({shown(left)})"
-            advice = contains if right_type.kind is Kind.STRING else "name a list or a map"
+            advice = contains if right_type.kind is TypeKind.STRING else "name a list or a map"
             return self._add(right, text, advice)
         self._check_nullable(right, right_type)
         if not comparable(left_type, item):
@@ -186,12 +186,12 @@ class OperatorChecker(ABC):
             self._add(right, f"{text}, so it is never in there", conversion(left_type, (item,)))
         return BOOL
 
-    def _add(self, node: Node, text: str, advice: str, *, weak: bool = False) -> Type:
+    def _add(self, node: SyntaxNode, text: str, advice: str, *, weak: bool = False) -> Type:
         """Add a problem; the type of its node is not known then."""
         self.problems.append(Problem(node, text, advice, weak))
         return ANY
 
-    def _add_null(self, node: Node) -> Type:
+    def _add_null(self, node: SyntaxNode) -> Type:
         """Add that there is null where a value is needed."""
         if isinstance(node, Literal):
             advice = "compare with == null or != null"
@@ -199,12 +199,12 @@ class OperatorChecker(ABC):
         text = f"{shown_root(node)} is null"
         return self._add(node, text, "match other requests, or ask for null first", weak=True)
 
-    def _check_nullable(self, node: Node, type_: Type) -> None:
+    def _check_nullable(self, node: SyntaxNode, type_: Type) -> None:
         if type_.nullable:
             name = shown(node)
             self._add(node, f"{name} may be null", f"ask {name} != null first", weak=True)
 
-    def _require_bool(self, node: Node, place: str) -> None:
+    def _require_bool(self, node: SyntaxNode, place: str) -> None:
         type_ = self.check(node)
         if not fits(type_, BOOL):
             text = f"{place} must be true or false, and {shown(node)} is {named(type_)}"

@@ -10,8 +10,8 @@ from kgitops.policy.cel.nodes import (
     Literal,
     MapOf,
     Name,
-    Node,
     Select,
+    SyntaxNode,
     Unary,
     depth,
 )
@@ -31,7 +31,7 @@ _LITERALS = frozenset({"null", "bool", "int", "uint", "double", "string", "bytes
 _OTHER_LANGUAGES = {"and": "&&", "or": "||", "not": "!", "AND": "&&", "OR": "||", "NOT": "!"}
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> SyntaxNode:
     """The tree of an expression.
 
     Raises:
@@ -62,7 +62,7 @@ class _Parser:
         self._next = 0
         self._depth = 0
 
-    def whole(self) -> Node:
+    def whole(self) -> SyntaxNode:
         if self._token.kind == "end":
             raise SyntaxProblem("the expression is empty", "write what must be true")
         node = self._expression()
@@ -99,7 +99,7 @@ class _Parser:
             return SyntaxProblem(f"CEL has no {token}", f"write {_OTHER_LANGUAGES[token.text]}")
         return SyntaxProblem(f"{expected} is expected, not {token}")
 
-    def _expression(self) -> Node:
+    def _expression(self) -> SyntaxNode:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise too_deep()
@@ -112,7 +112,7 @@ class _Parser:
         self._depth -= 1
         return node
 
-    def _chain(self, rank: int) -> Node:
+    def _chain(self, rank: int) -> SyntaxNode:
         if rank == len(_RANKS):
             return self._unary()
         operands, operators = [self._chain(rank + 1)], []
@@ -123,7 +123,7 @@ class _Parser:
             return operands[0]
         return Chain(operands[0].start, operands[-1].end, tuple(operands), tuple(operators))
 
-    def _unary(self) -> Node:
+    def _unary(self) -> SyntaxNode:
         signs = []
         while self._is("!", "-"):
             signs.append(self._take())
@@ -132,13 +132,13 @@ class _Parser:
             node = Unary(sign.start, node.end, sign.text, node)
         return node
 
-    def _member(self) -> Node:
+    def _member(self) -> SyntaxNode:
         node = self._primary()
         while self._is(".", "["):
             node = self._field(node) if self._skip(".") else self._index(node)
         return node
 
-    def _field(self, node: Node) -> Node:
+    def _field(self, node: SyntaxNode) -> SyntaxNode:
         if self._token.kind != "name":
             raise self._unexpected("a name")
         name = self._take()
@@ -147,21 +147,21 @@ class _Parser:
             return _call(Call(node.start, end, node, name.text, arguments))
         return Select(node.start, name.end, node, name.text)
 
-    def _index(self, node: Node) -> Node:
+    def _index(self, node: SyntaxNode) -> SyntaxNode:
         self._expect("[")
         index = self._expression()
         return Index(node.start, self._expect("]"), node, index)
 
-    def _arguments(self) -> tuple[tuple[Node, ...], int]:
+    def _arguments(self) -> tuple[tuple[SyntaxNode, ...], int]:
         self._expect("(")
-        arguments: list[Node] = []
+        arguments: list[SyntaxNode] = []
         while not self._is(")"):
             arguments.append(self._expression())
             if not self._skip(","):
                 break
         return tuple(arguments), self._expect(")")
 
-    def _primary(self) -> Node:
+    def _primary(self) -> SyntaxNode:
         token = self._token
         if token.kind in _LITERALS:
             self._take()
@@ -178,7 +178,7 @@ class _Parser:
             return self._map()
         raise self._unexpected("a value")
 
-    def _name(self) -> Node:
+    def _name(self) -> SyntaxNode:
         token = self._token
         if token.text in _OTHER_LANGUAGES:
             raise self._unexpected("a value")
@@ -190,18 +190,18 @@ class _Parser:
             return _call(Call(token.start, end, None, token.text, arguments))
         return Name(token.start, token.end, token.text)
 
-    def _list(self) -> Node:
+    def _list(self) -> SyntaxNode:
         start = self._take().start
-        items: list[Node] = []
+        items: list[SyntaxNode] = []
         while not self._is("]"):
             items.append(self._expression())
             if not self._skip(","):
                 break
         return ListOf(start, self._expect("]"), tuple(items))
 
-    def _map(self) -> Node:
+    def _map(self) -> SyntaxNode:
         start = self._take().start
-        entries: list[tuple[Node, Node]] = []
+        entries: list[tuple[SyntaxNode, SyntaxNode]] = []
         while not self._is("}"):
             key = self._expression()
             self._expect(":")

@@ -11,8 +11,8 @@ from kgitops.policy.cel.engine import (
     evaluate,
 )
 from kgitops.policy.cel.functions import UNITS
-from kgitops.policy.cel.nodes import Call, Index, Literal, Node, Select, text_of, walk
-from kgitops.policy.cel.types import Kind, Type
+from kgitops.policy.cel.nodes import Call, Index, Literal, Select, SyntaxNode, text_of, walk
+from kgitops.policy.cel.types import Type, TypeKind
 
 _MAX_SHOWN = 60
 _MAX_SHOWN_LITERAL = 40
@@ -24,7 +24,7 @@ _MAX_INT64 = 2**63 - 1
 class Problem:
     """A mistake at a node, and what to do. ``weak``: it counts only if a sample run reaches it."""
 
-    node: Node
+    node: SyntaxNode
     text: str
     advice: str
     weak: bool = False
@@ -32,7 +32,7 @@ class Problem:
 
 def problems_of_every_api(problems: Mapping[str, Sequence[Problem]]) -> Iterator[Problem]:
     """The problems, by api, that every api has: the most helpful one of each node."""
-    by_node: dict[Node, dict[str, Problem]] = {}
+    by_node: dict[SyntaxNode, dict[str, Problem]] = {}
     for api, of_api in problems.items():
         for problem in of_api:
             by_node.setdefault(problem.node, {}).setdefault(api, problem)
@@ -42,7 +42,7 @@ def problems_of_every_api(problems: Mapping[str, Sequence[Problem]]) -> Iterator
             yield max(strong, key=lambda problem: "did you mean" in problem.advice)
 
 
-def constant_problems(root: Node) -> Iterator[Problem]:
+def constant_problems(root: SyntaxNode) -> Iterator[Problem]:
     """Problems of units, conversions and regular expressions whose argument is a literal."""
     for node in walk(root):
         if not isinstance(node, Call) or not node.arguments:
@@ -98,13 +98,13 @@ def _conversion_problems(node: Call) -> Iterator[Problem]:
 def conversion(actual: Type, expected: tuple[Type, ...]) -> str:
     """Advice on how to turn one type into another."""
     kinds = [type_.kind for type_ in expected]
-    if actual.kind is Kind.STRING and Kind.INT in kinds:
+    if actual.kind is TypeKind.STRING and TypeKind.INT in kinds:
         return "convert the text by int(…)"
-    if actual.kind is Kind.STRING and Kind.DOUBLE in kinds:
+    if actual.kind is TypeKind.STRING and TypeKind.DOUBLE in kinds:
         return "convert the text by double(…)"
-    if actual.numeric and Kind.STRING in kinds:
+    if actual.numeric and TypeKind.STRING in kinds:
         return "convert the number by string(…), or the text by int(…)"
-    if actual.kind is Kind.BOOL and Kind.STRING in kinds:
+    if actual.kind is TypeKind.BOOL and TypeKind.STRING in kinds:
         return "write (… ? 'true' : 'false')"
     return f"give {' or '.join(dict.fromkeys(named(type_) for type_ in expected))}"
 
@@ -120,27 +120,27 @@ def nearest(name: str, candidates: Iterable[str], introduction: str) -> str:
 def named(type_: Type) -> str:
     """The type as a sentence names it, such as text or a list(int)."""
     text = str(type_)
-    if type_.kind in (Kind.STRING, Kind.NULL):
+    if type_.kind in (TypeKind.STRING, TypeKind.NULL):
         return text.replace("string", "text", 1)
-    if type_.kind is Kind.ANY:
+    if type_.kind is TypeKind.ANY:
         return "anything"
-    if type_.kind is Kind.RECORD:
+    if type_.kind is TypeKind.RECORD:
         return text
     return f"{'an' if text[0] in 'aeiou' else 'a'} {text}"
 
 
 def bare(type_: Type) -> str:
     """The type without its article."""
-    return named(type_) if type_.kind is Kind.STRING else str(type_)
+    return named(type_) if type_.kind is TypeKind.STRING else str(type_)
 
 
-def shown(node: Node) -> str:
+def shown(node: SyntaxNode) -> str:
     """The expression on one line, cut where it is long."""
     text = " ".join(text_of(node).split())
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
 
 
-def shown_root(node: Node) -> str:
+def shown_root(node: SyntaxNode) -> str:
     """The first part of a chain of fields, keys and calls, as ``shown`` gives it."""
     while isinstance(node, Select | Index | Call):
         below = node.target if isinstance(node, Call) else node.operand

@@ -6,20 +6,25 @@ from collections.abc import Sequence
 
 from kgitops.model.errors import FindingsError
 from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.api.interfaces import Violation
-from kgitops.policy.cel.compiler import Compiled, CompiledPolicy, CompiledValidation, compile_policy
+from kgitops.policy.api.interfaces import RuleViolation
+from kgitops.policy.cel.compiler import (
+    CompiledExpression,
+    CompiledPolicy,
+    CompiledValidation,
+    compile_policy,
+)
 from kgitops.policy.cel.engine import EvaluationError, evaluate
-from kgitops.policy.cel.evaluation_context import Contexts
-from kgitops.policy.cel.sample_run import try_out
-from kgitops.policy.evaluate.policy_input import Asked
+from kgitops.policy.cel.evaluation_context import EvaluationContexts
+from kgitops.policy.cel.sample_run import run_samples
+from kgitops.policy.evaluate.bundle import CelPolicy
+from kgitops.policy.evaluate.policy_input import PolicyInput
 from kgitops.policy.evaluate.protocol import PolicyFailed
-from kgitops.policy.evaluate.rules import CelPolicy
 
 MAX_MESSAGE = 2_000
 _MAX_SHOWN = 120
 
 
-def load_cel(policy: CelPolicy, contexts: Contexts | None = None) -> "CelRule":
+def load_cel(policy: CelPolicy, contexts: EvaluationContexts | None = None) -> "CelRule":
     """The policy, ready to judge.
 
     Policies that judge the same requests share ``contexts``, which saves most of the work.
@@ -28,16 +33,18 @@ def load_cel(policy: CelPolicy, contexts: Contexts | None = None) -> "CelRule":
         FindingsError: something in it can't be meant; every finding, at its place.
     """
     compiled = compile_policy(policy)
-    findings = tuple(try_out(policy, compiled))
+    findings = tuple(run_samples(policy, compiled))
     if findings:
         raise FindingsError(findings)
-    return CelRule(policy, compiled, Contexts() if contexts is None else contexts)
+    return CelRule(policy, compiled, EvaluationContexts() if contexts is None else contexts)
 
 
 class CelRule:
     """Implements ``rule.Rule`` for a ``kind: Policy`` document."""
 
-    def __init__(self, policy: CelPolicy, compiled: CompiledPolicy, contexts: Contexts) -> None:
+    def __init__(
+        self, policy: CelPolicy, compiled: CompiledPolicy, contexts: EvaluationContexts
+    ) -> None:
         self.name = policy.name
         self.level = policy.level
         self._requests = frozenset(policy.match.requests)
@@ -47,13 +54,13 @@ class CelRule:
         self._contexts = contexts
         contexts.add(compiled.needs)
 
-    def judges(self, asked: Asked) -> bool:
+    def judges(self, asked: PolicyInput) -> bool:
         """Whether the request and the object's name match; conditions are part of the check."""
         return (not self._requests or asked.api in self._requests) and (
             self._names is None or self._names.fullmatch(asked.name) is not None
         )
 
-    def check(self, asked: Asked, cluster: ClusterState) -> Sequence[Violation]:
+    def check(self, asked: PolicyInput, cluster: ClusterState) -> Sequence[RuleViolation]:
         """A violation for each validation that is false.
 
         Raises:
@@ -63,7 +70,9 @@ class CelRule:
         if not _meet(self._conditions, context):
             return ()
         return [
-            Violation(message=_message(validation, context), field=validation.field, rule=number)
+            RuleViolation(
+                message=_message(validation, context), field=validation.field, rule=number
+            )
             for number, validation in enumerate(self._validations)
             if not _holds(validation.expression, context)
         ]
@@ -79,7 +88,7 @@ def _patterns(names: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(fnmatch.translate(name.replace("[", "[[]")) for name in names))
 
 
-def _meet(conditions: Sequence[Compiled], context: object) -> bool:
+def _meet(conditions: Sequence[CompiledExpression], context: object) -> bool:
     """Whether all are true; one that is false decides, even where another can't be evaluated."""
     failed: PolicyFailed | None = None
     for condition in conditions:
@@ -93,7 +102,7 @@ def _meet(conditions: Sequence[Compiled], context: object) -> bool:
     return True
 
 
-def _holds(expression: Compiled, context: object) -> bool:
+def _holds(expression: CompiledExpression, context: object) -> bool:
     try:
         answer = evaluate(expression.program, context)
     except EvaluationError as error:
@@ -113,7 +122,7 @@ def _message(validation: CompiledValidation, context: object) -> str:
     )
 
 
-def _computed(expression: Compiled | None, context: object) -> str:
+def _computed(expression: CompiledExpression | None, context: object) -> str:
     """What the message's expression gives; nothing where it gives no text, as in Kubernetes."""
     if expression is None:
         return ""

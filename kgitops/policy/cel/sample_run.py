@@ -3,22 +3,22 @@
 from collections.abc import Iterator
 
 from kgitops.model.source import Finding
-from kgitops.policy.cel.compiler import Compiled, CompiledPolicy, policy_finding
+from kgitops.policy.cel.compiler import CompiledExpression, CompiledPolicy, policy_finding
 from kgitops.policy.cel.engine import EvaluationError, evaluate
-from kgitops.policy.cel.evaluation_context import Contexts, reads_object
+from kgitops.policy.cel.evaluation_context import EvaluationContexts, reads_object
 from kgitops.policy.cel.nodes import Name, walk
 from kgitops.policy.cel.problems import Problem
 from kgitops.policy.cel.records.variables import ROOTS
 from kgitops.policy.cel.samples import samples
 from kgitops.policy.cel.types import BOOL, STRING
-from kgitops.policy.evaluate.rules import CelPolicy
+from kgitops.policy.evaluate.bundle import CelPolicy
 
 
-def try_out(policy: CelPolicy, compiled: CompiledPolicy) -> Iterator[Finding]:
+def run_samples(policy: CelPolicy, compiled: CompiledPolicy) -> Iterator[Finding]:
     """One finding for each expression that can't be evaluated on some request that it judges."""
-    contexts = Contexts()
+    contexts = EvaluationContexts()
     contexts.add(compiled.needs)
-    said: set[Compiled] = set()
+    said: set[CompiledExpression] = set()
     for api in compiled.apis:
         for sample in samples(api, compiled.words):
             context = contexts.of(sample.asked, sample.cluster)
@@ -30,7 +30,7 @@ def try_out(policy: CelPolicy, compiled: CompiledPolicy) -> Iterator[Finding]:
 
 def _tried(
     compiled: CompiledPolicy, context: object, api: str
-) -> Iterator[tuple[Compiled, tuple[str, str]]]:
+) -> Iterator[tuple[CompiledExpression, tuple[str, str]]]:
     judged = True
     for condition in compiled.conditions:
         answer, wrong = _try(condition, context, api)
@@ -51,7 +51,9 @@ def _tried(
                 yield validation.message_expression, wrong
 
 
-def _try(expression: Compiled, context: object, api: str) -> tuple[object, tuple[str, str] | None]:
+def _try(
+    expression: CompiledExpression, context: object, api: str
+) -> tuple[object, tuple[str, str] | None]:
     try:
         answer = evaluate(expression.program, context)
     except EvaluationError as error:
@@ -63,7 +65,9 @@ def _try(expression: Compiled, context: object, api: str) -> tuple[object, tuple
     return answer, (problem, "correct the expression")
 
 
-def _why(expression: Compiled, error: EvaluationError, api: str) -> tuple[str, str] | None:
+def _why(
+    expression: CompiledExpression, error: EvaluationError, api: str
+) -> tuple[str, str] | None:
     """What the check found for this kind of request, or the library; a missing key is fine."""
     found = expression.problems[api]
     strong = [problem for problem in found if not problem.weak]

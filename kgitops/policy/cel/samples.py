@@ -34,8 +34,8 @@ from kgitops.model.resources.virtual_clusters import (
 )
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.api.requests import Principal
-from kgitops.policy.evaluate.policy_input import Asked, ask
-from kgitops.policy.state.simulated import World
+from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
+from kgitops.policy.state.simulated import SimulatedState
 
 _NAME, _ID = "sample", "AAAAAAAAAAAAAAAAAAAAAA"
 _KEYS = ("retention.ms", "cleanup.policy")
@@ -54,7 +54,7 @@ _QUOTA_KEYS = ("producer_byte_rate", "consumer_byte_rate")
 class Sample:
     """A request, and the cluster that it is asked of."""
 
-    asked: Asked
+    asked: PolicyInput
     cluster: ClusterState
 
 
@@ -93,8 +93,8 @@ def _sample(
     snapshot: Snapshot,
     broker_configs: Mapping[str, str] | None = None,
 ) -> Sample:
-    world = World(snapshot)
-    asked = ask(request, Principal("User", "sample"), world, broker_configs)
+    world = SimulatedState(snapshot)
+    asked = build_input(request, Principal("User", "sample"), world, broker_configs)
     return Sample(asked, ClusterState(world, broker_configs))
 
 

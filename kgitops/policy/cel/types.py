@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class TypeKind(StrEnum):
     """The kinds of type; a record is a map whose fields are known."""
 
     ANY = "any"
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 class Type:
     """A type; ``item`` is what a list holds and a map's values are, ``name`` a record's own."""
 
-    kind: Kind
+    kind: TypeKind
     item: "Type | None" = None
     key: "Type | None" = None
     fields: Mapping[str, "Type"] | None = None
@@ -48,51 +48,51 @@ class Type:
     @property
     def numeric(self) -> bool:
         """Whether it is a number."""
-        return self.kind in (Kind.INT, Kind.DOUBLE)
+        return self.kind in (TypeKind.INT, TypeKind.DOUBLE)
 
     def __str__(self) -> str:
         match self.kind:
-            case Kind.LIST:
+            case TypeKind.LIST:
                 text = f"list({self.items})"
-            case Kind.MAP:
+            case TypeKind.MAP:
                 text = f"map({self.keys}, {self.items})"
-            case Kind.RECORD:
+            case TypeKind.RECORD:
                 text = self.name
             case kind:
                 text = kind.value
         return f"{text} or null" if self.nullable else text
 
 
-ANY = Type(Kind.ANY)
-NULL = Type(Kind.NULL)
-BOOL = Type(Kind.BOOL)
-INT = Type(Kind.INT)
-DOUBLE = Type(Kind.DOUBLE)
-STRING = Type(Kind.STRING)
+ANY = Type(TypeKind.ANY)
+NULL = Type(TypeKind.NULL)
+BOOL = Type(TypeKind.BOOL)
+INT = Type(TypeKind.INT)
+DOUBLE = Type(TypeKind.DOUBLE)
+STRING = Type(TypeKind.STRING)
 
 
 def list_of(item: Type) -> Type:
     """A list."""
-    return Type(Kind.LIST, item=item)
+    return Type(TypeKind.LIST, item=item)
 
 
 def map_of(item: Type, key: Type = STRING) -> Type:
     """A map, from text unless said otherwise."""
-    return Type(Kind.MAP, item=item, key=key)
+    return Type(TypeKind.MAP, item=item, key=key)
 
 
 def record(name: str, fields: Mapping[str, Type]) -> Type:
     """A map whose fields are known; sentences call it ``name``."""
-    return Type(Kind.RECORD, fields=fields, name=name)
+    return Type(TypeKind.RECORD, fields=fields, name=name)
 
 
 def joined(one: Type, other: Type) -> Type:
     """The type of what may be either."""
     if one == other:
         return one
-    if one.kind is Kind.NULL:
-        return other.or_null if other.kind is not Kind.ANY else ANY
-    if other.kind is Kind.NULL:
+    if one.kind is TypeKind.NULL:
+        return other.or_null if other.kind is not TypeKind.ANY else ANY
+    if other.kind is TypeKind.NULL:
         return joined(other, one)
     if replace(one, nullable=False) == replace(other, nullable=False):
         return one.or_null
@@ -101,10 +101,10 @@ def joined(one: Type, other: Type) -> Type:
 
 def comparable(one: Type, other: Type) -> bool:
     """Whether values of the two types can ever be equal."""
-    unknown = (Kind.ANY, Kind.NULL)
+    unknown = (TypeKind.ANY, TypeKind.NULL)
     if one.kind in unknown or other.kind in unknown or (one.numeric and other.numeric):
         return True
-    if {one.kind, other.kind} == {Kind.MAP, Kind.RECORD}:
+    if {one.kind, other.kind} == {TypeKind.MAP, TypeKind.RECORD}:
         return True
     if one.kind is not other.kind:
         return False
@@ -113,10 +113,10 @@ def comparable(one: Type, other: Type) -> bool:
 
 def fits(given: Type, wanted: Type) -> bool:
     """Whether a function that takes ``wanted`` may be given ``given``, null left aside."""
-    if Kind.ANY in (given.kind, wanted.kind):
+    if TypeKind.ANY in (given.kind, wanted.kind):
         return True
-    if given.kind is Kind.RECORD and wanted.kind is Kind.MAP:
+    if given.kind is TypeKind.RECORD and wanted.kind is TypeKind.MAP:
         return True
     return given.kind is wanted.kind and (
-        given.kind not in (Kind.LIST, Kind.MAP) or fits(given.items, wanted.items)
+        given.kind not in (TypeKind.LIST, TypeKind.MAP) or fits(given.items, wanted.items)
     )

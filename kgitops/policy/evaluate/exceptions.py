@@ -8,7 +8,7 @@ MOST_CHARACTERS = 4_000
 """A longer message is cut."""
 
 
-def told(error: BaseException) -> str:
+def describe_exception(error: BaseException) -> str:
     """``KeyError: 'x' at policies/naming.py line 7``."""
     name = type(error).__name__
     try:
@@ -16,10 +16,10 @@ def told(error: BaseException) -> str:
     except BaseException:  # noqa: BLE001 (its __str__ is the policy's code, too)
         words = "(its message can't be read)"
     at = line_of(error)
-    return cut(f"{name}: {words}" if words else name) + (f" at {at}" if at else "")
+    return truncate(f"{name}: {words}" if words else name) + (f" at {at}" if at else "")
 
 
-def cut(text: str) -> str:
+def truncate(text: str) -> str:
     """The text, its end left out where it is too long."""
     if len(text) <= MOST_CHARACTERS:
         return text

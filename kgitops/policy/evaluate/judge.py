@@ -6,15 +6,15 @@ from collections.abc import Mapping, MutableSequence, Sequence
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.api.interfaces import Violation
+from kgitops.policy.api.interfaces import RuleViolation
 from kgitops.policy.api.requests import Principal
-from kgitops.policy.evaluate.exceptions import cut, is_interrupt, told
-from kgitops.policy.evaluate.policy_input import Asked, ask
+from kgitops.policy.evaluate.bundle import Waiver
+from kgitops.policy.evaluate.exceptions import describe_exception, is_interrupt, truncate
+from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
 from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
-from kgitops.policy.evaluate.rules import Waiver
 from kgitops.policy.evaluate.verdict import Judgement, Outcome, Ruling, fingerprint, waived
-from kgitops.policy.state.lazy import late_parts
-from kgitops.policy.state.simulated import World
+from kgitops.policy.state.lazy_state import lazy_parts
+from kgitops.policy.state.simulated import SimulatedState
 
 MOST_VIOLATIONS = 100
 """One policy's about one request; what comes after them is left out, and the request denied."""
@@ -23,7 +23,7 @@ _NONE: Mapping[int, str] = {}
 _log = logging.getLogger(__name__)
 
 
-class Judge:
+class InProcessEvaluator:
     """Implements ``judging.Judging`` in this process, with no limit on time or memory."""
 
     def __init__(
@@ -51,8 +51,8 @@ class Judge:
     def begin(self, state: ClusterState, *, principal: str) -> None:
         """Judge from now on for ``principal``, on ``state``."""
         self._principal = Principal.parse(principal)
-        self._world = World(state)
-        self._late = late_parts(state)
+        self._world = SimulatedState(state)
+        self._late = lazy_parts(state)
         self._cluster = self._unknown = PolicyClusterState(self._world)
         self._broker_configs: Mapping[str, str] | None = None
 
@@ -68,7 +68,7 @@ class Judge:
         Raises:
             KgitopsError: the part of the state that a policy asked for can't be read.
         """
-        asked = ask(request, self._principal, self._world, broker_configs)
+        asked = build_input(request, self._principal, self._world, broker_configs)
         cluster = self._as_seen_with(broker_configs)
         bits, denied = 0, False
         rulings: list[Ruling] = []
@@ -76,7 +76,7 @@ class Judge:
             self._at_work[0] = index
             if index in failed:
                 denied = True
-                rulings.append(crash(rule, failed[index]))
+                rulings.append(crash_ruling(rule, failed[index]))
                 continue
             try:
                 if not rule.judges(asked):
@@ -134,7 +134,9 @@ class Judge:
             except BaseException as error:
                 if is_interrupt(error):
                     raise
-                _log.warning("the policy %s could not be closed: %s", rule.name, told(error))
+                _log.warning(
+                    "the policy %s could not be closed: %s", rule.name, describe_exception(error)
+                )
 
     def _as_seen_with(self, broker_configs: Mapping[str, str] | None) -> PolicyClusterState:
         """The cluster, and the configs of the node that evaluates; made anew for another node."""
@@ -145,42 +147,42 @@ class Judge:
             self._cluster = PolicyClusterState(self._world, broker_configs)
         return self._cluster
 
-    def _failure(self, rule: Rule, asked: Asked, error: BaseException) -> Ruling:
+    def _failure(self, rule: Rule, asked: PolicyInput, error: BaseException) -> Ruling:
         """A policy may raise anything, and then it denies (P201-67)."""
         if isinstance(error, PolicyFailed):
             why = f": {error}"
         else:
-            why = f" with {told(error)}"
+            why = f" with {describe_exception(error)}"
             _log.info("the policy %s failed on %s", rule.name, asked.address, exc_info=error)
-        return crash(
+        return crash_ruling(
             rule,
             f"the policy {rule.name} failed on {asked.address}{why}, so it denies; correct the "
             "policy",
         )
 
 
-def crash(rule: Rule, message: str) -> Ruling:
+def crash_ruling(rule: Rule, message: str) -> Ruling:
     """A policy that can't say yes says no (P201-67, P201-68)."""
     return Ruling(
         policy=rule.name,
         level=rule.level,
         outcome=Outcome.DENIED,
-        message=cut(message),
+        message=truncate(message),
         crashed=True,
     )
 
 
-def _denials(rule: Rule, address: str, violations: Sequence[Violation]) -> list[Ruling]:
+def _denials(rule: Rule, address: str, violations: Sequence[RuleViolation]) -> list[Ruling]:
     rulings = []
     for violation in violations[:MOST_VIOLATIONS]:
-        message = cut(violation.message)
+        message = truncate(violation.message)
         rulings.append(
             Ruling(
                 policy=rule.name,
                 level=rule.level,
                 outcome=Outcome.DENIED,
                 message=message,
-                field=None if violation.field is None else cut(violation.field),
+                field=None if violation.field is None else truncate(violation.field),
                 fingerprint=fingerprint(rule.name, address, message),
                 rule=violation.rule,
             )
@@ -188,7 +190,7 @@ def _denials(rule: Rule, address: str, violations: Sequence[Violation]) -> list[
     if len(violations) > MOST_VIOLATIONS:
         # No waiver can be for what nobody sees.
         rulings.append(
-            crash(
+            crash_ruling(
                 rule,
                 f"the policy {rule.name} denies {address} for {len(violations):,} reasons, of "
                 f"which {MOST_VIOLATIONS} are told; correct those first",

@@ -21,11 +21,11 @@ from kgitops.policy.api import requests as asked
 from kgitops.policy.api.requests import PolicyRequest, Principal, api_of
 from kgitops.policy.api.states import RequestedBrokerState, RequestedQuotaState
 from kgitops.policy.evaluate.virtual_cluster_input import about_virtual_cluster
-from kgitops.policy.state.simulated import World, overlaid, read_only
+from kgitops.policy.state.simulated import SimulatedState, overlaid, read_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PolicyInput:
     """``api``, ``address`` and ``name`` of the object, and what the interfaces' methods take.
 
     ``name`` is what patterns match: a topic's or a link's name, in its virtual cluster where it is
@@ -57,18 +57,18 @@ class Asked:
         return getattr(self.request, "topic", None)
 
 
-def ask(
+def build_input(
     request: wire.Request,
     principal: Principal,
-    world: World,
+    world: SimulatedState,
     broker_configs: Mapping[str, str] | None,
-) -> Asked:
+) -> PolicyInput:
     """The request with everything that policies may know of it."""
     address, name = _address_and_name(request)
     metadata = _metadata(request, principal, world, broker_configs or {})
     if request.labels:
         metadata = replace(metadata, labels=MappingProxyType(dict(request.labels)))
-    return Asked(api=api_of(metadata), address=address, name=name, request=metadata)
+    return PolicyInput(api=api_of(metadata), address=address, name=name, request=metadata)
 
 
 def address_of(request: wire.Request) -> str:
@@ -113,7 +113,10 @@ def _member(request: wire.AlterVirtualClusterRequest) -> tuple[str, str]:
 
 
 def _metadata(
-    request: wire.Request, principal: Principal, world: World, broker_configs: Mapping[str, str]
+    request: wire.Request,
+    principal: Principal,
+    world: SimulatedState,
+    broker_configs: Mapping[str, str],
 ) -> PolicyRequest:
     match request:
         case (
@@ -156,7 +159,7 @@ def _about_topic(
     | wire.DeleteTopicRequest
     | wire.DeleteRecordsRequest,
     principal: Principal,
-    world: World,
+    world: SimulatedState,
 ) -> PolicyRequest:
     topic, local = request.topic, request.local
     links = world.virtual_clusters.links_to(topic)

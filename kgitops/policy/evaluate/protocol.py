@@ -6,9 +6,9 @@ from typing import Protocol
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.api.interfaces import Violation
-from kgitops.policy.evaluate.policy_input import Asked
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.api.interfaces import RuleViolation
+from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.policy_input import PolicyInput
 from kgitops.policy.evaluate.verdict import Judgement
 
 
@@ -29,11 +29,11 @@ class Rule(Protocol):
         """How binding it is."""
         ...
 
-    def judges(self, asked: Asked) -> bool:
+    def judges(self, asked: PolicyInput) -> bool:
         """Whether the request is any of this policy's business; anything raised denies."""
         ...
 
-    def check(self, asked: Asked, cluster: PolicyClusterState) -> Sequence[Violation]:
+    def check(self, asked: PolicyInput, cluster: PolicyClusterState) -> Sequence[RuleViolation]:
         """What is wrong with the request; nothing where it is accepted."""
         ...
 
@@ -42,7 +42,7 @@ class Rule(Protocol):
         ...
 
 
-class Judging(Protocol):
+class PolicyEvaluator(Protocol):
     """Judges requests; in this process (``judge.Judge``) or in a bounded one (``worker``).
 
     A session begins with a state. Requests are judged on what that state and the requests

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from kgitops.model.resources.addresses import split_scoped_address
-from kgitops.policy.evaluate.rules import Level, Waiver
+from kgitops.policy.evaluate.bundle import Level, Waiver
 
 
 class Outcome(StrEnum):

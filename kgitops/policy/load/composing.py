@@ -39,7 +39,7 @@ from kgitops.policy.api.requests import (
     PolicyRequest,
     api_of,
 )
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.load.python_rule import PythonRule
 
 

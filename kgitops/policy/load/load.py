@@ -10,9 +10,9 @@ from types import ModuleType
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
 from kgitops.policy.api.interfaces import Configurable
-from kgitops.policy.evaluate.exceptions import is_interrupt, told
+from kgitops.policy.evaluate.bundle import CelPolicy, Level, Policy, PythonPolicy
+from kgitops.policy.evaluate.exceptions import describe_exception, is_interrupt
 from kgitops.policy.evaluate.protocol import Rule
-from kgitops.policy.evaluate.rules import CelPolicy, Level, Policy, PythonPolicy
 from kgitops.policy.importing import import_from, line_of
 from kgitops.policy.load.python_rule import METHODS, PythonRule
 
@@ -62,10 +62,10 @@ class _Loader:
     @cached_property
     def _load_cel(self) -> Callable[[CelPolicy], Rule]:
         # Imported only where CEL is used; what policies know of a request, they share.
-        from kgitops.policy.cel.evaluation_context import Contexts  # noqa: PLC0415
+        from kgitops.policy.cel.evaluation_context import EvaluationContexts  # noqa: PLC0415
         from kgitops.policy.cel.rule import load_cel  # noqa: PLC0415
 
-        return partial(load_cel, contexts=Contexts())
+        return partial(load_cel, contexts=EvaluationContexts())
 
 
 def _rule(policy: PythonPolicy) -> PythonRule:
@@ -188,7 +188,7 @@ def _meant(module: ModuleType, name: str) -> str:
 def _failed(policy: PythonPolicy, what: str, error: BaseException, advice: str) -> FindingsError:
     if is_interrupt(error):
         raise error
-    return _finding(policy, f"{what} failed with {told(error)}", advice)
+    return _finding(policy, f"{what} failed with {describe_exception(error)}", advice)
 
 
 def _finding(policy: PythonPolicy, problem: str, advice: str) -> FindingsError:

@@ -10,13 +10,13 @@ from kgitops.policy.api.interfaces import (
     ClientQuotaManagementPolicy,
     Configurable,
     PolicyViolation,
+    RuleViolation,
     TopicManagementPolicy,
-    Violation,
     VirtualClusterManagementPolicy,
 )
 from kgitops.policy.api.requests import PolicyRequest
-from kgitops.policy.evaluate.policy_input import Asked
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.policy_input import PolicyInput
 
 Validate = Callable[[Any, ClusterState], None]
 
@@ -51,15 +51,17 @@ class PythonRule:
             if isinstance(policy, interface)
         }
 
-    def judges(self, asked: Asked) -> bool:
+    def judges(self, asked: PolicyInput) -> bool:
         """Whether the class implements the interface for it."""
         return asked.api in self._methods
 
-    def check(self, asked: Asked, cluster: ClusterState) -> Sequence[Violation]:
+    def check(self, asked: PolicyInput, cluster: ClusterState) -> Sequence[RuleViolation]:
         """What the policy's method says; ``look`` says what it may raise."""
         return self.look(asked.api, asked.request, cluster)
 
-    def look(self, api: str, request: PolicyRequest, cluster: ClusterState) -> Sequence[Violation]:
+    def look(
+        self, api: str, request: PolicyRequest, cluster: ClusterState
+    ) -> Sequence[RuleViolation]:
         """What the policy's method for ``api`` says; nothing where the class has none.
 
         Raises:
@@ -84,7 +86,7 @@ class PythonRule:
         self._policy.close()
 
 
-def _as_value(violation: PolicyViolation) -> Violation:
+def _as_value(violation: PolicyViolation) -> RuleViolation:
     message: object = violation.message  # a policy may give anything
     field: object = violation.field
     if field is not None and not isinstance(field, str):
@@ -92,4 +94,4 @@ def _as_value(violation: PolicyViolation) -> Violation:
             f"the field of its PolicyViolation is {type(field).__name__} where it is a path, for "
             "example configs.retention.ms"
         )
-    return Violation(message="" if message is None else str(message), field=field)
+    return RuleViolation(message="" if message is None else str(message), field=field)

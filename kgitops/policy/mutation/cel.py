@@ -6,10 +6,10 @@ from typing import TypeVar
 
 from kgitops.model.source import Source
 from kgitops.policy.cel.tokens import Token, tokenize
-from kgitops.policy.evaluate.rules import CelPolicy
+from kgitops.policy.evaluate.bundle import CelPolicy
 from kgitops.policy.mutation.expressions import (
     OPERATORS,
-    Change,
+    Mutation,
     other_numbers,
     other_quantities,
 )
@@ -29,7 +29,7 @@ _CALLS = {
 }
 
 
-def cel_mutants(policy: CelPolicy) -> Iterator[tuple[CelPolicy, Change]]:
+def cel_mutants(policy: CelPolicy) -> Iterator[tuple[CelPolicy, Mutation]]:
     """The policy with one mistake, and which; always in the same order.
 
     Messages are left alone: they decide nothing.
@@ -58,7 +58,7 @@ def cel_mutants(policy: CelPolicy) -> Iterator[tuple[CelPolicy, Change]]:
             yield replace(policy, validations=_with(policy.validations, index, other)), change
 
 
-def _of_match(policy: CelPolicy) -> Iterator[tuple[CelPolicy, Change]]:
+def _of_match(policy: CelPolicy) -> Iterator[tuple[CelPolicy, Mutation]]:
     match = policy.match
     for index, api in enumerate(match.requests if len(match.requests) > 1 else ()):
         rest = replace(match, requests=_without(match.requests, index))
@@ -71,14 +71,14 @@ def _of_match(policy: CelPolicy) -> Iterator[tuple[CelPolicy, Change]]:
 
 def _of_condition(
     expression: str, source: Source | None, policy: CelPolicy
-) -> Iterator[tuple[str, Change]]:
+) -> Iterator[tuple[str, Mutation]]:
     yield f"!({expression}\n)", _change(expression, source, policy, "condition negated")
     yield from _of_expression(expression, source, policy)
 
 
 def _of_expression(
     expression: str, source: Source | None, policy: CelPolicy
-) -> Iterator[tuple[str, Change]]:
+) -> Iterator[tuple[str, Mutation]]:
     found = list(tokenize(expression))
     for before, token, after in zip([None, *found], found, found[1:], strict=False):
         for text in _instead_of(token, before, after):
@@ -113,9 +113,9 @@ def _instead_of(token: Token, before: Token | None, after: Token) -> Iterator[st
             pass
 
 
-def _change(excerpt: str, source: Source | None, policy: CelPolicy, what: str) -> Change:
+def _change(excerpt: str, source: Source | None, policy: CelPolicy, what: str) -> Mutation:
     place = source or policy.source
-    return Change(
+    return Mutation(
         line=place.line if place else 1,
         column=place.column if place else 1,
         what=what,

@@ -23,7 +23,7 @@ _QUANTITY = re.compile(r"(?P<number>[0-9]{1,18})(?P<unit>[A-Za-z]{0,5})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Mutation:
     """``line`` and ``column`` (both from 1) of what was changed, where that is known.
 
     ``what`` says it (``>= → >``); ``excerpt`` is the code around it, before the change.
@@ -49,7 +49,7 @@ def other_quantities(text: str) -> Iterator[str]:
             yield f"{number}{parts['unit']}"
 
 
-Found = Iterator[tuple[ast.expr | ast.stmt, str]]
+Mutations = Iterator[tuple[ast.expr | ast.stmt, str]]
 
 _SPELT: dict[type[ast.AST], str] = {
     ast.Gt: ">",
@@ -93,7 +93,7 @@ _SAID = frozenset({"PolicyViolation", "Violation"})
 _UNTOLD = frozenset({"field", "message", "strict", "key"})
 
 
-def expression_mutants(node: ast.expr | None) -> Found:
+def expression_mutants(node: ast.expr | None) -> Mutations:
     """The mutants of an expression and of all that is in it."""
     match node:
         case None | ast.JoinedStr() | ast.Name():
@@ -139,7 +139,7 @@ def called_name(call: ast.Call) -> str:
             return ""
 
 
-def _children(node: ast.AST) -> Found:
+def _children(node: ast.AST) -> Mutations:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.comprehension):
             yield from _comprehension(child)
@@ -149,7 +149,7 @@ def _children(node: ast.AST) -> Found:
             yield from expression_mutants(child.value)
 
 
-def _comprehension(node: ast.comprehension) -> Found:
+def _comprehension(node: ast.comprehension) -> Mutations:
     yield from expression_mutants(node.iter)
     for index, test in enumerate(node.ifs):
         node.ifs[index] = ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=test), test)
@@ -158,7 +158,7 @@ def _comprehension(node: ast.comprehension) -> Found:
         yield from expression_mutants(test)
 
 
-def _constant(node: ast.Constant) -> Found:
+def _constant(node: ast.Constant) -> Mutations:
     before = node.value
     others: Iterator[object] = iter(())
     if isinstance(before, bool):
@@ -173,7 +173,7 @@ def _constant(node: ast.Constant) -> Found:
         node.value = before
 
 
-def _compare(node: ast.Compare) -> Found:
+def _compare(node: ast.Compare) -> Mutations:
     for index, operator in enumerate(node.ops):
         text = _SPELT[type(operator)]
         node.ops[index] = _NODES[_INSTEAD[text]]()  # type: ignore[call-overload]
@@ -181,7 +181,7 @@ def _compare(node: ast.Compare) -> Found:
         node.ops[index] = operator
 
 
-def _arithmetic(node: ast.BinOp) -> Found:
+def _arithmetic(node: ast.BinOp) -> Mutations:
     operator, text = node.op, _SPELT.get(type(node.op))
     if text is None or _is_text(node.left) or _is_text(node.right):
         return
@@ -196,7 +196,7 @@ def _is_text(node: ast.expr) -> bool:
     )
 
 
-def _call(node: ast.Call) -> Found:
+def _call(node: ast.Call) -> Mutations:
     name = called_name(node)
     if name in _SAID:
         return

@@ -4,7 +4,7 @@ import ast
 import builtins
 from collections.abc import Iterator, Mapping
 
-from kgitops.policy.mutation.expressions import Change, called_name, expression_mutants
+from kgitops.policy.mutation.expressions import Mutation, called_name, expression_mutants
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssign
 
@@ -43,12 +43,12 @@ def _names(node: ast.AST) -> list[str]:
     return [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)]
 
 
-Found = Iterator[tuple[ast.expr | ast.stmt, str]]
+Mutations = Iterator[tuple[ast.expr | ast.stmt, str]]
 _WORDS = frozenset({"description", "remediation", "__all__", "__slots__"})
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "log"})
 
 
-def statement_mutants(node: ast.AST) -> Found:
+def statement_mutants(node: ast.AST) -> Mutations:
     """The mutants of a statement and of all that is in it."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -86,7 +86,7 @@ def statement_mutants(node: ast.AST) -> Found:
             yield from _blocks(node)
 
 
-def _if(node: ast.If, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> Found:
+def _if(node: ast.If, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> Mutations:
     if ast.unparse(test).endswith("TYPE_CHECKING"):
         return
     if not _only_refuses(body):
@@ -96,7 +96,7 @@ def _if(node: ast.If, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stm
     yield from _block(orelse)
 
 
-def _block(body: list[ast.stmt]) -> Found:
+def _block(body: list[ast.stmt]) -> Mutations:
     for index, statement in enumerate(body):
         if isinstance(statement, ast.Raise):
             if not _is_builtin(statement):
@@ -107,7 +107,7 @@ def _block(body: list[ast.stmt]) -> Found:
             yield from statement_mutants(statement)
 
 
-def _blocks(node: ast.AST) -> Found:
+def _blocks(node: ast.AST) -> Mutations:
     """What is nested in a statement of any other kind: loops, with, try, match."""
     for name in ("body", "orelse", "finalbody"):
         yield from _block(getattr(node, name, []))
@@ -118,7 +118,7 @@ def _blocks(node: ast.AST) -> Found:
         yield from _block(case.body)
 
 
-def _expressions(node: ast.AST) -> Found:
+def _expressions(node: ast.AST) -> Mutations:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
             yield from expression_mutants(child)
@@ -126,7 +126,7 @@ def _expressions(node: ast.AST) -> Found:
             yield from expression_mutants(child.context_expr)
 
 
-def _negated(node: ast.If | ast.While, test: ast.expr) -> Found:
+def _negated(node: ast.If | ast.While, test: ast.expr) -> Mutations:
     # Without its own "not", a condition is negated as well: that mutant comes with the expression.
     if not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)):
         node.test = _not(test)
@@ -134,7 +134,7 @@ def _negated(node: ast.If | ast.While, test: ast.expr) -> Found:
         node.test = test
 
 
-def _augmented(node: ast.AugAssign) -> Found:
+def _augmented(node: ast.AugAssign) -> Mutations:
     if isinstance(node.op, ast.Add | ast.Sub):
         before = node.op
         node.op = ast.Sub() if isinstance(before, ast.Add) else ast.Add()
@@ -157,7 +157,7 @@ def _not(test: ast.expr) -> ast.expr:
     return ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=test), test)
 
 
-def python_mutants(code: str, class_name: str) -> Iterator[tuple[str, Change]]:
+def python_mutants(code: str, class_name: str) -> Iterator[tuple[str, Mutation]]:
     """The module's code with one mistake in what the class uses of it, and which.
 
     Always in the same order. Words are left alone: docstrings, messages, annotations. So is what
@@ -174,8 +174,8 @@ def python_mutants(code: str, class_name: str) -> Iterator[tuple[str, Change]]:
             yield ast.unparse(tree), _change_at(node, what, lines)
 
 
-def _change_at(node: ast.expr | ast.stmt, what: str, lines: list[str]) -> Change:
-    return Change(
+def _change_at(node: ast.expr | ast.stmt, what: str, lines: list[str]) -> Mutation:
+    return Mutation(
         line=node.lineno,
         column=node.col_offset + 1,
         what=what,

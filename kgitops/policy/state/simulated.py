@@ -28,14 +28,18 @@ from kgitops.model.resources.names import ALL_INTERNAL
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import placeholder_topic_name
-from kgitops.policy.state.lazy import count_partitions, count_topics, going_topics
+from kgitops.policy.state.lazy_state import (
+    count_partitions,
+    count_topics,
+    topics_marked_for_deletion,
+)
 from kgitops.policy.state.overlay import Overlay
 from kgitops.policy.state.virtual_clusters import VirtualClusters
 
 V = TypeVar("V", str, float)
 
 
-class World:
+class SimulatedState:
     """What a cluster holds, by keys, and the sums that policies ask for again and again.
 
     The state may be large: it is neither copied nor gone through, but where a policy asks.
@@ -145,7 +149,7 @@ class World:
 
     def _going_topics(self) -> set[str]:
         if self._going is None:
-            self._going = going_topics(self._state.topics)
+            self._going = topics_marked_for_deletion(self._state.topics)
         going = set(self._going)
         for name, _, now in self.topics.touched():
             going.discard(name)

@@ -29,7 +29,7 @@ VirtualClusterRequest = (
 
 
 class VirtualClusters:
-    """What ``world.World`` knows of virtual clusters.
+    """What ``world.SimulatedState`` knows of virtual clusters.
 
     Whether a request can be carried out is the cluster's to decide: here each is taken as done, so
     that a policy sees what is asked for, also where the plan before it is incomplete.

@@ -20,9 +20,9 @@ from kgitops.policy.api.requests import (
     api_of,
 )
 from kgitops.policy.api.states import RequestedBrokerState
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.load.python_rule import METHODS, PythonRule
-from kgitops.policy.state.simulated import World, overlaid
+from kgitops.policy.state.simulated import SimulatedState, overlaid
 from kgitops.policy.testing.topics import numbered
 
 
@@ -54,7 +54,7 @@ def cluster(
         virtual_clusters={found.name: found for found in virtual_clusters},
         broker_defaults=dict(broker_defaults or {}),
     )
-    return ClusterState(World(state), broker_configs)
+    return ClusterState(SimulatedState(state), broker_configs)
 
 
 def alter_broker(

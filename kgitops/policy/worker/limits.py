@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kgitops.policy.evaluate.rules import Policy
+from kgitops.policy.evaluate.bundle import Policy
 from kgitops.policy.worker.messages import Ban
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.model.source import Finding, Source
-from kgitops.policy.evaluate.rules import Policy, Waiver
+from kgitops.policy.evaluate.bundle import Policy, Waiver
 from kgitops.policy.evaluate.verdict import Judgement, Outcome, Ruling
 
 HEADER = struct.Struct("!Q")
@@ -47,7 +47,7 @@ class Begin(NamedTuple):
     principal: str
 
 
-class BrokerConfigs(NamedTuple):
+class UseBrokerConfigs(NamedTuple):
     """What follows is judged on a node with these configs (P201-40)."""
 
     configs: Mapping[str, str] | None
@@ -73,7 +73,7 @@ class Close(NamedTuple):
     """Close the policies and end."""
 
 
-Message = Load | Begin | BrokerConfigs | Work | Close
+Message = Load | Begin | UseBrokerConfigs | Work | Close
 
 
 def to_bytes(message: Message) -> bytes:
@@ -96,7 +96,7 @@ def _as_plain(mapping: Mapping[str, object]) -> tuple[type, tuple[dict[str, obje
     return dict, (dict(mapping),)
 
 
-class Answers:
+class VerdictCodec:
     """Writes and reads judgements by these policies, in order, and these waivers.
 
     Where all passed, a judgement is the number whose bits are the policies that judged. Else it
@@ -176,13 +176,13 @@ def _at(index: int, items: Sequence[object]) -> int:
     return index
 
 
-def written_findings(findings: Sequence[Finding]) -> object:
+def encode_findings(findings: Sequence[Finding]) -> object:
     """Why policies can't be loaded, as JSON's own values."""
     return [[_place(finding.source), finding.problem, finding.advice] for finding in findings]
 
 
-def read_findings(written: Any) -> list[Finding]:  # noqa: ANN401 (any JSON)
-    """The findings again; ValueError and its kin for what ``written_findings`` never made."""
+def decode_findings(written: Any) -> list[Finding]:  # noqa: ANN401 (any JSON)
+    """The findings again; ValueError and its kin for what ``encode_findings`` never made."""
     return [
         Finding(
             source=None if place is None else Source(str(place[0]), int(place[1]), int(place[2])),

@@ -19,12 +19,12 @@ from kgitops.model.errors import KgitopsError
 from kgitops.policy.worker.limits import Limits, LimitViolation
 from kgitops.policy.worker.messages import BROKEN, HEADER, OUT_OF_MEMORY, Message, to_bytes
 from kgitops.policy.worker.progress_marker import BYTES, NO_POLICY, ProgressMarker
-from kgitops.policy.worker.supervisor import TOKEN, end
+from kgitops.policy.worker.supervisor import TOKEN, end_supervisor
 
 _STDERR = 2
 
 
-class Relay:
+class OutputRelay:
     """A pipe whose content goes to stderr; ``write_end`` is for another process."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Process:
             self._marker = ProgressMarker(file.fileno())
             self._marker.at_nothing()
             theirs, lifeline = os.pipe()
-            relay = Relay()
+            relay = OutputRelay()
             words = [_PROGRAM, *map(str, (file.fileno(), theirs, os.getpid())), *sys.path]
             token = secrets.token_hex(16)
             try:
@@ -200,14 +200,14 @@ class Process:
         (size,) = HEADER.unpack_from(self._read)
         if size > _MOST_BYTES:
             raise self.nonsense()
-        end = HEADER.size + size
-        if len(self._read) < end:
+        end_supervisor = HEADER.size + size
+        if len(self._read) < end_supervisor:
             return None
         try:
-            answer = json.loads(self._read[HEADER.size : end].decode())
+            answer = json.loads(self._read[HEADER.size : end_supervisor].decode())
         except (ValueError, RecursionError) as error:
             raise self.nonsense() from error
-        del self._read[:end]
+        del self._read[:end_supervisor]
         return answer
 
     def _ended(self) -> LimitViolation:
@@ -228,7 +228,7 @@ class Process:
 
 
 def _kill(
-    owner: int, child: "subprocess.Popen[bytes]", lifeline: int, relay: Relay, token: str
+    owner: int, child: "subprocess.Popen[bytes]", lifeline: int, relay: OutputRelay, token: str
 ) -> None:
     if os.getpid() != owner:  # a fork of whoever started it
         return
@@ -239,7 +239,7 @@ def _kill(
         except subprocess.TimeoutExpired:
             return None
 
-    end(child.pid, lifeline, wait, token)
+    end_supervisor(child.pid, lifeline, wait, token)
     relay.close()
     for pipe in (child.stdin, child.stdout):
         if pipe:

@@ -28,7 +28,7 @@ def take_pipes() -> tuple[int, int]:
     return messages, answers
 
 
-def live_no_longer_than_the_supervisor() -> None:
+def end_with_supervisor() -> None:
     """End soon after it, also where a policy runs and runs; leave Ctrl-C to the parent.
 
     On Linux the system sees to the end.
@@ -38,7 +38,7 @@ def live_no_longer_than_the_supervisor() -> None:
         threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
 
 
-def log_everything() -> None:
+def enable_debug_log() -> None:
     """Log as ``--log-level debug`` does in the parent; else only warnings are shown."""
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(stream=sys.stderr, format=form)
@@ -51,25 +51,25 @@ def _watch(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-ENFORCED = sys.platform == "linux"
+MEMORY_IS_LIMITED = sys.platform == "linux"
 
 
 def limit_memory(more: int) -> None:
     """From now on the process gets ``more`` bytes above what it holds, and then MemoryError."""
-    if ENFORCED:
+    if MEMORY_IS_LIMITED:
         _set(_held() + more)
 
 
 def lift_limit() -> None:
     """No limit, for what is not the policies' doing."""
-    if ENFORCED:
+    if MEMORY_IS_LIMITED:
         _set(resource.RLIM_INFINITY)
 
 
 @contextmanager
 def above_limit() -> Iterator[None]:
     """What the process takes meanwhile comes on top of its limit."""
-    if not ENFORCED:
+    if not MEMORY_IS_LIMITED:
         yield
         return
     soft, _ = resource.getrlimit(resource.RLIMIT_DATA)

@@ -14,34 +14,34 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.requests import Request
 from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
-from kgitops.policy.api.interfaces import Violation
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.policy_input import Asked
+from kgitops.policy.api.interfaces import RuleViolation
+from kgitops.policy.evaluate.bundle import Policy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
+from kgitops.policy.evaluate.policy_input import PolicyInput
 from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
-from kgitops.policy.evaluate.rules import Policy
 from kgitops.policy.evaluate.verdict import Ruling
 from kgitops.policy.load.load import load_rules
-from kgitops.policy.state.lazy import late_parts
+from kgitops.policy.state.lazy_state import lazy_parts
 from kgitops.policy.worker.messages import (
     BROKEN,
     HEADER,
     OUT_OF_MEMORY,
-    Answers,
     Ban,
     Begin,
-    BrokerConfigs,
     Load,
     Message,
+    UseBrokerConfigs,
+    VerdictCodec,
     Work,
+    encode_findings,
     from_bytes,
-    written_findings,
 )
 from kgitops.policy.worker.process_setup import (
     above_limit,
+    enable_debug_log,
+    end_with_supervisor,
     lift_limit,
     limit_memory,
-    live_no_longer_than_the_supervisor,
-    log_everything,
     take_pipes,
 )
 from kgitops.policy.worker.progress_marker import ProgressMarker
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 def serve(marker_file: int) -> None:
     """Do what the parent says until it is done, or gone."""
     messages, answers = take_pipes()
-    live_no_longer_than_the_supervisor()
+    end_with_supervisor()
     try:
         Worker(ProgressMarker(marker_file), messages, answers).run()
     except MemoryError:
@@ -74,7 +74,7 @@ class Worker:
         self._messages = messages
         self._answers = answers
         self._state: ClusterState | None = None
-        self._broker_configs = BrokerConfigs(None)
+        self._broker_configs = UseBrokerConfigs(None)
         self._ahead = bytearray()
         self._last: Request | None = None
         self._pieces = 0
@@ -85,7 +85,7 @@ class Worker:
         if not isinstance(load, Load):
             return
         if load.verbose:
-            log_everything()
+            enable_debug_log()
         limit_memory(load.memory)
         judge = self._load(load)
         if judge is None:
@@ -98,14 +98,14 @@ class Worker:
                     lift_limit()
                     self._begin(judge, begin)
                     limit_memory(load.memory)
-                case BrokerConfigs() as configs:
+                case UseBrokerConfigs() as configs:
                     self._broker_configs = configs
                 case _:
                     judge.close()
                     self._send(["closed"])
                     return
 
-    def _load(self, load: Load) -> Judge | None:
+    def _load(self, load: Load) -> InProcessEvaluator | None:
         at_work = self._marker.at_work
         order = iter(range(len(load.policies)))
 
@@ -115,21 +115,21 @@ class Worker:
         try:
             rules = load_rules(load.policies, before=mark)
         except FindingsError as error:
-            self._send(["loaded", written_findings(error.findings)])
+            self._send(["loaded", encode_findings(error.findings)])
             return None
         self._marker.at_nothing()
         self._send(["loaded", []])
-        self._writing = Answers(load.policies, load.waivers)
+        self._writing = VerdictCodec(load.policies, load.waivers)
         heeded = [
-            _Banned(rule, load.banned[index], self._marker) if index in load.banned else rule
+            _BannedRule(rule, load.banned[index], self._marker) if index in load.banned else rule
             for index, rule in enumerate(rules)
         ]
-        return _Judge(heeded, load.waivers, at_work=at_work)
+        return _WorkerEvaluator(heeded, load.waivers, at_work=at_work)
 
-    def _begin(self, judge: Judge, begin: Begin) -> None:
+    def _begin(self, judge: InProcessEvaluator, begin: Begin) -> None:
         self._state = begin.state or self._state
         if self._state is not None:
-            for part in late_parts(self._state):
+            for part in lazy_parts(self._state):
                 part.load_within(self._reading)
             judge.begin(self._state, principal=begin.principal)
 
@@ -149,7 +149,7 @@ class Worker:
         finally:
             at_work[0] = policy
 
-    def _work(self, judge: Judge, work: Work) -> None:
+    def _work(self, judge: InProcessEvaluator, work: Work) -> None:
         try:
             answer = ["judged", work.first, self._judged(judge, work)]
         except KgitopsError as error:
@@ -157,7 +157,7 @@ class Worker:
         self._send(answer)
         self._marker.at_nothing()
 
-    def _judged(self, judge: Judge, work: Work) -> list[object]:
+    def _judged(self, judge: InProcessEvaluator, work: Work) -> list[object]:
         for accepted in work.accepted:
             carried_out = accepted or self._last
             if carried_out is not None:
@@ -205,16 +205,16 @@ class Worker:
             rest = rest[os.write(self._answers, rest) :]
 
 
-class _Judge(Judge):
+class _WorkerEvaluator(InProcessEvaluator):
     """Where memory has run out nothing can be trusted to go on."""
 
-    def _failure(self, rule: Rule, asked: Asked, error: BaseException) -> Ruling:
+    def _failure(self, rule: Rule, asked: PolicyInput, error: BaseException) -> Ruling:
         if isinstance(error, MemoryError):
             raise error
         return super()._failure(rule, asked, error)
 
 
-class _Banned:
+class _BannedRule:
     """A policy that broke its limits too often: it is not asked any more."""
 
     def __init__(self, rule: Rule, ban: Ban, marker: ProgressMarker) -> None:
@@ -226,7 +226,7 @@ class _Banned:
         self._ban = ban
         self._marker = marker
 
-    def check(self, asked: Asked, cluster: PolicyClusterState) -> Sequence[Violation]:
+    def check(self, asked: PolicyInput, cluster: PolicyClusterState) -> Sequence[RuleViolation]:
         """What it says of requests before it was banned, which may be judged again.
 
         Raises:

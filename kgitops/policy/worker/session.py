@@ -9,28 +9,28 @@ from kgitops.model.errors import FindingsError, KgitopsError, UnreachableError
 from kgitops.model.requests import Request
 from kgitops.model.source import Finding
 from kgitops.policy.api.requests import Principal
+from kgitops.policy.evaluate.bundle import Policy, Waiver
 from kgitops.policy.evaluate.policy_input import address_of
-from kgitops.policy.evaluate.rules import Policy, Waiver
 from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.worker.limits import Limits, LimitViolation, LimitViolations
 from kgitops.policy.worker.messages import (
-    Answers,
     Begin,
-    BrokerConfigs,
     Close,
     Load,
+    UseBrokerConfigs,
+    VerdictCodec,
     Work,
-    read_findings,
+    decode_findings,
 )
 from kgitops.policy.worker.process import Process
-from kgitops.policy.worker.process_setup import ENFORCED
+from kgitops.policy.worker.process_setup import MEMORY_IS_LIMITED
 
 _BATCH = 200
 _ON_THEIR_WAY = 4 * _BATCH
 _log = logging.getLogger(__name__)
 
 
-class WorkerJudging:
+class WorkerEvaluator:
     """Implements ``judging.Judging``; the process starts at once and loads the policies.
 
     It serves one thread at a time. After a process that was stopped comes another, which loads the
@@ -51,12 +51,12 @@ class WorkerJudging:
         self._policies = tuple(policies)
         self._waivers = tuple(waivers)
         self._limits = limits
-        self._answers = Answers(self._policies, self._waivers)
+        self._answers = VerdictCodec(self._policies, self._waivers)
         self._violations = LimitViolations(self._policies, limits)
         self._asked = 0  # how many requests so far: the number of the next one
         self._closed = False
         self._failure: KgitopsError | None = None
-        if not ENFORCED:
+        if not MEMORY_IS_LIMITED:
             _log.info("the memory of policies is not limited on this system")
         self._start()
 
@@ -134,7 +134,7 @@ class WorkerJudging:
 
     def _wait_until_loaded(self) -> None:
         try:
-            findings = read_findings(self._process.answer(self._limits.loading_seconds)[1])
+            findings = decode_findings(self._process.answer(self._limits.loading_seconds)[1])
         except LimitViolation as violation:
             if not self._violations.has_culprit(violation):
                 self._give_up(violation)
@@ -189,7 +189,7 @@ class WorkerJudging:
     def _tell(self, broker_configs: Mapping[str, str] | None) -> None:
         if broker_configs != self._configs:
             self._configs = None if broker_configs is None else dict(broker_configs)
-            self._process.send(BrokerConfigs(self._configs))
+            self._process.send(UseBrokerConfigs(self._configs))
 
     def _answered(
         self,

@@ -145,7 +145,7 @@ TOKEN = "KGITOPS_POLICY_WORKER"  # noqa: S105 (the name of a variable, which mar
 """The environment variable by which a worker's processes know whose they are."""
 
 
-def end(pid: int, lifeline: int, wait: Callable[[], int | None], token: str) -> None:
+def end_supervisor(pid: int, lifeline: int, wait: Callable[[], int | None], token: str) -> None:
     """Have everything below the supervisor ended, and the supervisor itself.
 
     ``wait`` gives it some seconds to end: its exit status, None where it goes on. Where it was

@@ -17,7 +17,7 @@ from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
-from kgitops.policy.evaluate.rules import Level as PolicyLevel
+from kgitops.policy.evaluate.bundle import Level as PolicyLevel
 from kgitops.report.content.details import stake
 from kgitops.report.content.headline import lost_words
 from kgitops.report.content.lowering import lowering_counts

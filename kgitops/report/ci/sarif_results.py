@@ -9,7 +9,7 @@ from kgitops.model.source import Severity as FindingSeverity
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import WaiverUse
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
 from kgitops.report.ci.sarif_rules import Own, Severity, severity_of_policy, severity_of_risk
 from kgitops.report.content.details import stake
 from kgitops.report.content.policy_rows import Row, Standing, rows, standing

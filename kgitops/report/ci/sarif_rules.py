@@ -8,7 +8,7 @@ from kgitops.model.wording import shortened
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.policies import LoadedPolicy
 from kgitops.plan.document.risks import Risk, RiskLevel
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
 from kgitops.report.content.policy_rows import what_to_do
 from kgitops.report.content.safe_text import code_span, terminal_text
 

@@ -12,7 +12,7 @@ from kgitops.plan.document.broker_validation import BROKER_POLICY
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.verdict import Outcome
 
 

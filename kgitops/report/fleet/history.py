@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
 from kgitops.model.verdict import ExitCode
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.verdict import Outcome
 
 

@@ -10,7 +10,7 @@ from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Action
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
-from kgitops.policy.evaluate.rules import Level as PolicyLevel
+from kgitops.policy.evaluate.bundle import Level as PolicyLevel
 from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.report.content.policy_rows import Standing
 from kgitops.report.fleet.history import Since, denied_count, drift_count

@@ -21,7 +21,7 @@ from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Action, Kind
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.document.to_json import PLAN_KIND
-from kgitops.policy.evaluate.rules import Level as PolicyLevel
+from kgitops.policy.evaluate.bundle import Level as PolicyLevel
 from kgitops.policy.evaluate.verdict import Outcome
 
 _TEXT: Json = {"type": "string"}

@@ -5,7 +5,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 
 from kgitops.model.wording import counted
-from kgitops.policy.evaluate.rules import CelPolicy, Level, NamedExpression
+from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, Level
 from kgitops.report.content.ink import Line, Style, ink
 from kgitops.workflow.policy_descriptions import PolicyDescription
 
@@ -83,7 +83,7 @@ def _shown(given: str | None, default: str | None) -> str:
     return "not set" if default is None else f"{default} by default"
 
 
-def _named(expressions: Sequence[NamedExpression]) -> Iterator[str]:
+def _named(expressions: Sequence[CelExpression]) -> Iterator[str]:
     for entry in expressions:
         yield from _expression(f"{entry.name}: ", entry.expression, entry.source)
 

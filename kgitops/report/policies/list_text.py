@@ -6,7 +6,7 @@ from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
 from kgitops.model.wording import counted
-from kgitops.policy.evaluate.rules import CelPolicy, Level
+from kgitops.policy.evaluate.bundle import CelPolicy, Level
 from kgitops.report.content.ink import Line, Style, ink
 from kgitops.workflow.policy_descriptions import PolicyDescription
 

@@ -48,7 +48,7 @@ from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
 from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.pipeline import seal_now
-from kgitops.workflow.policies.policies import Policies
+from kgitops.workflow.policies.policies import OpenPolicies
 from kgitops.workflow.project.selection import Workspace
 
 _LINE = Source("the command line", 1, 1)
@@ -88,7 +88,7 @@ def plan_command(
     current: ClusterState,
     wanted: Wanted,
     workspace: Workspace,
-    policies: Policies,
+    policies: OpenPolicies,
 ) -> SealedPlan:
     """The plan of what is wanted on the cluster as it is, judged by policies and brokers.
 
@@ -115,8 +115,8 @@ def plan_command(
     refuse_managed((change.address for change in plan.changes), current.registry)
     _refuse_what_none_could_do(plan, current)
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
-    plan = judge_plan(plan, policies.judging, current, desired, policies.bundle)
-    is_said = denial_check(policies.judging, current, principal=plan.principal)
+    plan = judge_plan(plan, policies.evaluator, current, desired, policies.bundle)
+    is_said = denial_check(policies.evaluator, current, principal=plan.principal)
     return seal_now(validate_on_brokers(plan, cluster, is_said=is_said), current)
 
 

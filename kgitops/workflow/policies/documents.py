@@ -13,7 +13,7 @@ from kgitops.manifests.policies.policy import Policy as PolicyDocument
 from kgitops.manifests.policies.policy import Waiver as WaiverDocument
 from kgitops.manifests.policies.values import cel_policy, waiver
 from kgitops.model.source import Finding
-from kgitops.policy.evaluate.rules import Policy, PythonPolicy, Waiver
+from kgitops.policy.evaluate.bundle import Policy, PythonPolicy, Waiver
 from kgitops.workflow.project.selection import Workspace
 
 _JUDGES = ("Policy", "Waiver")

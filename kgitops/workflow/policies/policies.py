@@ -18,9 +18,9 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.plan.document.broker_validation import BROKER_POLICY
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Bundle, Policy, Waiver
-from kgitops.policy.opening import open_judging
+from kgitops.policy.evaluate.bundle import Bundle, Policy, Waiver
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
+from kgitops.policy.evaluator import open_evaluator
 from kgitops.workflow.policies.documents import (
     ReadPolicies,
     described,
@@ -33,11 +33,11 @@ _NOWHERE = ClusterState(cluster_id="", backend="", brokers=())
 
 
 @dataclass(frozen=True, slots=True)
-class Policies:
+class OpenPolicies:
     """The policies of a run, and who judges by them: nobody where there are none."""
 
     bundle: Bundle
-    judging: Judging | None = None
+    evaluator: PolicyEvaluator | None = None
 
     def wait(self) -> None:
         """Wait until the policies can judge: that takes a moment, in which other work gets done.
@@ -45,8 +45,8 @@ class Policies:
         Raises:
             FindingsError: some can't be loaded; it holds every finding.
         """
-        if self.judging is not None:
-            self.judging.begin(_NOWHERE, principal=ANONYMOUS)
+        if self.evaluator is not None:
+            self.evaluator.begin(_NOWHERE, principal=ANONYMOUS)
 
 
 def utc_day(moment: datetime) -> date:
@@ -121,20 +121,20 @@ def _bundle(policies: Mapping[str, Policy], read: ReadPolicies) -> Bundle:
 
 
 @contextmanager
-def opened(bundle: Bundle) -> Iterator[Policies]:
-    """Who judges by ``bundle``, within a ``with`` block; see ``Policies.wait``.
+def open_policies(bundle: Bundle) -> Iterator[OpenPolicies]:
+    """Who judges by ``bundle``, within a ``with`` block; see ``OpenPolicies.wait``.
 
     Raises:
         KgitopsError: the process that judges can't be started.
     """
     if not bundle:
-        yield Policies(bundle)
+        yield OpenPolicies(bundle)
         return
-    judging = open_judging(bundle)
+    evaluator = open_evaluator(bundle)
     try:
-        yield Policies(bundle, judging)
+        yield OpenPolicies(bundle, evaluator)
     finally:
-        judging.close()
+        evaluator.close()
 
 
 def _named(policies: Iterable[Policy], findings: list[Finding]) -> dict[str, Policy]:

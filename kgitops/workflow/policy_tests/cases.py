@@ -21,7 +21,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class CaseStep:
     """One request of a case, not yet made: what it is depends on what was accepted before."""
 
     written: RequestStep
@@ -36,7 +36,7 @@ class Case:
     source: Source
     principal: str
     state: ClusterState
-    steps: tuple[Step, ...]
+    steps: tuple[CaseStep, ...]
     expect: tuple[Expected, ...] = ()
     never: tuple[str, ...] = ()
 
@@ -57,7 +57,7 @@ class Suite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class RuleObservation:
     """What a policy said of one request; ``rules`` are the validations that denied.
 
     ``api`` is the request's, which in Python names the method.
@@ -74,7 +74,7 @@ class CaseResult:
     """One case that ran."""
 
     outcome: CaseOutcome
-    seen: tuple[Seen, ...]
+    seen: tuple[RuleObservation, ...]
 
     @property
     def passed(self) -> bool:

@@ -13,7 +13,7 @@ from kgitops.model.resources.virtual_clusters import (
     as_principal,
     virtual_cluster_name_problem,
 )
-from kgitops.workflow.policy_tests.given import (
+from kgitops.workflow.policy_tests.case_objects import (
     TOPIC_ID,
     DocumentPath,
     StepError,

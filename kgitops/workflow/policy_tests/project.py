@@ -11,7 +11,7 @@ from kgitops.manifests.project.document import PythonPolicy as PythonPolicyWritt
 from kgitops.manifests.project.python_policies import python_policy
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.source import Finding
-from kgitops.policy.evaluate.rules import Level, Policy
+from kgitops.policy.evaluate.bundle import Level, Policy
 from kgitops.workflow.policies.policies import load_policies
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.reading import (

@@ -21,9 +21,9 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.names import is_principal
 from kgitops.model.source import Finding
 from kgitops.policy.evaluate.verdict import Outcome
-from kgitops.workflow.policy_tests.cases import Case, Expected, Step, Suite
+from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError, listed
+from kgitops.workflow.policy_tests.cases import Case, CaseStep, Expected, Suite
 from kgitops.workflow.policy_tests.clusters import cluster_of
-from kgitops.workflow.policy_tests.given import DocumentPath, StepError, listed
 from kgitops.workflow.policy_tests.running import rehearse
 
 KIND = "PolicyTest"
@@ -152,7 +152,7 @@ class _Reader:
                 "write it as Type:name, such as User:sales",
             )
         steps = tuple(
-            Step(written=step, source=self._document.at(*path, "requests", index))
+            CaseStep(written=step, source=self._document.at(*path, "requests", index))
             for index, step in enumerate(case.requests)
         )
         addresses: set[str] = set()

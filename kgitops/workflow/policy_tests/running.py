@@ -17,12 +17,12 @@ from kgitops.model.requests import (
 from kgitops.model.resources.virtual_clusters import ChangeType
 from kgitops.model.source import Source
 from kgitops.policy.api.requests import ANONYMOUS, Principal
-from kgitops.policy.evaluate.policy_input import ask
-from kgitops.policy.evaluate.protocol import Judging
+from kgitops.policy.evaluate.policy_input import build_input
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.verdict import Outcome, Ruling
-from kgitops.policy.state.simulated import World
-from kgitops.workflow.policy_tests.cases import Case, CaseResult, Expected, Seen, Suite
-from kgitops.workflow.policy_tests.given import DocumentPath, StepError
+from kgitops.policy.state.simulated import SimulatedState
+from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
+from kgitops.workflow.policy_tests.cases import Case, CaseResult, Expected, RuleObservation, Suite
 from kgitops.workflow.policy_tests.report import CaseOutcome, Failure
 from kgitops.workflow.policy_tests.steps import broker_configs_of, request_of
 
@@ -37,7 +37,7 @@ def rehearse(
     Whether a topic or virtual cluster that the case itself creates or deletes is there later
     depends on what the policies say, so nothing is said of requests on it.
     """
-    world = World(state)
+    world = SimulatedState(state)
     touched: set[str] = set()
     for index, step in enumerate(steps):
         kinds = [name for name in _KINDS if getattr(step, name)]
@@ -51,7 +51,7 @@ def rehearse(
             if error.path != ("name",) or getattr(step, kinds[0]).name not in touched:
                 yield path, error
             continue
-        yield path, ask(request, ANONYMOUS, world, None).address
+        yield path, build_input(request, ANONYMOUS, world, None).address
         if isinstance(request, CreateTopicRequest | DeleteTopicRequest):
             touched.add(request.topic)
         if isinstance(request, CreateVirtualClusterRequest | DeleteVirtualClusterRequest):
@@ -80,7 +80,7 @@ def _written(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ObservedRuling:
     """A ruling on the request at ``source``, which is the case's ``number``th, from 0."""
 
     number: int
@@ -90,7 +90,7 @@ class Said:
     ruling: Ruling
 
 
-def compare(case: Case, said: Sequence[Said]) -> Iterator[Failure]:
+def compare(case: Case, said: Sequence[ObservedRuling]) -> Iterator[Failure]:
     """Everything that is not as expected; each thing is said once."""
     explained: set[tuple[str, str]] = set()
     for expected in case.expect:
@@ -109,7 +109,7 @@ def compare(case: Case, said: Sequence[Said]) -> Iterator[Failure]:
             yield _unexpected(item)
 
 
-def _matches(expected: Expected, item: Said) -> bool:
+def _matches(expected: Expected, item: ObservedRuling) -> bool:
     ruling = item.ruling
     return (
         (item.address, ruling.policy) == (expected.address, expected.policy)
@@ -118,7 +118,7 @@ def _matches(expected: Expected, item: Said) -> bool:
     )
 
 
-def _missing(expected: Expected, said: Sequence[Said]) -> Failure:
+def _missing(expected: Expected, said: Sequence[ObservedRuling]) -> Failure:
     saying = f" with a message like /{expected.message}/" if expected.message else ""
     came = [
         _words(item.ruling)
@@ -133,7 +133,7 @@ def _missing(expected: Expected, said: Sequence[Said]) -> Failure:
     )
 
 
-def _unexpected(item: Said) -> Failure:
+def _unexpected(item: ObservedRuling) -> Failure:
     return Failure(
         source=item.source,
         expected=f"{item.ruling.policy}: {item.address} not denied",
@@ -143,7 +143,7 @@ def _unexpected(item: Said) -> Failure:
     )
 
 
-def _never(item: Said) -> Failure:
+def _never(item: ObservedRuling) -> Failure:
     return Failure(
         source=item.source,
         expected=f"{item.ruling.policy}: never denies here",
@@ -151,7 +151,7 @@ def _never(item: Said) -> Failure:
     )
 
 
-def _crashed(item: Said) -> Failure:
+def _crashed(item: ObservedRuling) -> Failure:
     return Failure(
         source=item.source,
         expected=f"{item.ruling.policy}: {item.address} judged",
@@ -172,10 +172,10 @@ def _quoted(address: str) -> str:
     return address if re.fullmatch(r"[\w/.-]+", address) else f'"{address}"'
 
 
-def run_case(case: Case, suite: Suite, judging: Judging) -> CaseResult:
-    """Run one case; ``judging`` knows at least the policies that the suite asks."""
-    judging.begin(case.state, principal=case.principal)
-    run = _Run(case, suite, judging)
+def run_case(case: Case, suite: Suite, evaluator: PolicyEvaluator) -> CaseResult:
+    """Run one case; ``evaluator`` knows at least the policies that the suite asks."""
+    evaluator.begin(case.state, principal=case.principal)
+    run = _Run(case, suite, evaluator)
     said = list(run.judge_all())
     failures = (*run.failures, *compare(case, said))
     return CaseResult(
@@ -187,14 +187,14 @@ def run_case(case: Case, suite: Suite, judging: Judging) -> CaseResult:
 class _Run:
     """The requests of a case, one after another."""
 
-    def __init__(self, case: Case, suite: Suite, judging: Judging) -> None:
+    def __init__(self, case: Case, suite: Suite, evaluator: PolicyEvaluator) -> None:
         self.failures: list[Failure] = []
         self._case = case
         self._asked = suite.asked
-        self._judging = judging
+        self._evaluator = evaluator
 
-    def judge_all(self) -> Iterator[Said]:
-        world = World(self._case.state)
+    def judge_all(self) -> Iterator[ObservedRuling]:
+        world = SimulatedState(self._case.state)
         principal = Principal.parse(self._case.principal)
         for number, step in enumerate(self._case.steps):
             try:
@@ -210,25 +210,25 @@ class _Run:
                 )
                 return
             configs = broker_configs_of(step.written)
-            judgement = self._judging.judge(request, broker_configs=configs)
+            judgement = self._evaluator.judge(request, broker_configs=configs)
             rulings = [item for item in judgement.rulings if item.policy in self._asked]
-            asked = ask(request, principal, world, configs)
+            asked = build_input(request, principal, world, configs)
             for ruling in rulings:
-                yield Said(number, step.source, asked.api, asked.address, ruling)
+                yield ObservedRuling(number, step.source, asked.api, asked.address, ruling)
             if not any(ruling.outcome is Outcome.DENIED for ruling in rulings):
-                self._judging.accept(request)
+                self._evaluator.accept(request)
                 world.accept(request)
 
 
-def _seen(said: Sequence[Said]) -> Iterator[Seen]:
+def _seen(said: Sequence[ObservedRuling]) -> Iterator[RuleObservation]:
     """One for each policy and request, whatever number of validations denied."""
-    together: dict[tuple[int, str], list[Said]] = {}
+    together: dict[tuple[int, str], list[ObservedRuling]] = {}
     for item in said:
         together.setdefault((item.number, item.ruling.policy), []).append(item)
     for items in together.values():
         rulings = [item.ruling for item in items]
         if not any(ruling.crashed for ruling in rulings):
-            yield Seen(
+            yield RuleObservation(
                 policy=rulings[0].policy,
                 api=items[0].api,
                 denied=any(_denied(ruling) for ruling in rulings),

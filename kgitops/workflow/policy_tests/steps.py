@@ -31,8 +31,8 @@ from kgitops.model.requests import (
 from kgitops.model.resources.names import topic_name_problem
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName, generated_topic_name
-from kgitops.policy.state.simulated import World, overlaid
-from kgitops.workflow.policy_tests.given import (
+from kgitops.policy.state.simulated import SimulatedState, overlaid
+from kgitops.workflow.policy_tests.case_objects import (
     TOPIC_ID,
     StepError,
     binding_of,
@@ -50,7 +50,7 @@ from kgitops.workflow.policy_tests.virtual_cluster_steps import (
 )
 
 
-def request_of(step: RequestStep, world: World) -> Request:
+def request_of(step: RequestStep, world: SimulatedState) -> Request:
     """The request that the step is in ``world``.
 
     Raises:
@@ -59,7 +59,7 @@ def request_of(step: RequestStep, world: World) -> Request:
     return with_labels(_request(step, world), step.labels)
 
 
-def _request(step: RequestStep, world: World) -> Request:
+def _request(step: RequestStep, world: SimulatedState) -> Request:
     match step:
         case RequestStep(create_topic=CreateTopicStep() as create):
             return _create(create, world)
@@ -89,7 +89,7 @@ def broker_configs_of(step: RequestStep) -> Mapping[str, str] | None:
     return None if step.alter_broker is None else configs_of(step.alter_broker.current)
 
 
-def _create(step: CreateTopicStep, world: World) -> Request:
+def _create(step: CreateTopicStep, world: SimulatedState) -> Request:
     if problem := topic_name_problem(step.name):
         raise StepError(("name",), problem, "correct the name")
     local = local_name(step.virtual_cluster, step.name, world.virtual_clusters)
@@ -118,7 +118,7 @@ def _create(step: CreateTopicStep, world: World) -> Request:
     return CreateTopicRequest(topic=name, requested_state=state, local=local)
 
 
-def _delete_records(step: DeleteRecordsStep, world: World) -> Request:
+def _delete_records(step: DeleteRecordsStep, world: SimulatedState) -> Request:
     topic, local = _topic(step.name, step.virtual_cluster, world)
     _check_partitions(topic, step.offsets)
     return DeleteRecordsRequest(
@@ -126,7 +126,7 @@ def _delete_records(step: DeleteRecordsStep, world: World) -> Request:
     )
 
 
-def _alter(step: AlterTopicStep, world: World) -> Request:
+def _alter(step: AlterTopicStep, world: SimulatedState) -> Request:
     """The whole topic after one step (P201-25…27, P201-31, P201-32)."""
     topic, local = _topic(step.name, step.virtual_cluster, world)
     kind, assignment, generated = _altered(step, topic, world)
@@ -145,7 +145,7 @@ def _alter(step: AlterTopicStep, world: World) -> Request:
 
 
 def _altered(
-    step: AlterTopicStep, topic: TopicState, world: World
+    step: AlterTopicStep, topic: TopicState, world: SimulatedState
 ) -> tuple[AlterStep, Assignment, bool]:
     given = [step.configs is not None, step.partitions is not None, step.assignments is not None]
     if sum(given) != 1:
@@ -163,7 +163,7 @@ def _altered(
     return AlterStep.PARTITIONS if grows else AlterStep.REPLICAS, assignment, False
 
 
-def _grown(topic: TopicState, partitions: int, world: World) -> Assignment:
+def _grown(topic: TopicState, partitions: int, world: SimulatedState) -> Assignment:
     if partitions <= topic.num_partitions:
         raise StepError(
             ("partitions",),
@@ -184,7 +184,7 @@ def _grown(topic: TopicState, partitions: int, world: World) -> Assignment:
 
 
 def _assigned(
-    topic: TopicState, assignments: Mapping[int, Sequence[int]], world: World
+    topic: TopicState, assignments: Mapping[int, Sequence[int]], world: SimulatedState
 ) -> Assignment:
     after = {**topic.replicas_assignments, **assignments}
     for partition in range(len(after)):
@@ -199,7 +199,7 @@ def _assigned(
 
 
 def _topic(
-    name: str, virtual_cluster: str | None, world: World
+    name: str, virtual_cluster: str | None, world: SimulatedState
 ) -> tuple[TopicState, LocalName | None]:
     """The topic that is meant, and its name in a virtual cluster."""
     local = local_name(virtual_cluster, name, world.virtual_clusters)
@@ -207,7 +207,7 @@ def _topic(
     return _known(physical, world), local
 
 
-def _known(name: str, world: World) -> TopicState:
+def _known(name: str, world: SimulatedState) -> TopicState:
     topic = world.topics.get(name)
     if topic is None:
         near = suggestion(name, list(world.topics))
@@ -229,7 +229,9 @@ def _check_partitions(topic: TopicState, offsets: Mapping[int, int]) -> None:
             )
 
 
-def _check_brokers(replicas: Sequence[int], world: World, path: tuple[str | int, ...]) -> None:
+def _check_brokers(
+    replicas: Sequence[int], world: SimulatedState, path: tuple[str | int, ...]
+) -> None:
     known = [broker.id for broker in world.brokers]
     for broker in replicas:
         if broker not in known:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kgitops.manifests.files import display_name
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.rules import Bundle, CelPolicy, Policy, PythonPolicy
-from kgitops.policy.opening import open_judging
-from kgitops.workflow.policy_tests.cases import CaseResult, Seen
+from kgitops.policy.evaluate.bundle import Bundle, CelPolicy, Policy, PythonPolicy
+from kgitops.policy.evaluator import open_evaluator
+from kgitops.workflow.policy_tests.cases import CaseResult, RuleObservation
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
 from kgitops.workflow.policy_tests.mutants.mutants import make_mutants, outcome_of
 from kgitops.workflow.policy_tests.mutants.pool import TrialPool
@@ -26,7 +26,7 @@ from kgitops.workflow.stages import OnStage, in_silence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleOf:
+class TestedRule:
     """A rule: in CEL the validation with ``number``, in Python the method for ``api``.
 
     Several policies have it where tests configure one class in several ways.
@@ -38,11 +38,11 @@ class RuleOf:
     number: int | None = None
     api: str | None = None
 
-    def judged(self, seen: Seen) -> bool:
+    def judged(self, seen: RuleObservation) -> bool:
         """Whether the rule was asked there."""
         return seen.policy in self.policies and self.api in (None, seen.api)
 
-    def fired(self, seen: Seen) -> bool:
+    def fired(self, seen: RuleObservation) -> bool:
         """Whether it denied there."""
         return seen.denied if self.number is None else self.number in seen.rules
 
@@ -50,7 +50,7 @@ class RuleOf:
 def cover(
     policies: Iterable[Policy],
     anatomies: Mapping[str, Anatomy],
-    seen: Sequence[Seen],
+    seen: Sequence[RuleObservation],
     *,
     of_project: Collection[str],
 ) -> tuple[Covered, ...]:
@@ -82,12 +82,12 @@ def _alike(policies: Iterable[Policy], of_project: Collection[str]) -> Iterable[
     return together.values()
 
 
-def _rules(policies: Sequence[Policy], anatomies: Mapping[str, Anatomy]) -> Iterator[RuleOf]:
+def _rules(policies: Sequence[Policy], anatomies: Mapping[str, Anatomy]) -> Iterator[TestedRule]:
     names = tuple(policy.name for policy in policies)
     match policies[0]:
         case CelPolicy(validations=validations, source=source):
             for number, validation in enumerate(validations):
-                yield RuleOf(
+                yield TestedRule(
                     policies=names,
                     name=f"validation {number + 1}",
                     source=validation.source or source,
@@ -96,11 +96,11 @@ def _rules(policies: Sequence[Policy], anatomies: Mapping[str, Anatomy]) -> Iter
         case PythonPolicy(name=name):
             for method in anatomies[name].methods:
                 place = Source(display_name(Path(method.file)), method.line, 1)
-                yield RuleOf(policies=names, name=method.api, source=place, api=method.api)
+                yield TestedRule(policies=names, name=method.api, source=place, api=method.api)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class PolicyTestOptions:
     """What is wanted beside the cases; the two ``least`` are percentages, None for none."""
 
     coverage: bool = False
@@ -110,7 +110,7 @@ class Wishes:
 
 
 def run_policy_tests(
-    workspace: Workspace, wishes: Wishes, on_stage: OnStage = in_silence
+    workspace: Workspace, wishes: PolicyTestOptions, on_stage: OnStage = in_silence
 ) -> PolicyTestReport:
     """Run the tests below the paths that were given; policies run in processes of their own.
 
@@ -156,9 +156,9 @@ def run_policy_tests(
 
 def _run(project: TestProject) -> list[list[CaseResult]]:
     """The results of each suite's cases, judged by one worker that holds all policies."""
-    with closing(open_judging(Bundle(policies=project.policies))) as judging:
+    with closing(open_evaluator(Bundle(policies=project.policies))) as evaluator:
         return [
-            [run_case(case, suite, judging) for case in suite.cases] for suite in project.suites
+            [run_case(case, suite, evaluator) for case in suite.cases] for suite in project.suites
         ]
 
 

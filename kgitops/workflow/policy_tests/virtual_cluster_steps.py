@@ -27,7 +27,7 @@ from kgitops.model.resources.virtual_clusters import (
     virtual_cluster_name_problem,
 )
 from kgitops.policy.state.virtual_clusters import VirtualClusters
-from kgitops.workflow.policy_tests.given import DocumentPath, StepError
+from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
 
 
 def virtual_cluster_request(

@@ -12,7 +12,7 @@ from kgitops.manifests.project.values import BrokerConfig, ClusterConfig, Projec
 from kgitops.model.cluster_state import Broker
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.source import Finding, Source
-from kgitops.policy.evaluate.rules import Bundle, Level
+from kgitops.policy.evaluate.bundle import Bundle, Level
 
 DEFAULT_CLUSTER = "local"
 DEFAULT_URL = "embedded:.kgitops/local.db"

@@ -14,7 +14,7 @@ from kgitops.manifests.project.values import ProjectFile, load_project
 from kgitops.model.lowered import Grade
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.plan.document.plan import Plan
-from kgitops.policy.evaluate.rules import Bundle
+from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.project.clusters import ChosenCluster, choose_cluster
 from kgitops.workflow.project.plan_root import home_of_plan
 from kgitops.workflow.project.project_root import PROJECT_FILE, default_paths, home_of_paths

@@ -2,7 +2,13 @@
 
 from pathlib import Path
 
-from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, PythonPolicy, Validation
+from kgitops.policy.evaluate.bundle import (
+    CelPolicy,
+    CelValidation,
+    Level,
+    PythonPolicy,
+    RequestMatch,
+)
 
 PROJECT = Path(__file__).parent / "project"
 
@@ -28,6 +34,6 @@ def cel(name: str, expression: str, *requests: str) -> CelPolicy:
         name=name,
         level=Level.HARD,
         digest="",
-        match=Match(requests=requests),
-        validations=(Validation(expression=expression),),
+        match=RequestMatch(requests=requests),
+        validations=(CelValidation(expression=expression),),
     )

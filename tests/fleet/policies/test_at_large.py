@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Level, Policy
+from kgitops.policy.evaluate.bundle import Level, Policy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.load.load import load_rules
-from kgitops.policy.worker.session import WorkerJudging
+from kgitops.policy.worker.session import WorkerEvaluator
 
 POLICIES: tuple[Policy, ...] = (
     telling("Counts"),
@@ -48,13 +48,15 @@ POLICIES: tuple[Policy, ...] = (
 
 
 @pytest.fixture(scope="module")
-def worker() -> Iterator[WorkerJudging]:
-    judging = WorkerJudging(POLICIES)
+def worker() -> Iterator[WorkerEvaluator]:
+    judging = WorkerEvaluator(POLICIES)
     yield judging
     judging.close()
 
 
-def said(judging: Judging, state: ClusterState, asked: Sequence[Request]) -> Sequence[Judgement]:
+def said(
+    judging: PolicyEvaluator, state: ClusterState, asked: Sequence[Request]
+) -> Sequence[Judgement]:
     judging.begin(state, principal="User:alice")
     return [*judging.judge_all(asked), *(judging.judge(request) for request in asked)]
 
@@ -73,6 +75,6 @@ def test_the_same_is_said_of_what_is_read_late(worker, state, asked, more, rows,
         files = save(state, Path(folder), rows)
         state = read_state(files, "prod")
         large = shown(state, files, asked, more)
-        few = Judge(load_rules([POLICIES[index] for index in chosen]))
+        few = InProcessEvaluator(load_rules([POLICIES[index] for index in chosen]))
         assert said(few, large, asked) == said(few, state, asked)
         assert said(worker, shown(state, files, asked, more), asked) == said(worker, state, asked)

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from policy.worker.judgings import STATE, a_creation, a_policy
 
-from kgitops.fleet.policies.judges import MOST_OPEN, Judges
+from kgitops.fleet.policies.judges import MOST_OPEN, EvaluatorPool
 from kgitops.model.errors import FindingsError, UnreachableError
 from kgitops.model.source import Finding, Severity
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
-from kgitops.policy.opening import open_judging
+from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
+from kgitops.policy.evaluator import open_evaluator
 
 WARNING = Finding(source=None, problem="it ends soon", advice="renew", severity=Severity.WARNING)
 
@@ -31,28 +31,28 @@ def recorder(file: Path, level: Level = Level.HARD) -> PythonPolicy:
 
 
 @pytest.fixture
-def opened() -> list[Judging]:
+def opened() -> list[PolicyEvaluator]:
     """Everyone who was opened."""
     return []
 
 
 @pytest.fixture
-def judges(opened) -> Iterator[Judges]:
-    def opening(bundle: Bundle) -> Judging:
-        opened.append(open_judging(bundle))
+def judges(opened) -> Iterator[EvaluatorPool]:
+    def opening(bundle: Bundle) -> PolicyEvaluator:
+        opened.append(open_evaluator(bundle))
         return opened[-1]
 
-    judges = Judges(opening)
+    judges = EvaluatorPool(opening)
     yield judges
     judges.close()
 
 
-def plan_a_unit(judges: Judges, bundle: Bundle, name: str) -> list[bool]:
+def plan_a_unit(judges: EvaluatorPool, bundle: Bundle, name: str) -> list[bool]:
     """What judges of a unit do: they wait, are shown a cluster, and judge."""
     with judges.lent(bundle) as policies:
         policies.wait()
-        policies.judging.begin(STATE, principal="User:alice")
-        return [judgement.stops for judgement in policies.judging.judge_all([a_creation(name)])]
+        policies.evaluator.begin(STATE, principal="User:alice")
+        return [judgement.stops for judgement in policies.evaluator.judge_all([a_creation(name)])]
 
 
 def lines(file: Path) -> list[str]:
@@ -76,8 +76,8 @@ def test_another_level_is_another_judge(judges, opened, tmp_path):
     """One cluster's level must not decide on another."""
     for level in (Level.HARD, Level.SOFT, Level.HARD):
         with judges.lent(bundle(recorder(tmp_path / "life", level))) as policies:
-            policies.judging.begin(STATE, principal="User:alice")
-            (ruling,) = policies.judging.judge(a_creation("bad")).rulings
+            policies.evaluator.begin(STATE, principal="User:alice")
+            (ruling,) = policies.evaluator.judge(a_creation("bad")).rulings
             assert (ruling.level, ruling.crashed) == (level, True)
     assert len(opened) == 2
 
@@ -88,8 +88,8 @@ def test_a_unit_is_judged_as_if_alone_whatever_a_policy_did_before(judges, opene
     said = []
     for _ in range(4):
         with judges.lent(bad) as policies:
-            policies.judging.begin(STATE, principal="User:alice")
-            (ruling,) = policies.judging.judge(a_creation("bad")).rulings
+            policies.evaluator.begin(STATE, principal="User:alice")
+            (ruling,) = policies.evaluator.judge(a_creation("bad")).rulings
             said.append(ruling.message)
     assert len(set(said)) == 1
     assert "ended its process (SIGKILL)" in said[0]
@@ -127,13 +127,13 @@ def test_two_at_a_time_don_t_share_a_judge(judges, opened, tmp_path):
         first, second = (
             both.enter_context(judges.lent(bundle(recorder(tmp_path / "life")))) for _ in "12"
         )
-        assert first.judging is not second.judging
+        assert first.evaluator is not second.evaluator
     assert len(opened) == 2
 
 
 def test_without_policies_nobody_is_opened(judges, opened):
     with judges.lent(Bundle()) as policies:
-        assert policies.judging is None
+        assert policies.evaluator is None
     assert opened == []
 
 
@@ -151,9 +151,9 @@ sys.path[:] = {sys.path!r}
 from datetime import date
 from pathlib import Path
 from fleet.policies.test_judges import bundle, plan_a_unit, recorder
-from kgitops.fleet.policies.judges import JUDGES
+from kgitops.fleet.policies.judges import EVALUATOR_POOL
 for number in range(2):
-    plan_a_unit(JUDGES, bundle(recorder(Path({str(file)!r}))), "t")
+    plan_a_unit(EVALUATOR_POOL, bundle(recorder(Path({str(file)!r}))), "t")
 {end}
 """
     subprocess.run([sys.executable, "-c", program], check=False, stderr=subprocess.DEVNULL)
@@ -169,14 +169,14 @@ import os, sys
 sys.path[:] = {sys.path!r}
 from pathlib import Path
 from fleet.policies.test_judges import bundle, plan_a_unit, recorder
-from kgitops.fleet.policies.judges import JUDGES
+from kgitops.fleet.policies.judges import EVALUATOR_POOL
 mine = bundle(recorder(Path({str(file)!r})))
-plan_a_unit(JUDGES, mine, "t")
+plan_a_unit(EVALUATOR_POOL, mine, "t")
 child = os.fork()
-plan_a_unit(JUDGES, mine, "t")
+plan_a_unit(EVALUATOR_POOL, mine, "t")
 if child:
     os.waitpid(child, 0)
-    plan_a_unit(JUDGES, mine, "t")
+    plan_a_unit(EVALUATOR_POOL, mine, "t")
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
     until(lambda: lines(file).count("close") == 2)

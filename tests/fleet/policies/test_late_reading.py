@@ -17,13 +17,13 @@ from kgitops.fleet.tables.hydrating import read_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, UnreachableError
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest, Request
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Level, Policy
+from kgitops.policy.evaluate.bundle import Level, Policy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.messages import Begin, to_bytes
-from kgitops.policy.worker.session import WorkerJudging
+from kgitops.policy.worker.session import WorkerEvaluator
 
 NEW = a_creation("new", 2)
 ASKED: Sequence[Request] = (
@@ -64,8 +64,10 @@ def readings(monkeypatch) -> list[str]:
     return found
 
 
-def judged(*policies: Policy, by: Callable[..., Judging] = Judge) -> Judging:
-    return Judge(load_rules(policies)) if by is Judge else by(policies)
+def judged(
+    *policies: Policy, by: Callable[..., PolicyEvaluator] = InProcessEvaluator
+) -> PolicyEvaluator:
+    return InProcessEvaluator(load_rules(policies)) if by is InProcessEvaluator else by(policies)
 
 
 def test_nothing_is_read_where_no_policy_asks(saved, readings):
@@ -111,7 +113,7 @@ def test_a_large_state_travels_as_its_paths(saved):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("class_", ["Counts", "Names", "Walks", "Rights", "Hides"])
-@pytest.mark.parametrize("by", [Judge, WorkerJudging])
+@pytest.mark.parametrize("by", [InProcessEvaluator, WorkerEvaluator])
 def test_what_cannot_be_read_is_no_verdict(saved, tmp_path, class_, by):
     """A policy that hides it, or denies for it, does not decide; the next state is as ever."""
     state, files = saved
@@ -151,7 +153,7 @@ def test_reading_is_not_counted_as_the_memory_of_a_policy(saved):
     state, files = saved
     said = {}
     for mib in ("900", "1100"):
-        judging = WorkerJudging([telling("Greedy", mib=mib)])
+        judging = WorkerEvaluator([telling("Greedy", mib=mib)])
         try:
             judging.begin(shown(state, files, ASKED), principal="User:alice")
             (ruling,) = judging.judge(NEW).rulings
@@ -164,7 +166,7 @@ def test_reading_is_not_counted_as_the_memory_of_a_policy(saved):
 def test_who_asks_for_nothing_does_not_pay_for_reading(saved):
     """The process that judges imports what reads files only where it does."""
     state, files = saved
-    judging = WorkerJudging([telling("Files", Level.HARD)])
+    judging = WorkerEvaluator([telling("Files", Level.HARD)])
     try:
         judging.begin(shown(state, files, ASKED), principal="User:alice")
         first, second = (
@@ -189,7 +191,7 @@ def test_reading_is_not_counted_as_the_time_of_a_policy(saved, seconds, fails):
     large = ClusterState(
         cluster_id="test", backend="embedded", topics=TopicsAtLarge(stored, {}, frozenset({"new"}))
     )
-    judging = WorkerJudging([cel("sum", "cluster.topics > 0", "CreateTopic")], limits=limits)
+    judging = WorkerEvaluator([cel("sum", "cluster.topics > 0", "CreateTopic")], limits=limits)
     try:
         judging.begin(large, principal="User:alice")
         if fails:

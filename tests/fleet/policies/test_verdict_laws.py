@@ -24,8 +24,8 @@ from kgitops.fleet.tables.state_rows import write_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.to_json import plan_to_json
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Bundle, Waiver
+from kgitops.policy.evaluate.bundle import Bundle, Waiver
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules
 
 POLICIES = (
@@ -62,7 +62,7 @@ def judged(turn: Turn, desired: DesiredState, state: ClusterState, chosen: Seque
         waivers=tuple(map(waiver, [*known[:3], "topic/nothing"])),
         today=date(2026, 11, 22),
     )
-    judge = Judge(load_rules(bundle.policies), bundle.waivers)
+    judge = InProcessEvaluator(load_rules(bundle.policies), bundle.waivers)
     plan: Plan = judge_plan(turn.plan, judge, state, desired, bundle)
     return plan_to_json(plan)
 

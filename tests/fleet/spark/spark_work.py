@@ -8,9 +8,9 @@ from pathlib import Path
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.errors import SafetyError
 from kgitops.model.requests import DeleteTopicRequest
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Bundle, Level, PythonPolicy
-from kgitops.policy.opening import open_judging
+from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
+from kgitops.policy.evaluator import open_evaluator
 
 # Only executors are given this variable: who imports this before any work came.
 if noted := os.environ.get("NOTE_IMPORT"):
@@ -18,7 +18,7 @@ if noted := os.environ.get("NOTE_IMPORT"):
         notes.write(f"{os.getpid()}\n")
 
 _called = 0
-_judging: Judging | None = None
+_judging: PolicyEvaluator | None = None
 
 
 def echo(spec: str) -> str:
@@ -99,7 +99,7 @@ def judge(spec: str) -> str:
             folder=Path(__file__).parents[2],
             configs={"diary": spec},
         )
-        _judging = open_judging(Bundle(policies=(policy,)))
+        _judging = open_evaluator(Bundle(policies=(policy,)))
         state = ClusterState(cluster_id="test", backend="embedded", brokers=(Broker(id=1),))
         _judging.begin(state, principal="User:kgitops")
     judgement = _judging.judge(DeleteTopicRequest(topic="orders", topic_id="1"))

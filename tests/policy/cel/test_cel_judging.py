@@ -20,10 +20,10 @@ from policy.cel.writing import (
 )
 
 from kgitops.model.cluster_state import Broker
-from kgitops.policy.cel.evaluation_context import Contexts
+from kgitops.policy.cel.evaluation_context import EvaluationContexts
 from kgitops.policy.cel.rule import MAX_MESSAGE, load_cel
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import Level
+from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.verdict import Outcome
 
 MIN_INSYNC = document(
@@ -322,13 +322,13 @@ def test_racks_that_are_not_set_are_null() -> None:
 
 def test_policies_share_what_they_read_and_each_sees_every_request() -> None:
     """What is asked next must never be judged on what was asked before."""
-    contexts = Contexts()
+    contexts = EvaluationContexts()
     texts = [
         one("requested.partitions < 4"),
         one("requested.configs.all(k, k == 'a') && requested.name.startsWith('t')"),
         one("partitions('t') + change.partitions <= 8"),
     ]
-    judge = Judge([load_cel(read(text), contexts) for text in texts])
+    judge = InProcessEvaluator([load_cel(read(text), contexts) for text in texts])
     judge.begin(state(), principal="User:kgitops")
     requests = [creation(f"t{number}", assignment=((1,),) * number) for number in range(1, 6)]
     stops = [judgement.stops for judgement in judge.judge_all(requests)]
@@ -339,7 +339,9 @@ def test_policies_share_what_they_read_and_each_sees_every_request() -> None:
 
 
 def test_the_cluster_is_what_the_requests_before_made_of_it() -> None:
-    judge = Judge([load_cel(read(one("cluster.topics < 2 && cluster.partitions < 5")))])
+    judge = InProcessEvaluator(
+        [load_cel(read(one("cluster.topics < 2 && cluster.partitions < 5")))]
+    )
     judge.begin(state(topic("__consumer_offsets")), principal="User:kgitops")
     requests = [creation(name, assignment=((1,), (2,))) for name in ("a", "b", "c")]
     assert [judgement.stops for judgement in judge.judge_all(requests)] == [False, False, True]

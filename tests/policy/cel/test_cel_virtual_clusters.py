@@ -19,7 +19,7 @@ from kgitops.model.requests import (
 )
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.policy.cel.records.variables import SHAPES
+from kgitops.policy.cel.records.variables import REQUEST_VARIABLES
 from kgitops.policy.load.python_rule import METHODS
 from kgitops.policy.testing import acl, virtual_cluster
 
@@ -146,7 +146,7 @@ def test_a_policy_of_the_name_matches_the_local_one() -> None:
 
 def test_every_request_has_a_name_a_shape_and_a_method() -> None:
     """VC-408: none can be matched that is not judged, none judged that can't be matched."""
-    assert set(API_NAMES) == set(SHAPES) == set(METHODS)
+    assert set(API_NAMES) == set(REQUEST_VARIABLES) == set(METHODS)
 
 
 def test_a_field_that_is_not_there_is_told() -> None:

@@ -14,7 +14,13 @@ from kgitops.policy.cel.nodes import text_of
 from kgitops.policy.cel.parser import parse
 from kgitops.policy.cel.rule import load_cel
 from kgitops.policy.cel.tokens import SyntaxProblem
-from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, NamedExpression, Validation
+from kgitops.policy.evaluate.bundle import (
+    CelExpression,
+    CelPolicy,
+    CelValidation,
+    Level,
+    RequestMatch,
+)
 
 LEAVES = st.sampled_from(
     [
@@ -67,10 +73,10 @@ def policy(expression: str, *, variable: str = "true") -> CelPolicy:
         name="p",
         level=Level.HARD,
         digest="",
-        match=Match(requests=("CreateTopic", "AlterClientQuota")),
-        variables=(NamedExpression(name="v", expression=variable),),
-        match_conditions=(NamedExpression(name="c", expression=expression),),
-        validations=(Validation(expression=expression, message_expression=expression),),
+        match=RequestMatch(requests=("CreateTopic", "AlterClientQuota")),
+        variables=(CelExpression(name="v", expression=variable),),
+        match_conditions=(CelExpression(name="c", expression=expression),),
+        validations=(CelValidation(expression=expression, message_expression=expression),),
     )
 
 
@@ -132,7 +138,7 @@ def test_no_text_is_too_deep_to_be_refused(opening: str, times: int) -> None:
 @pytest.mark.parametrize("part", ["true && ", "1 + 1 == 2 || ", "!false && "])
 def test_long_chains_are_no_depth(part: str) -> None:
     whole = policy(part * 200 + "true")
-    load_cel(replace(whole, validations=(Validation(expression=part * 200 + "true"),)))
+    load_cel(replace(whole, validations=(CelValidation(expression=part * 200 + "true"),)))
 
 
 def test_a_syntax_problem_says_what_to_do() -> None:

@@ -22,9 +22,9 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, ClientQuotaState, make_entity
-from kgitops.policy.cel.records.variables import ROOTS, SHAPES, read
+from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, ROOTS, read_variables
 from kgitops.policy.cel.samples import samples
-from kgitops.policy.cel.types import Kind, Type
+from kgitops.policy.cel.types import Type, TypeKind
 
 ENTITY = make_entity({USER: "billing", CLIENT_ID: None})
 BINDING = AclBinding(
@@ -36,21 +36,21 @@ BINDING = AclBinding(
     operation=Operation.WRITE,
     permission_type=PermissionType.DENY,
 )
-_OF_KIND: dict[Kind, type] = {
-    Kind.BOOL: bool,
-    Kind.INT: int,
-    Kind.DOUBLE: float,
-    Kind.STRING: str,
-    Kind.MAP: dict,
-    Kind.RECORD: dict,
+_OF_KIND: dict[TypeKind, type] = {
+    TypeKind.BOOL: bool,
+    TypeKind.INT: int,
+    TypeKind.DOUBLE: float,
+    TypeKind.STRING: str,
+    TypeKind.MAP: dict,
+    TypeKind.RECORD: dict,
 }
 
 
 def check(value: object, type_: Type, path: str) -> None:
-    if type_.kind is Kind.NULL or (value is None and type_.nullable):
+    if type_.kind is TypeKind.NULL or (value is None and type_.nullable):
         assert value is None, path
         return
-    if type_.kind is Kind.LIST:
+    if type_.kind is TypeKind.LIST:
         assert isinstance(value, list | tuple), path
         for item in value:
             check(item, type_.items, f"{path}[]")
@@ -66,22 +66,22 @@ def check(value: object, type_: Type, path: str) -> None:
             check(item, type_.items, f"{path}[{key}]")
 
 
-@pytest.mark.parametrize("api", SHAPES)
+@pytest.mark.parametrize("api", REQUEST_VARIABLES)
 def test_values_have_the_documented_types(api: str) -> None:
-    types = SHAPES[api].types()
+    types = REQUEST_VARIABLES[api].types()
     seen = 0
     for sample in samples(api, ["min.insync.replicas"]):
-        values = read(sample.asked, sample.cluster, dict.fromkeys(ROOTS))
+        values = read_variables(sample.asked, sample.cluster, dict.fromkeys(ROOTS))
         for name, value in values.items():
             check(value, types[name], f"{api}: {name}")
             seen += 1
     assert seen >= 2 * len(ROOTS)
 
 
-@pytest.mark.parametrize("api", SHAPES)
+@pytest.mark.parametrize("api", REQUEST_VARIABLES)
 def test_only_what_is_wanted_is_read(api: str) -> None:
     sample = next(samples(api, []))
-    values = read(sample.asked, sample.cluster, {"request": frozenset({"api"})})
+    values = read_variables(sample.asked, sample.cluster, {"request": frozenset({"api"})})
     assert values == {"request": {"api": api}}
 
 
@@ -230,7 +230,9 @@ def test_a_broker() -> None:
 LABELLED = "requested.labels == {'team': 'payments'} && requested.labels.team == 'payments'"
 
 
-@pytest.mark.parametrize("api", [api for api, shape in SHAPES.items() if shape.requested])
+@pytest.mark.parametrize(
+    "api", [api for api, shape in REQUEST_VARIABLES.items() if shape.requested]
+)
 def test_the_labels_of_what_is_requested(api: str) -> None:
     """Every object that is requested has them, and they are looked at when a policy is loaded."""
     assert findings(one(LABELLED, requests=[api])) == []

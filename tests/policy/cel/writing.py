@@ -20,8 +20,8 @@ from kgitops.model.requests import (
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.source import Finding
 from kgitops.policy.cel.rule import load_cel
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import CelPolicy
+from kgitops.policy.evaluate.bundle import CelPolicy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.verdict import Judgement
 
 TOPICS = ("CreateTopic", "AlterTopic")
@@ -155,7 +155,7 @@ def judged(
 ) -> Judgement:
     """What policies say of a request."""
     documents = [texts] if isinstance(texts, str) else texts
-    judge = Judge([load_cel(read(text)) for text in documents])
+    judge = InProcessEvaluator([load_cel(read(text)) for text in documents])
     judge.begin(cluster or state(), principal=principal)
     return judge.judge(request, broker_configs=broker_configs)
 

@@ -5,14 +5,20 @@ from dataclasses import replace
 import pytest
 
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, NamedExpression, Validation
+from kgitops.policy.evaluate.bundle import (
+    CelExpression,
+    CelPolicy,
+    CelValidation,
+    Level,
+    RequestMatch,
+)
 from kgitops.policy.mutation.cel import cel_mutants
 
 PLACE = Source("policies/a.yaml", 12, 7)
 
 
 def policy(expression: str) -> CelPolicy:
-    only = Validation(expression=expression, message="x >= 3", source=PLACE)
+    only = CelValidation(expression=expression, message="x >= 3", source=PLACE)
     return CelPolicy(name="a", level=Level.HARD, digest="", validations=(only,))
 
 
@@ -88,12 +94,12 @@ def test_every_part_that_decides_is_changed_and_no_message() -> None:
         level=Level.HARD,
         digest="",
         source=Source("p.yaml", 3, 5),
-        match=Match(requests=("CreateTopic", "AlterTopic"), names=("payments.*",)),
-        match_conditions=(NamedExpression(name="c", expression="a"),),
-        variables=(NamedExpression(name="v", expression="1"),),
+        match=RequestMatch(requests=("CreateTopic", "AlterTopic"), names=("payments.*",)),
+        match_conditions=(CelExpression(name="c", expression="a"),),
+        variables=(CelExpression(name="v", expression="1"),),
         validations=(
-            Validation(expression="b", message="3 >= 2", message_expression="string(3)"),
-            Validation(expression="c"),
+            CelValidation(expression="b", message="3 >= 2", message_expression="string(3)"),
+            CelValidation(expression="c"),
         ),
     )
     found = list(cel_mutants(whole))
@@ -117,7 +123,7 @@ def test_every_part_that_decides_is_changed_and_no_message() -> None:
 
 
 def test_one_request_is_not_dropped_for_then_all_would_match() -> None:
-    one = replace(policy("a"), match=Match(requests=("CreateTopic",)))
+    one = replace(policy("a"), match=RequestMatch(requests=("CreateTopic",)))
     assert not any("request" in change.what for _, change in cel_mutants(one))
 
 

@@ -8,10 +8,10 @@ from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.rules import Level, PythonPolicy
+from kgitops.policy.evaluate.bundle import Level, PythonPolicy
 from kgitops.policy.evaluate.verdict import Judgement, Ruling
 from kgitops.policy.worker.limits import Limits
-from kgitops.policy.worker.session import WorkerJudging
+from kgitops.policy.worker.session import WorkerEvaluator
 
 FOLDER = Path(__file__).parent / "project"
 BROKERS = tuple(Broker(id=number) for number in (1, 2, 3))
@@ -63,9 +63,9 @@ def a_creation(name: str, partitions: int = 1, **configs: str) -> CreateTopicReq
 @contextmanager
 def judging(
     *policies: PythonPolicy, limits: Limits = SHORT, state: ClusterState = STATE
-) -> Iterator[WorkerJudging]:
+) -> Iterator[WorkerEvaluator]:
     """A worker that has begun, closed at the end."""
-    worker = WorkerJudging(policies, limits=limits)
+    worker = WorkerEvaluator(policies, limits=limits)
     try:
         worker.begin(state, principal="User:alice")
         yield worker

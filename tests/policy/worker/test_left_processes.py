@@ -14,7 +14,7 @@ import pytest
 from policy.worker.judgings import SHORT, a_creation, a_policy, judging
 
 from kgitops.model.errors import KgitopsError
-from kgitops.policy.worker.session import WorkerJudging
+from kgitops.policy.worker.session import WorkerEvaluator
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="docs/reference/policy-limits.md says what holds elsewhere"
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 PATIENCE_S = 30
 
 
-def leaving(file: Path, then: str = "") -> WorkerJudging:
+def leaving(file: Path, then: str = "") -> WorkerEvaluator:
     policy = a_policy("bad:LeavesADaemon", configs={"file": str(file), "then": then})
     return judging(policy, limits=SHORT)
 
@@ -142,7 +142,7 @@ def test_a_worker_that_can_not_be_started_leaves_nothing(monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     before = open_files()
     with pytest.raises(KgitopsError, match="can't be started"):
-        WorkerJudging([a_policy("good:Accepts")])
+        WorkerEvaluator([a_policy("good:Accepts")])
     assert open_files() == before
 
 

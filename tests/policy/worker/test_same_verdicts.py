@@ -13,20 +13,27 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.quotas import ClientQuotaState
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, Policy, Validation, Waiver
+from kgitops.policy.evaluate.bundle import (
+    CelPolicy,
+    CelValidation,
+    Level,
+    Policy,
+    RequestMatch,
+    Waiver,
+)
+from kgitops.policy.evaluate.judge import InProcessEvaluator
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.load.load import load_rules
-from kgitops.policy.worker.session import WorkerJudging
+from kgitops.policy.worker.session import WorkerEvaluator
 
 SMALL = CelPolicy(
     name="small",
     level=Level.SOFT,
     digest="",
-    match=Match(requests=("CreateTopic", "AlterTopic")),
+    match=RequestMatch(requests=("CreateTopic", "AlterTopic")),
     validations=(
-        Validation(expression="requested.partitions < 2", field="partitions"),
-        Validation(
+        CelValidation(expression="requested.partitions < 2", field="partitions"),
+        CelValidation(
             expression="cluster.brokers.size() > 3 || request.name != 'orders'",
             message_expression="'no ' + request.name + ' for ' + principal.name",
         ),
@@ -105,9 +112,12 @@ def states(draw: st.DrawFn) -> ClusterState:
 
 
 @pytest.fixture(scope="module")
-def judges() -> Iterator[tuple[Judging, Judging]]:
+def judges() -> Iterator[tuple[PolicyEvaluator, PolicyEvaluator]]:
     """The two, with the same policies."""
-    here, there = Judge(load_rules(POLICIES), WAIVERS), WorkerJudging(POLICIES, WAIVERS)
+    here, there = (
+        InProcessEvaluator(load_rules(POLICIES), WAIVERS),
+        WorkerEvaluator(POLICIES, WAIVERS),
+    )
     yield here, there
     here.close()
     there.close()

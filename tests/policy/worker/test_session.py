@@ -27,10 +27,10 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.requests import AlterBrokerRequest, DeleteTopicRequest
 from kgitops.model.resources.topics import TopicState
-from kgitops.policy.evaluate.rules import Bundle, Level, Waiver
-from kgitops.policy.opening import open_judging
+from kgitops.policy.evaluate.bundle import Bundle, Level, Waiver
+from kgitops.policy.evaluator import open_evaluator
 from kgitops.policy.worker.limits import Limits
-from kgitops.policy.worker.session import WorkerJudging
+from kgitops.policy.worker.session import WorkerEvaluator
 
 NOTHING = ClusterState(cluster_id="test", backend="embedded")
 
@@ -158,7 +158,7 @@ def test_a_policy_is_configured_once_then_asked_then_closed_once(tmp_path: Path)
 def test_closing_before_anything_was_asked_is_quick_and_says_nothing(
     caplog: pytest.LogCaptureFixture,
 ):
-    judge = WorkerJudging([a_policy("bad:HangsInClose")], limits=Limits(closing_seconds=60))
+    judge = WorkerEvaluator([a_policy("bad:HangsInClose")], limits=Limits(closing_seconds=60))
     judge.close()
 
     assert caplog.messages == []
@@ -210,10 +210,10 @@ def test_a_policy_sees_the_state_before_the_request_and_the_node_that_asks():
 def test_without_any_policy_there_is_no_process():
     off = a_policy("bad:Exits", level=Level.OFF)
 
-    judge = open_judging(Bundle(policies=(off,)))
+    judge = open_evaluator(Bundle(policies=(off,)))
     judge.begin(STATE, principal="User:alice")
 
-    assert not isinstance(judge, WorkerJudging)
+    assert not isinstance(judge, WorkerEvaluator)
     assert judge.judge(a_creation("bad")).rulings == ()
     judge.close()
 
@@ -233,7 +233,7 @@ def test_only_waivers_that_have_not_ended_lift_a_denial():
         for name, expires in (("one", date(2026, 5, 1)), ("two", date(2026, 4, 30)))
     ]
 
-    judge = open_judging(Bundle(policies=(odd,), waivers=tuple(waivers), today=date(2026, 5, 1)))
+    judge = open_evaluator(Bundle(policies=(odd,), waivers=tuple(waivers), today=date(2026, 5, 1)))
     judge.begin(STATE, principal="User:alice")
     judgements = judge.judge_all([a_creation("one"), a_creation("two")])
     judge.close()
@@ -245,7 +245,7 @@ def test_only_waivers_that_have_not_ended_lift_a_denial():
 def test_what_cannot_be_loaded_is_told_before_anything_is_asked():
     """P201-43: every finding at once, at its place, also from the process."""
     policies = [a_policy("nowhere:X"), a_policy("good:Nothing"), a_policy("good:Accepts")]
-    judge = open_judging(Bundle(policies=tuple(policies)))
+    judge = open_evaluator(Bundle(policies=tuple(policies)))
 
     with pytest.raises(FindingsError) as caught:
         judge.begin(STATE, principal="User:alice")
@@ -286,7 +286,7 @@ def test_loading_is_bounded_like_judging(tmp_path: Path, code: str, problem: str
     """P201-68: a module that never ends is a finding of its policy."""
     (tmp_path / "loading.py").write_text(code)
     policies = [a_policy("good:Accepts"), a_policy("loading:X", folder=tmp_path)]
-    judge = WorkerJudging(policies, limits=Limits(loading_seconds=1, memory=256 << 20))
+    judge = WorkerEvaluator(policies, limits=Limits(loading_seconds=1, memory=256 << 20))
 
     with pytest.raises(FindingsError) as caught:
         judge.begin(STATE, principal="User:alice")
@@ -344,7 +344,7 @@ def test_no_process_is_left_behind(tmp_path: Path):
 
 
 def test_a_judging_that_is_forgotten_ends_its_process():
-    judge = WorkerJudging([a_policy("good:Accepts")])
+    judge = WorkerEvaluator([a_policy("good:Accepts")])
     worker = judge._process._child.pid
     assert is_running(worker)
 

@@ -6,7 +6,13 @@ from kgitops.manifests.kind_models import adapter
 from kgitops.manifests.policies.policy_test import PolicyTest
 from kgitops.manifests.yaml.parse import parse
 from kgitops.manifests.yaml.text import SourceText
-from kgitops.policy.evaluate.rules import CelPolicy, Level, Match, PythonPolicy, Validation
+from kgitops.policy.evaluate.bundle import (
+    CelPolicy,
+    CelValidation,
+    Level,
+    PythonPolicy,
+    RequestMatch,
+)
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.reading import ParsedTest, read_suite
 
@@ -34,8 +40,8 @@ def cel(*expressions: str, name: str = "p", api: str = "CreateTopic") -> CelPoli
         name=name,
         level=Level.HARD,
         digest="",
-        match=Match(requests=(api,) if api else ()),
-        validations=tuple(Validation(expression=text, message=text) for text in expressions),
+        match=RequestMatch(requests=(api,) if api else ()),
+        validations=tuple(CelValidation(expression=text, message=text) for text in expressions),
     )
 
 

@@ -9,11 +9,11 @@ import pytest
 from workflow.policy_tests.suites import cel, python, suite
 
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.rules import Policy, PythonPolicy
+from kgitops.policy.evaluate.bundle import Policy, PythonPolicy
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.mutants import pool as trial_pool
 from kgitops.workflow.policy_tests.mutants import trial as mutant_trial
-from kgitops.workflow.policy_tests.mutants.mutants import Fate, Mutant, make_mutants
+from kgitops.workflow.policy_tests.mutants.mutants import Mutant, MutantResult, make_mutants
 from kgitops.workflow.policy_tests.mutants.pool import TrialPool
 from kgitops.workflow.policy_tests.mutants.trial import Trial
 
@@ -55,21 +55,21 @@ def mutant(policy: PythonPolicy, old: str, new: str) -> Mutant:
 @pytest.mark.parametrize(
     ("old", "new", "fate"),
     [
-        ("class", "class", Fate.SURVIVED),
-        ("'too many'", "'far too many'", Fate.SURVIVED),
-        ("> 3", ">= 3", Fate.CAUGHT),
-        ("> 3", "> 4", Fate.CAUGHT),
-        ("> 3", "> nobody", Fate.CAUGHT),
-        ("class P", "import nowhere\nclass P", Fate.CAUGHT),
-        ("class P", "class Q", Fate.CAUGHT),
-        ("if request", "while True: pass\n        if request", Fate.TIMED_OUT),
-        ("class P", "while True: pass\nclass P", Fate.TIMED_OUT),
+        ("class", "class", MutantResult.SURVIVED),
+        ("'too many'", "'far too many'", MutantResult.SURVIVED),
+        ("> 3", ">= 3", MutantResult.CAUGHT),
+        ("> 3", "> 4", MutantResult.CAUGHT),
+        ("> 3", "> nobody", MutantResult.CAUGHT),
+        ("class P", "import nowhere\nclass P", MutantResult.CAUGHT),
+        ("class P", "class Q", MutantResult.CAUGHT),
+        ("if request", "while True: pass\n        if request", MutantResult.TIMED_OUT),
+        ("class P", "while True: pass\nclass P", MutantResult.TIMED_OUT),
     ],
 )
 def test_the_fate_of_a_mutant_in_python(
     old: str,
     new: str,
-    fate: Fate,
+    fate: MutantResult,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -80,7 +80,7 @@ def test_the_fate_of_a_mutant_in_python(
     before = sys.modules["mine"]
     assert trial.fate(mutant(policy, old, new)) is fate
     assert sys.modules["mine"] is before
-    assert trial.fate(mutant(policy, "class", "class")) is Fate.SURVIVED
+    assert trial.fate(mutant(policy, "class", "class")) is MutantResult.SURVIVED
 
 
 def test_a_base_class_of_another_module_is_changed_for_the_policy_too(tmp_path: Path) -> None:
@@ -89,20 +89,20 @@ def test_a_base_class_of_another_module_is_changed_for_the_policy_too(tmp_path: 
     policy = PythonPolicy(name="p", level=base.level, digest="", class_="other:Q", folder=tmp_path)
     trial = Trial([policy], [suite(CASES)])
     assert [part.module for part in trial.anatomies["p"].parts] == ["mine", "other"]
-    assert trial.fate(mutant(policy, "class", "class")) is Fate.SURVIVED
-    assert trial.fate(mutant(policy, "> 3", ">= 3")) is Fate.CAUGHT
+    assert trial.fate(mutant(policy, "class", "class")) is MutantResult.SURVIVED
+    assert trial.fate(mutant(policy, "> 3", ">= 3")) is MutantResult.CAUGHT
 
 
 @pytest.mark.parametrize(
     ("expression", "fate"),
     [
-        ("requested.partitions <= 3", Fate.SURVIVED),
-        ("requested.partitions < 3", Fate.CAUGHT),
-        ("requested.partitions", Fate.INVALID),
-        ("requested.partitions / 0 > 1", Fate.CAUGHT),
+        ("requested.partitions <= 3", MutantResult.SURVIVED),
+        ("requested.partitions < 3", MutantResult.CAUGHT),
+        ("requested.partitions", MutantResult.INVALID),
+        ("requested.partitions / 0 > 1", MutantResult.CAUGHT),
     ],
 )
-def test_the_fate_of_a_mutant_in_cel(expression: str, fate: Fate) -> None:
+def test_the_fate_of_a_mutant_in_cel(expression: str, fate: MutantResult) -> None:
     trial = Trial([cel("requested.partitions <= 3")], [suite(CASES)])
     one = Mutant(
         seen_in=("p",),
@@ -114,7 +114,7 @@ def test_the_fate_of_a_mutant_in_cel(expression: str, fate: Fate) -> None:
     assert trial.fate(one) is fate
 
 
-def pool(policies: list[Policy], suites: list[Suite], *mutants: Mutant) -> list[Fate]:
+def pool(policies: list[Policy], suites: list[Suite], *mutants: Mutant) -> list[MutantResult]:
     told: list[int] = []
     with TrialPool(policies, suites) as opened:
         fates = opened.fates(mutants, lambda: told.append(1))
@@ -144,13 +144,13 @@ def test_a_process_that_does_not_answer_is_ended_and_the_rest_is_tried(
         mutant(policy, "class", "class"),
     )
     assert fates == [
-        Fate.SURVIVED,
-        Fate.TIMED_OUT,
-        Fate.CAUGHT,
-        Fate.TIMED_OUT,
-        Fate.TIMED_OUT,
-        Fate.CAUGHT,
-        Fate.SURVIVED,
+        MutantResult.SURVIVED,
+        MutantResult.TIMED_OUT,
+        MutantResult.CAUGHT,
+        MutantResult.TIMED_OUT,
+        MutantResult.TIMED_OUT,
+        MutantResult.CAUGHT,
+        MutantResult.SURVIVED,
     ]
 
 
@@ -179,7 +179,7 @@ def test_what_a_policy_prints_is_no_result(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     policy = python(tmp_path, f"print('loud')\n{BODY}")
-    assert pool([policy], [suite(CASES)], mutant(policy, "> 3", "> 4")) == [Fate.CAUGHT]
+    assert pool([policy], [suite(CASES)], mutant(policy, "> 3", "> 4")) == [MutantResult.CAUGHT]
     assert capfd.readouterr().out == ""
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import kgitops.policies
 from kgitops.workflow.policy_tests.report import PolicyTestReport
-from kgitops.workflow.policy_tests.testing import Wishes, run_policy_tests
+from kgitops.workflow.policy_tests.testing import PolicyTestOptions, run_policy_tests
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 ROOT = Path(__file__).parents[3]
@@ -19,7 +19,9 @@ def report() -> Iterator[PolicyTestReport]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         workspace = open_workspace(Selection(paths=[Path("tests/pack")], offline=True))
-        yield run_policy_tests(workspace, Wishes(coverage=True, mutate=True, least_score=LEAST))
+        yield run_policy_tests(
+            workspace, PolicyTestOptions(coverage=True, mutate=True, least_score=LEAST)
+        )
 
 
 def test_every_case_of_the_pack_passes(report: PolicyTestReport) -> None:

@@ -4,9 +4,9 @@ import pytest
 from workflow.policy_tests.suites import cel, suite
 
 from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest
-from kgitops.policy.evaluate.judge import Judge
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules
-from kgitops.policy.state.simulated import World
+from kgitops.policy.state.simulated import SimulatedState
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.running import run_case
 from kgitops.workflow.policy_tests.steps import request_of
@@ -30,7 +30,7 @@ THERE = """\
 
 def request(step: str) -> object:
     case = suite(THERE + step).cases[0]
-    return request_of(case.steps[0].written, World(case.state))
+    return request_of(case.steps[0].written, SimulatedState(case.state))
 
 
 def altered(step: str) -> AlterTopicRequest:
@@ -117,13 +117,15 @@ def test_a_new_topic_says_whether_its_replicas_were_placed(size: str, generated:
 def test_every_kind_of_request_is_judged(step: str, address: str) -> None:
     """Denied by a policy that denies whatever it is asked."""
     read = suite(f"{THERE}{step}\n      expect: [{{address: '{address}'}}]\n")
-    result = run_case(read.cases[0], read, Judge(load_rules([cel("request.name == ''", api="")])))
+    result = run_case(
+        read.cases[0], read, InProcessEvaluator(load_rules([cel("request.name == ''", api="")]))
+    )
     assert result.passed, result.outcome
     assert [item.denied for item in result.seen] == [True]
 
 
 def judged(read: Suite, *expressions: str, api: str = "CreateTopic") -> list[str]:
-    judge = Judge(load_rules([cel(*expressions, api=api)]))
+    judge = InProcessEvaluator(load_rules([cel(*expressions, api=api)]))
     return [
         failure.came
         for case in read.cases
@@ -163,5 +165,5 @@ def test_a_policy_that_is_not_asked_about_has_no_say() -> None:
         "    - name: a\n"
         "      requests: [createTopic: {name: a, partitions: 1, replicationFactor: 1}]\n"
     )
-    judge = Judge(load_rules([cel("true"), cel("false", name="q")]))
+    judge = InProcessEvaluator(load_rules([cel("true"), cel("false", name="q")]))
     assert run_case(read.cases[0], read, judge).passed

@@ -16,8 +16,8 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.policy.state.simulated import World
-from kgitops.workflow.policy_tests.given import StepError
+from kgitops.policy.state.simulated import SimulatedState
+from kgitops.workflow.policy_tests.case_objects import StepError
 from kgitops.workflow.policy_tests.running import rehearse
 from kgitops.workflow.policy_tests.steps import request_of
 
@@ -52,7 +52,7 @@ ORDERS = LocalName("emea.sales", "Orders")
 
 def request(step: str) -> Request:
     case = suite(THERE + step).cases[0]
-    return request_of(case.steps[0].written, World(case.state))
+    return request_of(case.steps[0].written, SimulatedState(case.state))
 
 
 def _step(step: str) -> RequestStep:
@@ -186,7 +186,7 @@ ADD = "alterVirtualCluster: {name: emea.sales, add: "
 def test_what_can_not_be_is_said(step: str, said: str) -> None:
     written = suite(THERE + "deleteTopic: {name: plain}").cases[0].state
     with pytest.raises(StepError, match=said):
-        request_of(_step(step), World(written))
+        request_of(_step(step), SimulatedState(written))
 
 
 def test_a_rehearsal_leaves_open_what_policies_decide() -> None:

@@ -7,9 +7,9 @@ from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, VIRTUAL_CLUSTER,
 from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.cel.records.record import (
     CHANGED,
-    Field,
+    BeforeAndAfter,
     Record,
-    Sides,
+    RecordField,
     changed_configs,
     changes,
     differences,
@@ -17,38 +17,40 @@ from kgitops.policy.cel.records.record import (
 from kgitops.policy.cel.types import BOOL, DOUBLE, INT, STRING, list_of, map_of, record
 
 _TOPIC = {
-    "name": Field(STRING, "The topic's name.", lambda topic, _: topic.name),
-    "partitions": Field(INT, "How many partitions.", lambda topic, _: topic.num_partitions),
-    "replicationFactor": Field(
+    "name": RecordField(STRING, "The topic's name.", lambda topic, _: topic.name),
+    "partitions": RecordField(INT, "How many partitions.", lambda topic, _: topic.num_partitions),
+    "replicationFactor": RecordField(
         INT, "How many replicas partition 0 has.", lambda topic, _: topic.replication_factor
     ),
-    "assignments": Field(
+    "assignments": RecordField(
         list_of(list_of(INT)),
         "The broker ids of each partition's replicas, the preferred leader first.",
         lambda topic, _: topic.assignment,
     ),
-    "configs": Field(
+    "configs": RecordField(
         map_of(STRING),
         "The topic's own configs; a key that it doesn't set is missing.",
         lambda topic, _: dict(topic.configs),
     ),
-    "effectiveConfigs": Field(
+    "effectiveConfigs": RecordField(
         map_of(STRING),
         "The same over the cluster's defaults, so that every config of Kafka is there.",
         lambda topic, cluster: {**cluster.default_configs(), **topic.configs},
     ),
-    "internal": Field(BOOL, "Whether brokers own the topic.", lambda topic, _: topic.internal),
+    "internal": RecordField(
+        BOOL, "Whether brokers own the topic.", lambda topic, _: topic.internal
+    ),
 }
 REQUESTED_TOPIC = Record(
     "a topic",
     {
         **_TOPIC,
-        "requestedConfigs": Field(
+        "requestedConfigs": RecordField(
             map_of(STRING.or_null),
             "Only the configs that the request names; null for a key that it removes.",
             lambda topic, _: dict(topic.requested_configs),
         ),
-        "generatedAssignments": Field(
+        "generatedAssignments": RecordField(
             BOOL,
             "Whether the replicas were placed for the user, who named no brokers.",
             lambda topic, _: topic.generated_replica_assignments,
@@ -59,7 +61,7 @@ CURRENT_TOPIC = Record(
     "a topic",
     {
         **_TOPIC,
-        "reassigning": Field(
+        "reassigning": RecordField(
             BOOL, "Whether replicas are being moved just now.", lambda topic, _: topic.reassigning
         ),
     },
@@ -67,7 +69,7 @@ CURRENT_TOPIC = Record(
 RECORDS = Record(
     "a deletion of records",
     {
-        "offsets": Field(
+        "offsets": RecordField(
             map_of(INT, key=INT),
             "Partition to the first offset that is kept.",
             lambda request, _: dict(request.deleted_message_offsets),
@@ -76,8 +78,8 @@ RECORDS = Record(
 )
 
 
-def _delta(name: str) -> Callable[[Sides, ClusterState], int]:
-    def read(sides: Sides, _: ClusterState) -> int:
+def _delta(name: str) -> Callable[[BeforeAndAfter, ClusterState], int]:
+    def read(sides: BeforeAndAfter, _: ClusterState) -> int:
         before = getattr(sides.before, name) if sides.before is not None else 0
         after = getattr(sides.after, name) if sides.after is not None else 0
         return int(after - before)
@@ -85,7 +87,7 @@ def _delta(name: str) -> Callable[[Sides, ClusterState], int]:
     return read
 
 
-def _replicas(sides: Sides, _: ClusterState) -> bool:
+def _replicas(sides: BeforeAndAfter, _: ClusterState) -> bool:
     if sides.before is None or sides.after is None:
         return False
     pairs = zip(sides.before.assignment, sides.after.assignment, strict=False)
@@ -95,14 +97,14 @@ def _replicas(sides: Sides, _: ClusterState) -> bool:
 TOPIC_CHANGE = Record(
     "a change of a topic",
     {
-        "configs": Field(changes(STRING), CHANGED, changed_configs),
-        "partitions": Field(
+        "configs": RecordField(changes(STRING), CHANGED, changed_configs),
+        "partitions": RecordField(
             INT, "How many partitions more; fewer where negative.", _delta("num_partitions")
         ),
-        "replicationFactor": Field(
+        "replicationFactor": RecordField(
             INT, "How many replicas more; fewer where negative.", _delta("replication_factor")
         ),
-        "replicas": Field(
+        "replicas": RecordField(
             BOOL,
             "Whether replicas of partitions that stay move, or change their order.",
             _replicas,
@@ -112,7 +114,7 @@ TOPIC_CHANGE = Record(
 
 
 @dataclass(frozen=True)
-class BrokerConfigs:
+class BrokerValue:
     """A broker and its configs; ``requested`` are those that the request names."""
 
     id: int
@@ -121,8 +123,8 @@ class BrokerConfigs:
 
 
 _BROKER = {
-    "id": Field(INT, "The broker's id.", lambda broker, _: broker.id),
-    "configs": Field(
+    "id": RecordField(INT, "The broker's id.", lambda broker, _: broker.id),
+    "configs": RecordField(
         map_of(STRING),
         "Its configs, as far as they are known.",
         lambda broker, _: dict(broker.configs),
@@ -133,7 +135,7 @@ REQUESTED_BROKER = Record(
     "a broker",
     {
         **_BROKER,
-        "requestedConfigs": Field(
+        "requestedConfigs": RecordField(
             map_of(STRING.or_null),
             "Only the configs that the request names; null for a key that it removes.",
             lambda broker, _: dict(broker.requested),
@@ -141,35 +143,41 @@ REQUESTED_BROKER = Record(
     },
 )
 BROKER_CHANGE = Record(
-    "a change of a broker", {"configs": Field(changes(STRING), CHANGED, changed_configs)}
+    "a change of a broker", {"configs": RecordField(changes(STRING), CHANGED, changed_configs)}
 )
 
 
 ACL = Record(
     "an ACL",
     {
-        "principal": Field(STRING, "Who, such as User:billing.", lambda acl, _: acl.principal),
-        "host": Field(STRING, "From where; * is anywhere.", lambda acl, _: acl.host),
-        "operation": Field(
+        "principal": RecordField(
+            STRING, "Who, such as User:billing.", lambda acl, _: acl.principal
+        ),
+        "host": RecordField(STRING, "From where; * is anywhere.", lambda acl, _: acl.host),
+        "operation": RecordField(
             STRING, "Such as Read, in Kafka's spelling.", lambda acl, _: acl.operation.value
         ),
-        "permission": Field(STRING, "Allow or Deny.", lambda acl, _: acl.permission_type.value),
-        "resourceType": Field(
+        "permission": RecordField(
+            STRING, "Allow or Deny.", lambda acl, _: acl.permission_type.value
+        ),
+        "resourceType": RecordField(
             STRING,
             "topic, group, cluster, transactionalId, delegationToken or user.",
             lambda acl, _: acl.resource_type.value,
         ),
-        "resourceName": Field(
+        "resourceName": RecordField(
             STRING, "The resource's name or prefix; * is all.", lambda acl, _: acl.resource_name
         ),
-        "patternType": Field(STRING, "literal or prefixed.", lambda acl, _: acl.pattern_type.value),
-        "virtualCluster": Field(
+        "patternType": RecordField(
+            STRING, "literal or prefixed.", lambda acl, _: acl.pattern_type.value
+        ),
+        "virtualCluster": RecordField(
             STRING,
             "The virtual cluster in which the resource's name holds, or its prefix; * is every "
             "one, kafka-cluster none.",
             lambda acl, _: acl.virtual_cluster,
         ),
-        "virtualClusterPatternType": Field(
+        "virtualClusterPatternType": RecordField(
             STRING,
             "How virtualCluster is read: literal or prefixed.",
             lambda acl, _: acl.virtual_cluster_pattern_type.value,
@@ -201,7 +209,7 @@ def _entity(quota: Quota, _: ClusterState) -> object:
 
 
 _QUOTA = {
-    "entity": Field(
+    "entity": RecordField(
         record(
             "an entity",
             dict.fromkeys(("user", "clientId", "ip", "virtualCluster"), STRING.or_null),
@@ -210,7 +218,7 @@ _QUOTA = {
         f"no such part, `'{DEFAULT_ENTITY}'` for the default.",
         _entity,
     ),
-    "quotas": Field(
+    "quotas": RecordField(
         map_of(DOUBLE),
         "The quotas by Kafka's key, such as producer_byte_rate.",
         lambda quota, _: dict(quota.quotas),
@@ -221,7 +229,7 @@ REQUESTED_QUOTA = Record(
     "a quota",
     {
         **_QUOTA,
-        "requestedQuotas": Field(
+        "requestedQuotas": RecordField(
             map_of(DOUBLE.or_null),
             "Only the quotas that the request names; null for a key that it removes.",
             lambda quota, _: dict(quota.requested),
@@ -230,7 +238,7 @@ REQUESTED_QUOTA = Record(
 )
 
 
-def _quotas(sides: Sides, _: ClusterState) -> object:
+def _quotas(sides: BeforeAndAfter, _: ClusterState) -> object:
     before = {} if sides.before is None else sides.before.quotas
     return differences(before, sides.after.quotas, _same)
 
@@ -239,4 +247,6 @@ def _same(_key: str, before: object, after: object) -> bool:
     return before == after
 
 
-QUOTA_CHANGE = Record("a change of a quota", {"quotas": Field(changes(DOUBLE), CHANGED, _quotas)})
+QUOTA_CHANGE = Record(
+    "a change of a quota", {"quotas": RecordField(changes(DOUBLE), CHANGED, _quotas)}
+)

@@ -10,7 +10,7 @@ from kgitops.policy.cel.types import Type, map_of, record
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
+class RecordField:
     """A field: its type, what it is, and how it is read from the object on a cluster."""
 
     type: Type
@@ -23,7 +23,7 @@ class Record:
     """An object; ``name`` is what sentences call one."""
 
     name: str
-    fields: Mapping[str, Field]
+    fields: Mapping[str, RecordField]
 
     @property
     def type(self) -> Type:
@@ -35,7 +35,7 @@ CHANGED = "What differs, by key, as `{before, after}`; null where the key is not
 
 
 @dataclass(frozen=True)
-class Sides:
+class BeforeAndAfter:
     """What ``change`` is made from: the object before and after, None where there is none."""
 
     before: Any
@@ -47,7 +47,7 @@ def changes(side: Type) -> Type:
     return map_of(record("a change", {"before": side.or_null, "after": side.or_null}))
 
 
-def changed_configs(sides: Sides, _: ClusterState) -> object:
+def changed_configs(sides: BeforeAndAfter, _: ClusterState) -> object:
     """The configs that differ; two spellings of one value are no difference."""
     before = sides.before.configs if sides.before is not None else {}
     after = sides.after.configs if sides.after is not None else {}

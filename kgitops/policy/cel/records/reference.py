@@ -6,9 +6,9 @@ from pathlib import Path
 
 from kgitops.policy.cel.functions import FUNCTIONS
 from kgitops.policy.cel.records.objects import BROKER_CHANGE, QUOTA_CHANGE, RECORDS, TOPIC_CHANGE
-from kgitops.policy.cel.records.record import Field, Record
+from kgitops.policy.cel.records.record import Record, RecordField
 from kgitops.policy.cel.records.requests import CLUSTER, LABELS, PRINCIPAL, REQUEST
-from kgitops.policy.cel.records.variables import ROOTS, SHAPES
+from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, ROOTS
 from kgitops.policy.cel.records.virtual_clusters import VIRTUAL_CLUSTER_CHANGE
 
 PAGE = Path("docs/reference/policies-cel.md")
@@ -28,7 +28,7 @@ def _table(name: str) -> str:
 
 def _requests() -> list[str]:
     rows = ["| request | `requested` | `current` | `change` |", "| --- | --- | --- | --- |"]
-    for api, shape in SHAPES.items():
+    for api, shape in REQUEST_VARIABLES.items():
         current = _name(shape.current) + (" or `null`" if shape.may_be_new else "")
         rows.append(f"| `{api}` | {_name(shape.requested)} | {current} | {_name(shape.change)} |")
     return rows
@@ -55,27 +55,27 @@ def _fields() -> list[str]:
     return rows
 
 
-def _objects() -> Mapping[str, Mapping[str, Field]]:
+def _objects() -> Mapping[str, Mapping[str, RecordField]]:
     """Every object's fields; those that only one side has say so."""
-    objects: dict[str, dict[str, Field]] = {}
-    for shape in SHAPES.values():
+    objects: dict[str, dict[str, RecordField]] = {}
+    for shape in REQUEST_VARIABLES.values():
         for record in (shape.requested, shape.current):
             if record is not None:
                 objects.setdefault(record.name, {}).update(record.fields)
     return objects
 
 
-def _rows(prefix: str, fields: Mapping[str, Field]) -> list[str]:
+def _rows(prefix: str, fields: Mapping[str, RecordField]) -> list[str]:
     return [
         f"| `{prefix}{name}` | {field.type} | {field.doc}{_side(field)} |"
         for name, field in fields.items()
     ]
 
 
-def _side(field: Field) -> str:
+def _side(field: RecordField) -> str:
     sides = {
         side
-        for shape in SHAPES.values()
+        for shape in REQUEST_VARIABLES.values()
         for side, record in (("requested", shape.requested), ("current", shape.current))
         if record is not None and field in record.fields.values()
     }

@@ -1,12 +1,12 @@
 """Requests, their principals and their cluster as expressions see them."""
 
 from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.cel.records.record import Field, Record
+from kgitops.policy.cel.records.record import Record, RecordField
 from kgitops.policy.cel.types import INT, STRING, list_of, map_of, record
-from kgitops.policy.evaluate.policy_input import Asked
+from kgitops.policy.evaluate.policy_input import PolicyInput
 
 
-def _links(asked: Asked, _: ClusterState) -> object:
+def _links(asked: PolicyInput, _: ClusterState) -> object:
     return [
         {"virtualCluster": local.virtual_cluster, "name": local.name}
         for local in sorted(getattr(asked.request, "links", ()))
@@ -16,28 +16,30 @@ def _links(asked: Asked, _: ClusterState) -> object:
 REQUEST = Record(
     "a request",
     {
-        "api": Field(STRING, "CreateTopic, AlterTopic, … as in match.", lambda asked, _: asked.api),
-        "name": Field(
+        "api": RecordField(
+            STRING, "CreateTopic, AlterTopic, … as in match.", lambda asked, _: asked.api
+        ),
+        "name": RecordField(
             STRING,
             "The name that match.names is compared with: of a topic or link, of an ACL's resource, "
             "in its virtual cluster where it is in one; of a quota its entity as in the address; "
             "of a broker its id; of a virtual cluster also where a member is altered.",
             lambda asked, _: asked.name,
         ),
-        "address": Field(
+        "address": RecordField(
             STRING, "The object's address, such as topic/orders.", lambda asked, _: asked.address
         ),
-        "virtualCluster": Field(
+        "virtualCluster": RecordField(
             STRING.or_null,
             "The virtual cluster that the object is in, or that is asked for; null for none.",
             lambda asked, _: asked.virtual_cluster,
         ),
-        "topic": Field(
+        "topic": RecordField(
             STRING.or_null,
             "The physical name of the topic, or of the topic behind a link; null for others.",
             lambda asked, _: asked.topic,
         ),
-        "links": Field(
+        "links": RecordField(
             list_of(
                 record("a name in a virtual cluster", {"virtualCluster": STRING, "name": STRING})
             ),
@@ -46,7 +48,7 @@ REQUEST = Record(
         ),
     },
 )
-LABELS = Field(
+LABELS = RecordField(
     map_of(STRING),
     "The document's `metadata.labels`; empty where no document asks for it.",
     lambda request, _: dict(request.labels),
@@ -55,8 +57,8 @@ LABELS = Field(
 PRINCIPAL = Record(
     "a principal",
     {
-        "type": Field(STRING, "User in most cases.", lambda principal, _: principal.type),
-        "name": Field(STRING, "What follows the colon.", lambda principal, _: principal.name),
+        "type": RecordField(STRING, "User in most cases.", lambda principal, _: principal.type),
+        "name": RecordField(STRING, "What follows the colon.", lambda principal, _: principal.name),
     },
 )
 
@@ -64,32 +66,32 @@ PRINCIPAL = Record(
 CLUSTER = Record(
     "a cluster",
     {
-        "size": Field(
+        "size": RecordField(
             INT, "How many brokers are registered.", lambda _, cluster: cluster.cluster_size()
         ),
-        "brokers": Field(
+        "brokers": RecordField(
             list_of(record("a broker", {"id": INT, "rack": STRING.or_null})),
             "The brokers as `{id, rack}`; rack is null where none is configured.",
             lambda _, cluster: [
                 {"id": broker.id, "rack": broker.rack} for broker in cluster.brokers()
             ],
         ),
-        "topics": Field(
+        "topics": RecordField(
             INT,
             "How many topics, internal ones left out.",
             lambda _, cluster: cluster.topic_count(),
         ),
-        "partitions": Field(
+        "partitions": RecordField(
             INT,
             "How many partitions these topics have.",
             lambda _, cluster: cluster.partitions(),
         ),
-        "virtualClusters": Field(
+        "virtualClusters": RecordField(
             list_of(STRING),
             "The names of the virtual clusters.",
             lambda _, cluster: sorted(cluster.virtual_clusters()),
         ),
-        "defaults": Field(
+        "defaults": RecordField(
             map_of(STRING),
             "What a topic gets where it sets nothing.",
             lambda _, cluster: dict(cluster.default_configs()),

@@ -36,10 +36,10 @@ from kgitops.policy.cel.records.objects import (
     REQUESTED_QUOTA,
     REQUESTED_TOPIC,
     TOPIC_CHANGE,
-    BrokerConfigs,
+    BrokerValue,
     Quota,
 )
-from kgitops.policy.cel.records.record import Record, Sides
+from kgitops.policy.cel.records.record import BeforeAndAfter, Record
 from kgitops.policy.cel.records.requests import CLUSTER, LABELS, PRINCIPAL, REQUEST
 from kgitops.policy.cel.records.virtual_clusters import (
     LINK,
@@ -48,7 +48,7 @@ from kgitops.policy.cel.records.virtual_clusters import (
     VIRTUAL_CLUSTER_CHANGE,
 )
 from kgitops.policy.cel.types import NULL, Type
-from kgitops.policy.evaluate.policy_input import Asked
+from kgitops.policy.evaluate.policy_input import PolicyInput
 
 ROOTS: Mapping[str, str] = MappingProxyType(
     {
@@ -66,7 +66,7 @@ VARIABLES = "variables"
 
 
 @dataclass(frozen=True)
-class Shape:
+class RequestVariables:
     """What the variables are for one kind of request; None is always null."""
 
     requested: Record | None
@@ -96,21 +96,25 @@ def _type(record: Record | None) -> Type:
 
 _FIXED = {"request": REQUEST.type, "principal": PRINCIPAL.type, "cluster": CLUSTER.type}
 
-SHAPES: Mapping[str, Shape] = MappingProxyType(
+REQUEST_VARIABLES: Mapping[str, RequestVariables] = MappingProxyType(
     {
-        "CreateTopic": Shape(REQUESTED_TOPIC, None, TOPIC_CHANGE),
-        "AlterTopic": Shape(REQUESTED_TOPIC, CURRENT_TOPIC, TOPIC_CHANGE),
-        "DeleteTopic": Shape(None, CURRENT_TOPIC, TOPIC_CHANGE),
-        "DeleteRecords": Shape(RECORDS, CURRENT_TOPIC),
-        "CreateAcl": Shape(ACL, None),
-        "DeleteAcl": Shape(None, ACL),
-        "AlterClientQuota": Shape(REQUESTED_QUOTA, CURRENT_QUOTA, QUOTA_CHANGE, may_be_new=True),
-        "AlterBroker": Shape(REQUESTED_BROKER, CURRENT_BROKER, BROKER_CHANGE),
-        "CreateVirtualCluster": Shape(VIRTUAL_CLUSTER, None),
-        "AlterVirtualCluster": Shape(VIRTUAL_CLUSTER, VIRTUAL_CLUSTER, VIRTUAL_CLUSTER_CHANGE),
-        "DeleteVirtualCluster": Shape(None, VIRTUAL_CLUSTER),
-        "CreateTopicLink": Shape(REQUESTED_LINK, None),
-        "DeleteTopicLink": Shape(None, LINK),
+        "CreateTopic": RequestVariables(REQUESTED_TOPIC, None, TOPIC_CHANGE),
+        "AlterTopic": RequestVariables(REQUESTED_TOPIC, CURRENT_TOPIC, TOPIC_CHANGE),
+        "DeleteTopic": RequestVariables(None, CURRENT_TOPIC, TOPIC_CHANGE),
+        "DeleteRecords": RequestVariables(RECORDS, CURRENT_TOPIC),
+        "CreateAcl": RequestVariables(ACL, None),
+        "DeleteAcl": RequestVariables(None, ACL),
+        "AlterClientQuota": RequestVariables(
+            REQUESTED_QUOTA, CURRENT_QUOTA, QUOTA_CHANGE, may_be_new=True
+        ),
+        "AlterBroker": RequestVariables(REQUESTED_BROKER, CURRENT_BROKER, BROKER_CHANGE),
+        "CreateVirtualCluster": RequestVariables(VIRTUAL_CLUSTER, None),
+        "AlterVirtualCluster": RequestVariables(
+            VIRTUAL_CLUSTER, VIRTUAL_CLUSTER, VIRTUAL_CLUSTER_CHANGE
+        ),
+        "DeleteVirtualCluster": RequestVariables(None, VIRTUAL_CLUSTER),
+        "CreateTopicLink": RequestVariables(REQUESTED_LINK, None),
+        "DeleteTopicLink": RequestVariables(None, LINK),
     }
 )
 """The requests that there are."""
@@ -118,19 +122,21 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
 
 def types_of(api: str) -> Mapping[str, Type]:
     """The type of every variable for requests of this api."""
-    return SHAPES[api].types()
+    return REQUEST_VARIABLES[api].types()
 
 
-Wanted = Mapping[str, frozenset[str] | None]
+FieldSelection = Mapping[str, frozenset[str] | None]
 """Variable to those of its fields that are asked for; None where all are."""
 
 
-def read(asked: Asked, cluster: ClusterState, wanted: Wanted) -> dict[str, object]:
+def read_variables(
+    asked: PolicyInput, cluster: ClusterState, wanted: FieldSelection
+) -> dict[str, object]:
     """The values of the variables, with the fields that are wanted and no others."""
-    shape = SHAPES[asked.api]
+    shape = REQUEST_VARIABLES[asked.api]
     before, after = _sides(asked, cluster)
     alters = isinstance(asked.request, AlterVirtualClusterRequest)
-    change = asked.request if alters else Sides(before, after)
+    change = asked.request if alters else BeforeAndAfter(before, after)
     sources: dict[str, tuple[Record | None, Any]] = {
         "request": (REQUEST, asked),
         "requested": (shape.requested, after),
@@ -165,7 +171,7 @@ def _readers(
     )
 
 
-def _sides(asked: Asked, cluster: ClusterState) -> tuple[object, object]:
+def _sides(asked: PolicyInput, cluster: ClusterState) -> tuple[object, object]:
     """The object before and after the request, None where there is none."""
     match asked.request:
         case CreateTopicRequest() as request:
@@ -187,8 +193,8 @@ def _sides(asked: Asked, cluster: ClusterState) -> tuple[object, object]:
             state = request.requested_state
             known = cluster.broker_state().configs
             return (
-                BrokerConfigs(request.broker_id, known, {}),
-                BrokerConfigs(request.broker_id, state.configs, state.requested_configs),
+                BrokerValue(request.broker_id, known, {}),
+                BrokerValue(request.broker_id, state.configs, state.requested_configs),
             )
         case CreateVirtualClusterRequest() as request:
             return None, request.requested_state

@@ -1,31 +1,31 @@
 """Virtual clusters, their members, and the links by which they see topics."""
 
-from kgitops.policy.cel.records.record import Field, Record
+from kgitops.policy.cel.records.record import Record, RecordField
 from kgitops.policy.cel.types import STRING, list_of, map_of
 
 VIRTUAL_CLUSTER = Record(
     "a virtual cluster",
     {
-        "name": Field(STRING, "Its name.", lambda found, _: found.name),
-        "users": Field(
+        "name": RecordField(STRING, "Its name.", lambda found, _: found.name),
+        "users": RecordField(
             list_of(STRING),
             "The principals of its users, such as User:jane.",
             lambda found, _: sorted(found.users),
         ),
-        "clientIds": Field(
+        "clientIds": RecordField(
             list_of(STRING), "Its client ids.", lambda found, _: sorted(found.client_ids)
         ),
-        "groups": Field(
+        "groups": RecordField(
             list_of(STRING),
             "Its consumer groups, by the names that it knows.",
             lambda found, _: sorted(found.groups),
         ),
-        "transactionalIds": Field(
+        "transactionalIds": RecordField(
             list_of(STRING),
             "Its transactional ids, by the names that it knows.",
             lambda found, _: sorted(found.transactional_ids),
         ),
-        "links": Field(
+        "links": RecordField(
             map_of(STRING),
             "Its links: the name of each to the physical topic.",
             lambda found, _: {name: link.topic for name, link in found.links.items()},
@@ -35,27 +35,27 @@ VIRTUAL_CLUSTER = Record(
 VIRTUAL_CLUSTER_CHANGE = Record(
     "a change of a virtual cluster",
     {
-        "action": Field(
+        "action": RecordField(
             STRING,
             "add, remove, copyOffsets, deleteGroup, or options where no member is changed.",
             lambda request, _: request.change.value,
         ),
-        "type": Field(
+        "type": RecordField(
             STRING.or_null,
             "What the member is: user, clientId, group or transactionalId.",
             lambda request, _: request.entity_type and request.entity_type.value,
         ),
-        "member": Field(
+        "member": RecordField(
             STRING.or_null,
             "The member; of a user its principal.",
             lambda request, _: request.entity_name,
         ),
-        "movedFrom": Field(
+        "movedFrom": RecordField(
             STRING.or_null,
             "The virtual cluster that gives the member up at the same moment.",
             lambda request, _: request.moved_from,
         ),
-        "adopts": Field(
+        "adopts": RecordField(
             STRING.or_null,
             "The global group that a group takes over, or whose offsets it gets.",
             lambda request, _: request.adopts,
@@ -65,9 +65,11 @@ VIRTUAL_CLUSTER_CHANGE = Record(
 LINK = Record(
     "a link",
     {
-        "name": Field(STRING, "Its name in the virtual cluster.", lambda request, _: request.link),
-        "topic": Field(STRING, "The physical topic.", lambda request, _: request.topic),
-        "sharedWith": Field(
+        "name": RecordField(
+            STRING, "Its name in the virtual cluster.", lambda request, _: request.link
+        ),
+        "topic": RecordField(STRING, "The physical topic.", lambda request, _: request.topic),
+        "sharedWith": RecordField(
             list_of(STRING),
             "The other virtual clusters that see the topic.",
             lambda request, _: sorted(request.affected),
@@ -78,7 +80,7 @@ REQUESTED_LINK = Record(
     LINK.name,
     {
         **LINK.fields,
-        "replaces": Field(
+        "replaces": RecordField(
             STRING.or_null,
             "The physical topic that the link leads to so far.",
             lambda request, _: request.replaces,

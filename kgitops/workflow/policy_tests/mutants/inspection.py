@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgitops.policy.api import interfaces
-from kgitops.policy.evaluate.rules import PythonPolicy
+from kgitops.policy.evaluate.bundle import PythonPolicy
 from kgitops.policy.importing import import_from
 from kgitops.policy.load.python_rule import METHODS
 from kgitops.policy.settings import Configured
@@ -38,7 +38,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ClassPart:
     """A class that the policy is made of: its own or a base; ``code`` is that of its module."""
 
     module: str
@@ -56,7 +56,7 @@ class Anatomy:
     """
 
     methods: tuple[Method, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[ClassPart, ...]
     docstring: str
     settings: tuple[SettingOf, ...]
 
@@ -78,7 +78,7 @@ def anatomy(policy: PythonPolicy) -> Anatomy:
             and _judges(function)
         ),
         parts=tuple(
-            Part(
+            ClassPart(
                 module=base.__module__,
                 class_name=base.__qualname__.partition(".")[0],
                 file=sys.modules[base.__module__].__file__ or "",

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kgitops.manifests.files import display_name
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.rules import CelPolicy, Policy, PythonPolicy
+from kgitops.policy.evaluate.bundle import CelPolicy, Policy, PythonPolicy
 from kgitops.policy.mutation.cel import cel_mutants
-from kgitops.policy.mutation.expressions import Change, other_quantities
+from kgitops.policy.mutation.expressions import Mutation, other_quantities
 from kgitops.policy.mutation.python import python_mutants
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
 from kgitops.workflow.policy_tests.report import MutationOutcome, Survivor
@@ -33,7 +33,7 @@ class Mutant:
     code: str = ""
 
 
-class Fate(StrEnum):
+class MutantResult(StrEnum):
     """What became of a mutant; one that is no policy at all says nothing about the tests."""
 
     CAUGHT = "caught"
@@ -42,14 +42,16 @@ class Fate(StrEnum):
     INVALID = "invalid"
 
 
-def outcome_of(mutants: Sequence[Mutant], fates: Sequence[Fate]) -> MutationOutcome:
+def outcome_of(mutants: Sequence[Mutant], fates: Sequence[MutantResult]) -> MutationOutcome:
     """What the fates come to; mutants that are no policies are left out."""
-    tried = [pair for pair in zip(mutants, fates, strict=True) if pair[1] is not Fate.INVALID]
-    survivors = [mutant for mutant, fate in tried if fate is Fate.SURVIVED]
+    tried = [
+        pair for pair in zip(mutants, fates, strict=True) if pair[1] is not MutantResult.INVALID
+    ]
+    survivors = [mutant for mutant, fate in tried if fate is MutantResult.SURVIVED]
     return MutationOutcome(
         total=len(tried),
         caught=len(tried) - len(survivors),
-        timed_out=sum(fate is Fate.TIMED_OUT for _, fate in tried),
+        timed_out=sum(fate is MutantResult.TIMED_OUT for _, fate in tried),
         survivors=tuple(
             Survivor(source=mutant.source, what=mutant.what, excerpt=mutant.excerpt)
             for mutant in survivors
@@ -120,7 +122,7 @@ def _of_configs(policy: PythonPolicy) -> Iterator[Mutant]:
 def _mutant(
     name: str,
     file: str,
-    change: Change,
+    change: Mutation,
     *,
     policy: Policy | None = None,
     module: str = "",

@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from kgitops.model.errors import KgitopsError
-from kgitops.policy.evaluate.rules import Policy
+from kgitops.policy.evaluate.bundle import Policy
 from kgitops.policy.worker.process_setup import limit_memory
 from kgitops.policy.worker.supervisor import END, supervise
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
-from kgitops.workflow.policy_tests.mutants.mutants import Fate, Mutant
+from kgitops.workflow.policy_tests.mutants.mutants import Mutant, MutantResult
 from kgitops.workflow.policy_tests.mutants.trial import OutOfTimeError, Trial
 
 _MEMORY = 1 << 30
@@ -50,7 +50,7 @@ def serve(
         try:
             fate = trial.fate(mutant)
         except OutOfTimeError:  # it rang once more on the way out
-            fate = Fate.TIMED_OUT
+            fate = MutantResult.TIMED_OUT
         connection.send(fate)
 
 
@@ -79,12 +79,12 @@ class _Process:
         end.close()
         self.anatomies: Mapping[str, Anatomy] | None = self._answer(_START_SECONDS)
 
-    def fate(self, mutant: Mutant) -> Fate:
+    def fate(self, mutant: Mutant) -> MutantResult:
         """What became of the mutant; the process is of no more use where it timed out."""
         with suppress(OSError):
             self._connection.send(mutant)
-        fate: Fate | None = self._answer(_ANSWER_SECONDS)
-        return Fate.TIMED_OUT if fate is None else fate
+        fate: MutantResult | None = self._answer(_ANSWER_SECONDS)
+        return MutantResult.TIMED_OUT if fate is None else fate
 
     def _answer(self, seconds: float) -> Any:  # noqa: ANN401 (what the other side sends)
         """What it says; None where it says nothing in time, or has died of the mutant."""
@@ -133,15 +133,15 @@ class TrialPool:
         while not self._idle.empty():
             self._idle.get().end()
 
-    def fates(self, mutants: Sequence[Mutant], told: Callable[[], None]) -> list[Fate]:
+    def fates(self, mutants: Sequence[Mutant], told: Callable[[], None]) -> list[MutantResult]:
         """What becomes of each, in order; ``told`` is called after each."""
         for _ in range(PROCESSES - self._idle.qsize()):
             self._idle.put(self._make())
 
-        def try_one(mutant: Mutant) -> Fate:
+        def try_one(mutant: Mutant) -> MutantResult:
             process = self._idle.get()
             fate = process.fate(mutant)
-            if fate is Fate.TIMED_OUT:
+            if fate is MutantResult.TIMED_OUT:
                 process.end()
                 process = self._make()
             self._idle.put(process)

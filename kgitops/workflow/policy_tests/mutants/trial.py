@@ -8,12 +8,12 @@ from dataclasses import replace
 from types import CodeType, ModuleType
 
 from kgitops.model.errors import FindingsError
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.rules import CelPolicy, Policy, PythonPolicy
+from kgitops.policy.evaluate.bundle import CelPolicy, Policy, PythonPolicy
+from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.load import load_rules
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy, anatomy
-from kgitops.workflow.policy_tests.mutants.mutants import Fate, Mutant
+from kgitops.workflow.policy_tests.mutants.mutants import Mutant, MutantResult
 from kgitops.workflow.policy_tests.running import run_case
 
 SECONDS = 5.0
@@ -40,25 +40,25 @@ class Trial:
             policy.name: anatomy(policy) for policy in policies if isinstance(policy, PythonPolicy)
         }
 
-    def fate(self, mutant: Mutant) -> Fate:
+    def fate(self, mutant: Mutant) -> MutantResult:
         """What becomes of the mutant in the suites of those policies that are made of it."""
         with _alarm() as late:
             fate = self._fate(mutant)
-        return Fate.TIMED_OUT if late else fate
+        return MutantResult.TIMED_OUT if late else fate
 
-    def _fate(self, mutant: Mutant) -> Fate:
+    def _fate(self, mutant: Mutant) -> MutantResult:
         try:
             with self._in_place(mutant):
                 for suite in self._suites:
                     if suite.policy in mutant.seen_in:
                         fate = self._in_suite(suite, mutant)
-                        if fate is not Fate.SURVIVED:
+                        if fate is not MutantResult.SURVIVED:
                             return fate
         except _BrokenModuleError:
-            return Fate.CAUGHT
-        return Fate.SURVIVED
+            return MutantResult.CAUGHT
+        return MutantResult.SURVIVED
 
-    def _in_suite(self, suite: Suite, mutant: Mutant) -> Fate:
+    def _in_suite(self, suite: Suite, mutant: Mutant) -> MutantResult:
         policies = [self._policies[name] for name in sorted(suite.asked)]
         if mutant.policy is not None:
             policies = [mutant.policy if p.name == mutant.policy.name else p for p in policies]
@@ -67,13 +67,13 @@ class Trial:
         except FindingsError:
             # CEL that is checked and found wrong was never a policy; Python is, until it runs.
             is_cel = isinstance(mutant.policy, CelPolicy)
-            return Fate.INVALID if is_cel else Fate.CAUGHT
-        judge = Judge(rules)
+            return MutantResult.INVALID if is_cel else MutantResult.CAUGHT
+        judge = InProcessEvaluator(rules)
         try:
             passed = all(run_case(case, suite, judge).passed for case in suite.cases)
         finally:
             judge.close()
-        return Fate.SURVIVED if passed else Fate.CAUGHT
+        return MutantResult.SURVIVED if passed else MutantResult.CAUGHT
 
     def _where_made(self, policy: Policy) -> Policy:
         """The policy by the module that its class stands in: others still hold the class before."""

@@ -41,7 +41,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class RequestMatch:
     """Which requests a CEL policy judges; what is empty matches everything.
 
     ``requests`` are api names (``CreateTopic``); ``names`` patterns of the object's name, with
@@ -53,7 +53,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedExpression:
+class CelExpression:
     """A CEL expression with a name; ``source`` is where it stands."""
 
     name: str
@@ -62,7 +62,7 @@ class NamedExpression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validation:
+class CelValidation:
     """What must be true, in CEL; ``field`` says which part of the object is wrong where it is not.
 
     ``message`` or, computed, ``message_expression`` is what the user is told. ``source`` is where
@@ -90,10 +90,10 @@ class CelPolicy:
     description: str = ""
     remediation: str = ""
     source: Source | None = None
-    match: Match = Match()
-    match_conditions: tuple[NamedExpression, ...] = ()
-    variables: tuple[NamedExpression, ...] = ()
-    validations: tuple[Validation, ...] = ()
+    match: RequestMatch = RequestMatch()
+    match_conditions: tuple[CelExpression, ...] = ()
+    variables: tuple[CelExpression, ...] = ()
+    validations: tuple[CelValidation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,11 @@
 """Where product code gets its judge."""
 
-from kgitops.policy.evaluate.judge import Judge
-from kgitops.policy.evaluate.protocol import Judging
-from kgitops.policy.evaluate.rules import Bundle, Level
+from kgitops.policy.evaluate.bundle import Bundle, Level
+from kgitops.policy.evaluate.judge import InProcessEvaluator
+from kgitops.policy.evaluate.protocol import PolicyEvaluator
 
 
-def open_judging(bundle: Bundle) -> Judging:
+def open_evaluator(bundle: Bundle) -> PolicyEvaluator:
     """Who judges by ``bundle``, in a process of its own that starts at once; close it at the end.
 
     Its first ``begin`` waits until the policies are loaded, and raises FindingsError with all that
@@ -16,8 +16,8 @@ def open_judging(bundle: Bundle) -> Judging:
     """
     policies = [policy for policy in bundle.policies if policy.level is not Level.OFF]
     if not policies:
-        return Judge(())
-    from kgitops.policy.worker.session import WorkerJudging  # noqa: PLC0415 (only where it is used)
+        return InProcessEvaluator(())
+    from kgitops.policy.worker.session import WorkerEvaluator  # noqa: PLC0415 (only where it is used)
 
     waivers = [waiver for waiver in bundle.waivers if waiver.expires >= bundle.today]
-    return WorkerJudging(policies, waivers)
+    return WorkerEvaluator(policies, waivers)
