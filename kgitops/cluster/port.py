@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from kgitops.model.cluster_state import Capabilities, ClusterState, GroupOffsets, Usage
+from kgitops.model.errors import LockedError
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName
@@ -24,6 +25,14 @@ class RegistryEntry:
     value: Mapping[str, Json] | None
     timestamp_ms: int
     problem: str | None = None
+
+
+def lease_ended_error(change: str, done: str) -> LockedError:
+    """Build the error for a change that was not ``done`` because the lock's lease had ended."""
+    return LockedError(
+        f"the lock's lease ended before {change} was {done}, so it was not {done}; run `kgitops "
+        "apply --resume` or make a new plan"
+    )
 
 
 class RegistryLog(Protocol):

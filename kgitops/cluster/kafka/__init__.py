@@ -1,1 +1,1 @@
-"""A real Apache Kafka behind the port: kafka-python's requests, librdkafka's log."""
+"""The adapter for Apache Kafka: kafka-python sends the requests, librdkafka writes the registry."""

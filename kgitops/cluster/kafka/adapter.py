@@ -1,4 +1,4 @@
-"""A real cluster behind the port."""
+"""The cluster port, implemented on a Kafka cluster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kgitops.cluster.kafka.configs.client_configs import (
     librdkafka_configs,
-    understood,
+    normalize_configs,
     user_of,
     wire_options,
     without_secrets,
@@ -62,7 +62,7 @@ class KafkaCluster:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything; validated by the brokers wherever Kafka's APIs have such a flag."""
+        """All physical requests; brokers validate those whose API has such a flag."""
         return self._capabilities
 
     @property
@@ -73,16 +73,16 @@ class KafkaCluster:
     def read_state(
         self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
     ) -> ClusterState:
-        """The cluster now, and its registry; to brokers there are no links."""
+        """Read the cluster and its registry; brokers have no links."""
         del links
         return read_state(self.wire, self._registry, topics)
 
     def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
-        """What these topics hold and who reads them, as far as this principal is told."""
+        """Read how these topics are used, as far as this principal may see it."""
         return read_usage(self.wire, topics, offsets_only=offsets_only)
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
-        """What these groups have committed."""
+        """Read the offsets that these groups have committed."""
         return read_group_offsets(self.wire, groups)
 
     def execute(
@@ -100,7 +100,7 @@ class KafkaCluster:
     def cancel_moves(
         self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
     ) -> None:
-        """Cancel reassignments; what has arrived meanwhile stays."""
+        """Cancel reassignments; replicas that have arrived meanwhile stay."""
         wire = self._wire_until(until_ms)
         for topic, result in zip(moves, cancel(wire, moves), strict=True):
             if not result.ok:
@@ -123,10 +123,10 @@ def boot(servers: str, configs: Mapping[str, str], base: Path | None = None) -> 
     """Connect to ``HOST:PORT,HOST:PORT`` with librdkafka's configs, files relative to ``base``.
 
     Raises:
-        UsageError: the configs can't be meant.
+        UsageError: the configs are not valid.
         UnreachableError: no server answers, or the credentials are refused.
     """
-    configs = understood(configs, base)
+    configs = normalize_configs(configs, base)
     wire = Wire(servers.split(","), wire_options(configs))
     try:
         wire.connect()

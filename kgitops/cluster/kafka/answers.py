@@ -1,4 +1,4 @@
-"""Brokers' answers as results: the code, its name, and the broker's own words."""
+"""Results of brokers' answers, and the errors of refused reads."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,10 +12,10 @@ from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.errors import UnreachableError
 from kgitops.model.results import OK, RETRIABLE, ErrorCode, RequestResult
 
-# An apply counts on an answer, or none, within 30 seconds: its lock must not run out meanwhile. So
-# that is what a look at the topics and the change after it may take together. A change is given
-# less on the brokers than on the wire, so that it is a broker that says that the time is up (K-03:
-# with 0 or less it would drop the request, C-08).
+# An apply needs an answer, or none, within 30 seconds: its lock must not expire meanwhile. Reading
+# the topics and the change after it share that time. A change gets less time on the brokers than on
+# the wire, so that it is a broker that reports the timeout (K-03: with 0 or less it would drop the
+# request, C-08).
 LOOK_MS = 7_000
 SEND_MS = 22_000
 TIMEOUT_MS = 20_000
@@ -23,21 +23,20 @@ TIMEOUT_MS = 20_000
 NOT_ANSWERED = RequestResult(
     code=ErrorCode.UNKNOWN_SERVER_ERROR, message="The brokers left this out of their answer."
 )
-"""What a request is told that a response has no row for: it may have taken effect."""
+"""The result of a request that a response has no row for: it may have taken effect."""
 
 UNKNOWN_ID = RequestResult(
     code=ErrorCode.UNKNOWN_TOPIC_ID, message="This server does not host this topic ID."
 )
-"""What a topic is told that is gone, whatever stands under its name now."""
+"""The result for a topic that is gone, whatever topic has its name now."""
 
 
-# AuthHelper.authorizeClusterOperation tells with which request a right is missing, in Java's words
-# for its objects.
+# AuthHelper.authorizeClusterOperation prints the Java object of the request that lacks a right.
 _DUMPED_REQUEST = re.compile(r"Request Request\(.*\) needs", re.DOTALL)
 
 
 def answer(row: Message | None, response: Message) -> RequestResult:
-    """What one row of a response says; None where there is none."""
+    """Convert one row of a response; ``row`` is None where the response has none."""
     if row is None:
         return NOT_ANSWERED
     result = result_of(row.error_code, row.error_message)
@@ -47,20 +46,20 @@ def answer(row: Message | None, response: Message) -> RequestResult:
 
 
 def result_of(code: int, message: str | None) -> RequestResult:
-    """A broker's code and words.
+    """Convert a broker's error code and message.
 
-    A code that kgitops does not know counts as an unknown error of the server (spec §7), with its
-    number and Kafka's name for it in the words.
+    A code that kgitops does not know counts as an unknown server error (spec §7), with its number
+    and Kafka's name for it in the message.
     """
     if code == ErrorCode.NONE:
         return OK
     try:
-        words = _DUMPED_REQUEST.sub("The request needs", message or "")
-        return RequestResult(code=ErrorCode(code), message=words or None)
+        error_text = _DUMPED_REQUEST.sub("The request needs", message or "")
+        return RequestResult(code=ErrorCode(code), message=error_text or None)
     except ValueError:
         name = getattr(for_code(code), "message", "unknown")
-        words = f"error {code} ({name})" + (f": {message}" if message else "")
-        return RequestResult(code=ErrorCode.UNKNOWN_SERVER_ERROR, message=words)
+        error_text = f"error {code} ({name})" + (f": {message}" if message else "")
+        return RequestResult(code=ErrorCode.UNKNOWN_SERVER_ERROR, message=error_text)
 
 
 T = TypeVar("T")
@@ -76,40 +75,42 @@ _TRIES = 5
 _MOST_CONNECTIONS = 8
 
 
-def ask_each(whom: Sequence[int], ask: Callable[[int], T]) -> list[T]:
-    """What ``ask`` makes of each, in order; a few of them are asked at a time."""
+def ask_each_broker(whom: Sequence[int], ask: Callable[[int], T]) -> list[T]:
+    """Call ``ask`` for each broker, a few at a time; return the results in order."""
     with ThreadPoolExecutor(max_workers=max(1, min(len(whom), _MOST_CONNECTIONS))) as pool:
         return list(pool.map(ask, whom))
 
 
-def is_passing(code: int) -> bool:
-    """Whether asking again may be answered otherwise; reading has no other effect."""
+def is_transient(code: int) -> bool:
+    """Return whether a read that failed with this code may succeed when repeated."""
     return code in _AGAIN
 
 
-def settled(wire: Wire, request: Message, answer: Message) -> Message:
-    """The answer, or that of a later try where the first one's failure was a passing one."""
+def with_retries(wire: Wire, request: Message, answer: Message) -> Message:
+    """Return the answer, or a later one where the first failure was transient."""
     for _ in range(_TRIES):
-        if not is_passing(answer.error_code):
+        if not is_transient(answer.error_code):
             break
         answer = wire.send(request)
     return answer
 
 
 def readable(wire: Wire, request: Message, answer: Message, *, what: str, right: str) -> Message:
-    """The settled answer.
+    """Return the answer, after retries where it failed.
 
     Raises:
-        UnreachableError: it is a refusal, or stays a failure.
+        UnreachableError: the read is refused, or fails on every try.
     """
-    response = settled(wire, request, answer)
+    response = with_retries(wire, request, answer)
     if response.error_code:
-        raise unreadable(response.error_code, what, right, response.error_message)
+        raise unreadable_error(response.error_code, what, right, response.error_message)
     return response
 
 
-def unreadable(code: int, what: str, right: str, message: str | None = None) -> UnreachableError:
-    """That ``what`` can't be read; ``right`` is what the principal lacks where it is refused."""
+def unreadable_error(
+    code: int, what: str, right: str, message: str | None = None
+) -> UnreachableError:
+    """Build the error for ``what`` can't be read; the principal lacks ``right`` where refused."""
     result = result_of(code, message)
     if result.code in REFUSED:
         return UnreachableError(

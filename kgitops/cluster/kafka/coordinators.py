@@ -1,4 +1,4 @@
-"""FindCoordinator: each group has one broker that keeps what it has committed."""
+"""Group coordinators: finding them, and reading the offsets that groups have committed."""
 
 import time
 from collections import defaultdict
@@ -8,7 +8,7 @@ from typing import TypeVar
 from kafka.protocol.consumer import OffsetFetchRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
-from kgitops.cluster.kafka.answers import LOOK_MS, NOT_ANSWERED, result_of, unreadable
+from kgitops.cluster.kafka.answers import LOOK_MS, NOT_ANSWERED, result_of, unreadable_error
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import GroupOffsets
 from kgitops.model.results import ErrorCode, RequestResult
@@ -16,11 +16,11 @@ from kgitops.model.results import ErrorCode, RequestResult
 T = TypeVar("T")
 
 _GROUP = 0  # the type of a coordinator's key
-_MANY_KEYS = 4  # the version from which on one request asks for many
+_MANY_KEYS = 4  # the first version that asks for many groups at once
 _PAUSE_S = 0.1
-# Nothing was read or done: the group is on its way from one broker to another, or, when the first
-# group ever is looked for, the internal topic of offsets is being made.
-_ON_ITS_WAY = frozenset(
+# Nothing was read or done: the group is moving from one broker to another, or, for the very first
+# group, the internal topic of offsets is being created.
+_IN_TRANSIT = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -34,29 +34,29 @@ def ask_coordinators(
     groups: Sequence[str],
     ask: Callable[[int, Sequence[str]], Mapping[str, T | RequestResult]],
 ) -> Mapping[str, T | RequestResult]:
-    """What ``ask`` has of each group from the broker that coordinates it, or why nothing.
+    """Call ``ask`` on the coordinator of each group; return its answer or the error by group.
 
     Raises:
         UnreachableError: a broker does not answer.
     """
-    found: dict[str, T | RequestResult] = {}
+    results: dict[str, T | RequestResult] = {}
     deadline = time.monotonic() + LOOK_MS / 1000
     left = sorted(set(groups))
     while left:
         by_broker: defaultdict[int, list[str]] = defaultdict(list)
         for group, broker in _find(wire, left).items():
             if isinstance(broker, RequestResult):
-                found[group] = broker
+                results[group] = broker
             else:
                 by_broker[broker].append(group)
         for broker, mine in sorted(by_broker.items()):
-            found |= ask(broker, mine)
-        left = [group for group in left if _is_on_its_way(found[group])]
+            results |= ask(broker, mine)
+        left = [group for group in left if _is_in_transit(results[group])]
         if time.monotonic() >= deadline:
             break
         if left:
             time.sleep(_PAUSE_S)
-    return found
+    return results
 
 
 def _find(wire: Wire, groups: Sequence[str]) -> Mapping[str, int | RequestResult]:
@@ -69,8 +69,8 @@ def _find(wire: Wire, groups: Sequence[str]) -> Mapping[str, int | RequestResult
     }
 
 
-def _is_on_its_way(answer: object) -> bool:
-    return isinstance(answer, RequestResult) and answer.code in _ON_ITS_WAY
+def _is_in_transit(answer: object) -> bool:
+    return isinstance(answer, RequestResult) and answer.code in _IN_TRANSIT
 
 
 _MANY_GROUPS, _BY_NAME = 8, 9  # the versions that take several groups, and topics by name
@@ -78,27 +78,27 @@ _NOTHING = -1
 
 
 def read_group_offsets(wire: Wire, groups: Iterable[str]) -> Mapping[str, GroupOffsets]:
-    """By group, (topic, partition) to the committed offset; a group without any is left out.
+    """Return (topic, partition) to committed offset by group, without groups that have none.
 
-    A transaction that is still open has committed nothing yet. Offsets of topics that the principal
-    may not describe are left out by the brokers, in silence.
+    A transaction that is still open has committed nothing yet. Brokers silently leave out offsets
+    of topics that the principal may not describe.
 
     Raises:
         UnreachableError: they can't be read, or the principal may not.
     """
-    found = fetch_offsets(wire, groups)
+    answers = fetch_offsets(wire, groups)
     offsets: dict[str, GroupOffsets] = {}
-    for group, answer in found.items():
+    for group, answer in answers.items():
         if not isinstance(answer, RequestResult):
             offsets[group] = answer
         elif answer.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             what = f"what the group {group!r} has committed"
-            raise unreadable(answer.code, what, "Describe on the group", answer.message)
+            raise unreadable_error(answer.code, what, "Describe on the group", answer.message)
     return {group: committed for group, committed in offsets.items() if committed}
 
 
 def fetch_offsets(wire: Wire, groups: Iterable[str]) -> Mapping[str, GroupOffsets | RequestResult]:
-    """The same of every group, or what its broker answers instead.
+    """Return the committed offsets of every group, or its broker's error.
 
     Raises:
         UnreachableError: a broker does not answer.

@@ -43,7 +43,7 @@ _SET, _DELETE = 0, 1  # org.apache.kafka.clients.admin.AlterConfigOp.OpType
 
 
 def alteration(kind: int, name: str, configs: Mapping[str, str | None]) -> Message:
-    """One resource of IncrementalAlterConfigs: these keys are set, or removed where None."""
+    """Build one resource of IncrementalAlterConfigs; a key whose value is None is removed."""
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     return resource(
         resource_type=kind,
@@ -58,10 +58,10 @@ def alteration(kind: int, name: str, configs: Mapping[str, str | None]) -> Messa
 
 
 def uuid_to_text(value: uuid.UUID) -> str:
-    """``oNvK2JsTRFa…``, as kafka-topics prints it."""
+    """Format a UUID as kafka-topics prints it: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
 
 
 def uuid_from_text(text: str) -> uuid.UUID:
-    """The UUID that Kafka spells so."""
+    """Parse Kafka's spelling of a UUID."""
     return uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=="))

@@ -12,7 +12,7 @@ from cluster.kafka.certificates import Authority
 from kgitops.cluster.kafka.configs import config_names
 from kgitops.cluster.kafka.configs.client_configs import (
     librdkafka_configs,
-    understood,
+    normalize_configs,
     wire_options,
     without_secrets,
 )
@@ -204,7 +204,9 @@ def test_files_lie_beside_the_project(authority: Authority, monkeypatch: pytest.
     monkeypatch.setenv("HOME", str(authority.folder))
     for written in ("authority.pem", "~/authority.pem", str(authority.file)):
         configs = {"security.protocol": "ssl", "ssl.ca.location": written}
-        assert understood(configs, authority.folder)["ssl.ca.location"] == str(authority.file)
+        assert normalize_configs(configs, authority.folder)["ssl.ca.location"] == str(
+            authority.file
+        )
 
 
 def test_files_that_can_not_be_used(authority: Authority, tmp_path: Path):

@@ -277,7 +277,7 @@ def test_servers_of_other_kinds():
         assert refusal(server, {}) == f"{server} speaks TLS; set security.protocol=ssl"
     with old_broker() as server:
         assert refusal(server, {}) == (
-            f"{server} is no broker of Kafka 3.7 or later in KRaft mode; upgrade the cluster's "
+            f"{server} is not a broker of Kafka 3.7 or later in KRaft mode; upgrade the cluster's "
             "brokers"
         )
 

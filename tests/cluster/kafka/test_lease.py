@@ -12,7 +12,7 @@ from cluster.kafka.many_listeners import ManyListeners, login
 from cluster.kafka.test_wire import ask_for, connected, create, exists, some_name
 
 from kgitops.cluster.kafka.configs.client_configs import wire_options
-from kgitops.cluster.kafka.transport.connection import Link
+from kgitops.cluster.kafka.transport.connection import BrokerConnection
 from kgitops.cluster.kafka.transport.lease import GuardedSocket, is_over, ticks
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
@@ -73,11 +73,11 @@ def test_what_only_reads_or_validates_may_go_on(wire: Wire):
     name = some_name()
     assert not exists(over, name)
     only = create(name, validate_only=True)
-    assert over.send(only, again=True).topics[0].error_code == 0
+    assert over.send(only, may_repeat=True).topics[0].error_code == 0
 
 
 STANDING: dict[str, Callable[[], AbstractContextManager[None]]] = {
-    "before the connection's own thread has it": lambda: standing_still(Link, "post"),
+    "before the connection's own thread has it": lambda: standing_still(BrokerConnection, "post"),
     "between the last look and the socket": lambda: standing_still(GuardedSocket, "send"),
     "after its first bytes": lambda: standing_still(GuardedSocket, "send", first=9),
 }
@@ -115,7 +115,7 @@ def test_a_change_that_is_tried_elsewhere_is_held_to_the_same_lease(many: ManyLi
         wire.send(ask_for("a"))
         real = Wire._link
 
-        def slow(self: Wire, flight: object) -> Link:
+        def slow(self: Wire, flight: object) -> BrokerConnection:
             time.sleep(LEASE_S)
             return real(self, flight)  # type: ignore[arg-type]
 

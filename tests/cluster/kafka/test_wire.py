@@ -178,7 +178,7 @@ def test_a_change_is_never_sent_twice(broker: str):
 
 def test_a_change_that_only_validates_may_be_sent_twice(broker: str):
     with proxy(broker, cut_after={CREATE_TOPICS}) as between, connected(between.server) as wire:
-        answer = wire.send(create(some_name(), validate_only=True), again=True)
+        answer = wire.send(create(some_name(), validate_only=True), may_repeat=True)
         assert (answer.topics[0].error_code, wire.sent["CreateTopics"]) == (0, 2)
 
 
@@ -199,7 +199,7 @@ def test_no_answer_in_time(broker: str, again: bool):
     with proxy(broker, hold={CREATE_TOPICS}) as between, connected(between.server) as wire:
         request = create(some_name(), validate_only=True)
         with pytest.raises(UnreachableError, match="no answer came in time"):
-            wire.send(request, timeout_ms=300, again=again)
+            wire.send(request, timeout_ms=300, may_repeat=again)
 
 
 def test_requests_wait_while_the_broker_throttles(many: ManyListeners, broker: str):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kgitops.cluster.kafka.adapter import KafkaCluster
 from kgitops.cluster.kafka.answers import result_of
 from kgitops.cluster.kafka.write import records as write_records
-from kgitops.cluster.kafka.write.batches import MOST_RECORDS, Found, cut
+from kgitops.cluster.kafka.write.batches import MOST_RECORDS, PlannedTopic, split_batches
 from kgitops.model.requests import (
     AlterStep,
     CreateAclRequest,
@@ -84,13 +84,13 @@ def test_records_go_where_their_leaders_are_though_one_has_moved(
     find_topics = write_records.find_topics
     looks = []
 
-    def outdated_at_first(*words: object) -> Sequence[Found | RequestResult]:
+    def outdated_at_first(*words: object) -> Sequence[PlannedTopic | RequestResult]:
         found = find_topics(*words)  # type: ignore[arg-type]
         looks.append(found)
         if len(looks) > 1:
             return found
         return [
-            replace(topic, leaders={0: 2, 1: 2, 2: 3}) if isinstance(topic, Found) else topic
+            replace(topic, leaders={0: 2, 1: 2, 2: 3}) if isinstance(topic, PlannedTopic) else topic
             for topic in found
         ]
 
@@ -129,7 +129,7 @@ def test_batches_keep_everything_in_order_within_what_a_controller_takes(
     items: tuple[tuple[int, int], ...],
 ) -> None:
     """A4-03: what is too large by itself goes alone, and no object stands in a request twice."""
-    pieces = list(cut(items, weight=lambda item: item[0], key=lambda item: item[1]))
+    pieces = list(split_batches(items, weight=lambda item: item[0], key=lambda item: item[1]))
     assert [item for piece in pieces for item in piece] == list(items)
     for piece in pieces:
         assert len(piece) == len({key for _, key in piece})

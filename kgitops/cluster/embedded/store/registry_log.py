@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kgitops.cluster.embedded.store.store import Store, checksum, dump_json
-from kgitops.cluster.port import RegistryEntry
+from kgitops.cluster.port import RegistryEntry, lease_ended_error
 from kgitops.cluster.registry import (
     NO_OBJECT,
     build_registry_state,
@@ -97,10 +97,7 @@ class EmbeddedRegistryLog:
         """
         self._check_epoch()
         if self._now_ms() >= until_ms:
-            raise LockedError(
-                "the lock's lease ended before this was written, so it was not; run `kgitops apply "
-                "--resume` or make a new plan"
-            )
+            raise lease_ended_error("this", "written")
 
     def now_ms(self) -> int:
         """Log append time: never behind an entry that is already there."""

@@ -1,4 +1,4 @@
-"""librdkafka's configuration names, understood by both clients."""
+"""Cluster configs under librdkafka's names, checked and translated for both clients."""
 
 import difflib
 import logging
@@ -47,7 +47,7 @@ _LONGEST_MS = 300_000
 
 
 class WireOptions(TypedDict, total=False):
-    """How the wire connects; what begins with ``sasl_`` is named as kafka-python names it."""
+    """Options of the wire; those that begin with ``sasl_`` have kafka-python's names."""
 
     security_protocol: str
     client_id: str
@@ -63,36 +63,36 @@ class WireOptions(TypedDict, total=False):
     has_certificate: bool
 
 
-def understood(configs: Mapping[str, str], base: Path | None = None) -> dict[str, str]:
-    """The configs in one spelling; files are relative to ``base``.
+def normalize_configs(configs: Mapping[str, str], base: Path | None = None) -> dict[str, str]:
+    """Resolve aliases and paths (relative to ``base``) and check the configs.
 
     Raises:
-        UsageError: a config is unknown, can't be followed, or contradicts another.
+        UsageError: a config is unknown, not supported, or contradicts another.
     """
-    found: dict[str, str] = {}
+    normalized: dict[str, str] = {}
     for written, text in configs.items():
         name = _ALIASES.get(written, written)
         _check_name(written)
         value = _checked(name, text)
-        if found.get(name, value) != value:
+        if normalized.get(name, value) != value:
             raise UsageError(f"{written} and {name} say different things; leave one of them out")
-        found[name] = value
+        normalized[name] = value
     for name in _FILES:
-        if name in found and found[name] != "probe":
-            path = Path(found[name]).expanduser()
-            found[name] = str((base or Path()).absolute() / path)
-    _check_together(found)
-    _check_passed_on({name: value for name, value in found.items() if name in PASSED_ON})
-    return found
+        if name in normalized and normalized[name] != "probe":
+            path = Path(normalized[name]).expanduser()
+            normalized[name] = str((base or Path()).absolute() / path)
+    _check_together(normalized)
+    _check_passed_on({name: value for name, value in normalized.items() if name in PASSED_ON})
+    return normalized
 
 
 def wire_options(configs: Mapping[str, str]) -> WireOptions:
-    """The options of the wire that mean what these configs say.
+    """Translate the configs into options of the wire.
 
     Raises:
-        UsageError: a config is unknown, or can't be followed.
+        UsageError: a config is unknown or not supported.
     """
-    configs = understood(configs)
+    configs = normalize_configs(configs)
     protocol = configs.get("security.protocol", "plaintext").upper()
     options = WireOptions(
         security_protocol=protocol,
@@ -119,11 +119,11 @@ def wire_options(configs: Mapping[str, str]) -> WireOptions:
 
 def librdkafka_configs(servers: str, configs: Mapping[str, str]) -> Mapping[str, str]:
     """The configs of a librdkafka client that reaches the same cluster."""
-    return {"bootstrap.servers": servers, "client.id": "kgitops", **understood(configs)}
+    return {"bootstrap.servers": servers, "client.id": "kgitops", **normalize_configs(configs)}
 
 
 def user_of(configs: Mapping[str, str]) -> str | None:
-    """The user's name that brokers see; None where a certificate or a token says who it is."""
+    """The user name that brokers see; None where a certificate or a token identifies the user."""
     protocol = configs.get("security.protocol", "plaintext")
     if "sasl" in protocol:
         return configs.get("sasl.username")
@@ -131,7 +131,7 @@ def user_of(configs: Mapping[str, str]) -> str | None:
 
 
 def without_secrets(sentence: str, configs: Mapping[str, str]) -> str:
-    """The sentence, with the name of a secret config where its value stood."""
+    """Replace the values of secret configs in the sentence with the configs' names."""
     for name in _SECRETS:
         value = configs.get(name)
         if value:
@@ -194,7 +194,7 @@ def _check_together(configs: Mapping[str, str]) -> None:
 
 
 def _check_passed_on(configs: Mapping[str, str]) -> None:
-    """Have librdkafka itself judge what only it will follow."""
+    """Let librdkafka check the configs that only it uses."""
     if not configs:
         return
     from confluent_kafka import KafkaException, Producer
@@ -209,12 +209,12 @@ def _check_passed_on(configs: Mapping[str, str]) -> None:
 
 
 def _user(name: str, mechanism: str) -> str:
-    """As it is sent: SCRAM escapes what it uses itself (RFC 5802 §5.1), kafka-python does not."""
+    """Escape the characters that SCRAM reserves (RFC 5802 §5.1); kafka-python does not."""
     return name.replace("=", "=3D").replace(",", "=2C") if mechanism != "PLAIN" else name
 
 
 def _tokens(configs: Mapping[str, str]) -> OidcTokens:
-    def given(name: str) -> str | None:
+    def oauth_config(name: str) -> str | None:
         return configs.get(f"sasl.oauthbearer.{name}")
 
     endpoint = configs["sasl.oauthbearer.token.endpoint.url"]
@@ -225,8 +225,8 @@ def _tokens(configs: Mapping[str, str]) -> OidcTokens:
         endpoint=endpoint,
         client_id=configs["sasl.oauthbearer.client.id"],
         client_secret=configs["sasl.oauthbearer.client.secret"],
-        scope=given("scope"),
-        extensions=_extensions(given("extensions") or ""),
+        scope=oauth_config("scope"),
+        extensions=_extensions(oauth_config("extensions") or ""),
         tls=https_context(configs) if scheme == "https" else None,
     )
 

@@ -1,6 +1,6 @@
-"""The names that librdkafka gives to its configs, sorted by what kgitops does with them.
+"""librdkafka's config names, grouped by how kgitops treats them.
 
-Source: CONFIGURATION.md of librdkafka 2.16. A test has librdkafka itself say that it knows them.
+Source: CONFIGURATION.md of librdkafka 2.16. A test checks the names against librdkafka itself.
 """
 
 
@@ -20,7 +20,7 @@ UNDERSTOOD = _names(
     ssl.endpoint.identification.algorithm ssl.key.location ssl.key.password ssl.key.pem
     """
 )
-"""Followed by both clients alike."""
+"""Configs that both clients follow."""
 
 PASSED_ON = _names(
     """
@@ -42,7 +42,7 @@ PASSED_ON = _names(
     topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
     """
 )
-"""Told to librdkafka alone: they change how quickly it works, and nothing about what is done."""
+"""Configs for librdkafka alone: they change its speed, not its results."""
 
 OWN = _names(
     """
@@ -56,7 +56,7 @@ OWN = _names(
     topic.blacklist transaction.timeout.ms transactional.id
     """
 )
-"""Chosen by kgitops, which could not keep its registry's promises otherwise."""
+"""Configs that kgitops sets itself, because the registry's guarantees depend on them."""
 
 ADVICE = {
     "bootstrap.servers": "write the servers in the cluster's url: kafka://HOST:PORT,HOST:PORT",
@@ -73,7 +73,7 @@ ADVICE = {
     "sasl.jaas.config": "it is a Java client's; set sasl.username and sasl.password",
     "sasl.login.callback.handler.class": "it is a Java client's; set sasl.oauthbearer.method=oidc",
 }
-"""What to do instead of a config that is often tried."""
+"""Advice for configs that users often try, by name."""
 
 UNSUPPORTED = _names(
     """
@@ -92,4 +92,4 @@ UNSUPPORTED = _names(
     ssl.engine.location ssl.keystore.location ssl.keystore.password ssl.providers ssl.sigalgs.list
     """
 )
-"""One of the two clients would not follow them, so neither may seem to."""
+"""Configs that one of the two clients would ignore, so neither accepts them."""

@@ -16,15 +16,15 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 
 _LARGEST_ANSWER = 1 << 20
 _FRESH = 0.8
-"""The part of its life after which a token is replaced, as other clients have it."""
+"""Fraction of its lifetime after which a token is replaced, as in other clients."""
 
 
 class TokenError(Exception):
-    """There is no token; one sentence that names the endpoint, and no secret."""
+    """No token could be had; the sentence names the endpoint and no secret."""
 
 
 class OidcTokens(AbstractTokenProvider):  # type: ignore[misc]
-    """A client's own tokens (RFC 6749 §4.4, client credentials), each used until it is old."""
+    """Token provider for client credentials (RFC 6749 §4.4); a token is reused until it is old."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class OidcTokens(AbstractTokenProvider):  # type: ignore[misc]
         self._fresh_until = float("-inf")
 
     def token(self) -> str:
-        """A token that is still good for a while.
+        """Return a token that stays valid for a while.
 
         Raises:
             TokenError: the endpoint gives none.
@@ -67,7 +67,7 @@ class OidcTokens(AbstractTokenProvider):  # type: ignore[misc]
             return self._token
 
     def extensions(self) -> dict[str, str]:
-        """What is sent beside the token (KIP-342)."""
+        """The SASL extensions sent with the token (KIP-342)."""
         return self._extensions
 
     def _ask(self) -> bytes:
@@ -82,22 +82,23 @@ class OidcTokens(AbstractTokenProvider):  # type: ignore[misc]
                 return answer
         except urllib.error.HTTPError as error:
             with error:
-                said = _reason(error.read(_LARGEST_ANSWER))
+                error_name = _error_name(error.read(_LARGEST_ANSWER))
             raise TokenError(
-                f"the token endpoint {self._endpoint} answers {error.code}{said}; check "
+                f"the token endpoint {self._endpoint} answers {error.code}{error_name}; check "
                 "sasl.oauthbearer.client.id, sasl.oauthbearer.client.secret and "
                 "sasl.oauthbearer.scope"
             ) from None
         except (OSError, HTTPException, ValueError) as error:
             cause = getattr(error, "reason", None) or error
             raise TokenError(
-                f"the token endpoint {self._endpoint} can't be reached: {_in_words(cause)}; check "
+                f"the token endpoint {self._endpoint} can't be reached: "
+                f"{_cause_text(cause)}; check "
                 "sasl.oauthbearer.token.endpoint.url"
             ) from None
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A credential goes to the host that was named and to no other."""
+    """Refuses redirects: a credential goes only to the host that was configured."""
 
     def redirect_request(
         self,
@@ -108,16 +109,16 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         headers: HTTPMessage,
         newurl: str,
     ) -> None:
-        """Follow none: the answer counts as the error that its status says."""
+        """Do not follow: the answer counts as the HTTP error of its status."""
         del req, fp, code, msg, headers, newurl
 
 
 def _token_of(answer: bytes, endpoint: str) -> tuple[str, float]:
-    """The token and its life in seconds."""
+    """Read the token and its lifetime in seconds."""
     try:
-        found = json.loads(answer)
-        token = found["access_token"]
-        life = found.get("expires_in")
+        document = json.loads(answer)
+        token = document["access_token"]
+        life = document.get("expires_in")
         return token + "", float(life) if life is not None else _life_of(token)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
         raise TokenError(
@@ -127,14 +128,14 @@ def _token_of(answer: bytes, endpoint: str) -> tuple[str, float]:
 
 
 def _life_of(token: str) -> float:
-    """What a JWT says of its own end (RFC 7519 §4.1.4)."""
+    """Read the remaining lifetime from a JWT's ``exp`` claim (RFC 7519 §4.1.4)."""
     claims = token.split(".")[1]
     padded = claims + "=" * (-len(claims) % 4)
     return float(json.loads(base64.urlsafe_b64decode(padded))["exp"]) - time.time()
 
 
-def _reason(answer: bytes) -> str:
-    """What the provider calls the error (RFC 6749 §5.2), where it says so."""
+def _error_name(answer: bytes) -> str:
+    """The provider's error code in parentheses (RFC 6749 §5.2), or nothing."""
     try:
         name = json.loads(answer)["error"]
     except (ValueError, TypeError, KeyError):
@@ -142,7 +143,7 @@ def _reason(answer: bytes) -> str:
     return f" ({name})" if isinstance(name, str) and name.isprintable() else ""
 
 
-def _in_words(cause: object) -> str:
+def _cause_text(cause: object) -> str:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted here ({cause.verify_message})"
     return (getattr(cause, "strerror", None) or str(cause) or type(cause).__name__).lower()

@@ -1,4 +1,4 @@
-"""The TLS that librdkafka's configs describe, as Python's ssl context."""
+"""ssl contexts built from librdkafka's TLS configs."""
 
 import ssl
 import tempfile
@@ -11,10 +11,10 @@ Configs = Mapping[str, str]
 
 
 def tls_context(configs: Configs) -> ssl.SSLContext:
-    """Trusts ``ssl.ca.*``, or else the system's authorities; shows ``ssl.certificate.*``.
+    """Build a context that trusts ``ssl.ca.*`` or the system's CAs, with ``ssl.certificate.*``.
 
     Raises:
-        UsageError: a file can't be read, or a key not be unlocked.
+        UsageError: a file can't be read, or a key can't be decrypted.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -28,14 +28,14 @@ def tls_context(configs: Configs) -> ssl.SSLContext:
 
 
 def https_context(configs: Configs) -> ssl.SSLContext:
-    """For a token endpoint: trusts ``https.ca.*``, or else the system's authorities."""
+    """Build the context for a token endpoint: trusts ``https.ca.*`` or the system's CAs."""
     context = ssl.create_default_context()
     trust(context, configs, "https.ca")
     return context
 
 
 def trust(context: ssl.SSLContext, configs: Configs, prefix: str) -> None:
-    """Trust what ``PREFIX.location`` and ``PREFIX.pem`` hold; neither: the system's authorities."""
+    """Trust the CAs of ``PREFIX.location`` or ``PREFIX.pem``; without either the system's."""
     location, text = configs.get(f"{prefix}.location"), configs.get(f"{prefix}.pem")
     try:
         if location and location != "probe":
@@ -53,7 +53,7 @@ def trust(context: ssl.SSLContext, configs: Configs, prefix: str) -> None:
 
 
 def readable(name: str, location: str) -> Path:
-    """The file or folder that a config names.
+    """Return the file or folder that a config names.
 
     Raises:
         UsageError: it can't be read.
@@ -69,8 +69,8 @@ def readable(name: str, location: str) -> Path:
 
 
 def _show_certificate(context: ssl.SSLContext, configs: Configs) -> None:
-    certificate = _given(configs, "ssl.certificate")
-    key = _given(configs, "ssl.key")
+    certificate = _location_or_text(configs, "ssl.certificate")
+    key = _location_or_text(configs, "ssl.key")
     if certificate is None and key is None:
         return
     if certificate is None or key is None:
@@ -79,7 +79,7 @@ def _show_certificate(context: ssl.SSLContext, configs: Configs) -> None:
             f"ssl.{has}.* is set without ssl.{lacks}.*; a client certificate needs both: "
             f"set ssl.{lacks}.location to its PEM file"
         )
-    # Python reads keys from files alone; the folder is for this user only and gone at once.
+    # Python reads keys only from files; the folder is private to this user and removed at once.
     with tempfile.TemporaryDirectory(prefix="kgitops-") as folder:
         _load(
             context,
@@ -90,16 +90,16 @@ def _show_certificate(context: ssl.SSLContext, configs: Configs) -> None:
         )
 
 
-def _given(configs: Configs, prefix: str) -> tuple[str, str] | None:
-    """The config that is set and its value; a location goes before a text."""
+def _location_or_text(configs: Configs, prefix: str) -> tuple[str, str] | None:
+    """The config that is set and its value; a location takes precedence over a text."""
     for name in (f"{prefix}.location", f"{prefix}.pem"):
         if name in configs:
             return name, configs[name]
     return None
 
 
-def _as_file(given: tuple[str, str], spare: Path) -> Path:
-    name, value = given
+def _as_file(config: tuple[str, str], spare: Path) -> Path:
+    name, value = config
     if name.endswith(".location"):
         return readable(name, value)
     spare.touch(mode=0o600)

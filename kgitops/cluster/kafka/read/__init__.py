@@ -1,1 +1,1 @@
-"""The state of a Kafka cluster, read in few, large, parallel requests."""
+"""Reading the state of a Kafka cluster in few, large, parallel requests."""

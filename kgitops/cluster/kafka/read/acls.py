@@ -1,4 +1,4 @@
-"""DescribeAcls: every binding there is."""
+"""DescribeAcls: every ACL binding of the cluster."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from kafka.protocol.admin import DescribeAclsRequest
 
-from kgitops.cluster.kafka.answers import settled, unreadable
+from kgitops.cluster.kafka.answers import unreadable_error, with_retries
 from kgitops.cluster.kafka.protocol_values import (
     OPERATIONS,
     PATTERN_TYPES,
@@ -25,8 +25,8 @@ _WITH_USERS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Acls:
-    """All bindings; ``enforced`` is False where no authorizer keeps any (A4-95)."""
+class AclListing:
+    """All bindings; ``enforced`` is False where the cluster has no authorizer (A4-95)."""
 
     bindings: frozenset[AclBinding] = frozenset()
     enforced: bool = True
@@ -34,7 +34,7 @@ class Acls:
 
 
 def acls_request() -> Message:
-    """The request for all of them."""
+    """Build the request for all bindings."""
     return DescribeAclsRequest(
         resource_type_filter=_ANY,
         resource_name_filter=None,
@@ -47,24 +47,24 @@ def acls_request() -> Message:
     )
 
 
-def acls_of(wire: Wire, request: Message, answer: Message) -> Acls:
-    """What was answered.
+def acls_of(wire: Wire, request: Message, answer: Message) -> AclListing:
+    """Read the bindings from the answer.
 
-    A binding of a kind that this kgitops does not know can neither be declared nor be managed, so
-    nothing is ever done to it; that it is there is said.
+    A binding of a kind that this kgitops does not know can be neither declared nor managed, so it
+    is left alone and reported.
 
     Raises:
         UnreachableError: the principal may not read them.
     """
-    response = settled(wire, request, answer)
+    response = with_retries(wire, request, answer)
     if response.error_code == ErrorCode.SECURITY_DISABLED:
-        return Acls(enforced=False)
+        return AclListing(enforced=False)
     if response.error_code:
-        raise unreadable(
+        raise unreadable_error(
             response.error_code, "the ACLs", "Describe on the cluster", response.error_message
         )
-    kinds, patterns = _backwards(RESOURCE_TYPES), _backwards(PATTERN_TYPES)
-    operations, permissions = _backwards(OPERATIONS), _backwards(PERMISSION_TYPES)
+    kinds, patterns = _inverted(RESOURCE_TYPES), _inverted(PATTERN_TYPES)
+    operations, permissions = _inverted(OPERATIONS), _inverted(PERMISSION_TYPES)
     bindings: list[AclBinding] = []
     unknown: Counter[str] = Counter()
     for resource in response.resources:
@@ -90,21 +90,21 @@ def acls_of(wire: Wire, request: Message, answer: Message) -> Acls:
                     permission_type=permissions[permission],
                 )
             )
-    return Acls(bindings=frozenset(bindings), not_checked=_unknown(unknown))
+    return AclListing(bindings=frozenset(bindings), not_checked=_unknown(unknown))
 
 
-def _backwards(codes: Mapping[T, int]) -> Mapping[int, T]:
+def _inverted(codes: Mapping[T, int]) -> Mapping[int, T]:
     return {code: value for value, code in codes.items()}
 
 
-def _unknown(found: Counter[str]) -> tuple[NotChecked, ...]:
-    if not found:
+def _unknown(bindings: Counter[str]) -> tuple[NotChecked, ...]:
+    if not bindings:
         return ()
-    first = min(found)
+    first = min(bindings)
     return (
         NotChecked(
-            problem=f"{found.total()} ACLs are of a kind that this kgitops does not know, such as "
-            f"that of {first}: they are left alone and not counted as access",
+            problem=f"{bindings.total()} ACLs are of a kind that this kgitops does not know, such "
+            f"as that of {first}: they are left alone and not counted as access",
             advice="upgrade kgitops to manage them",
         ),
     )

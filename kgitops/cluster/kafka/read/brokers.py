@@ -1,4 +1,4 @@
-"""Which brokers there are, what each is throttled to, and what topics get from them by default."""
+"""The brokers of a cluster, their replication throttles, and the topic defaults they set."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -17,8 +17,8 @@ _DYNAMIC_BROKER, _DYNAMIC_DEFAULT, _STATIC = 2, 3, 4
 _SET = frozenset({_DYNAMIC_BROKER, _DYNAMIC_DEFAULT, _STATIC})
 _BROKERS = 1  # the endpoint type: brokers, not controllers (KIP-919)
 
-# org.apache.kafka.server.config.ServerTopicConfigSynonyms: the names that count where the first one
-# is not set, in their order, and how many of the topic's units one of theirs is.
+# org.apache.kafka.server.config.ServerTopicConfigSynonyms: the names that apply where the first one
+# is not set, in order, with their unit in units of the topic's config.
 _MINUTE, _HOUR = 60_000, 3_600_000
 _LARGER: Mapping[str, tuple[tuple[str, int], ...]] = {
     "log.retention.ms": (("log.retention.minutes", _MINUTE), ("log.retention.hours", _HOUR)),
@@ -28,7 +28,7 @@ _LARGER: Mapping[str, tuple[tuple[str, int], ...]] = {
 }
 
 
-# What keeping tenants apart depends on, and the value that does no harm to it (VC-391).
+# The configs that the isolation of tenants depends on, with the harmless value (VC-391).
 _ISOLATION: Mapping[str, str | None] = {
     "allow.everyone.if.no.acl.found": "false",
     "authorizer.class.name": None,
@@ -39,27 +39,27 @@ _ISOLATION: Mapping[str, str | None] = {
 _HIDDEN = ""
 
 
-class Setting(NamedTuple):
-    """A broker's config in effect, and Kafka's number for where it comes from."""
+class BrokerSetting(NamedTuple):
+    """A broker's effective config value, and Kafka's code for its source."""
 
     value: str | None
     source: int
 
 
-Settings = Mapping[str, Setting]
+BrokerSettings = Mapping[str, BrokerSetting]
 """A broker's configs by Kafka's name: those of :func:`broker_keys`."""
 
 
 @cache
 def broker_keys() -> tuple[str, ...]:
-    """The configs of brokers that matter here."""
+    """Return the names of the broker configs that are read."""
     keys = {config.server_default for config in topic_configs().values() if config.server_default}
     larger = {name for names in _LARGER.values() for name, _ in names}
     return tuple(sorted({*keys, *larger, *RATES, *_ISOLATION}))
 
 
 def brokers_request() -> Message:
-    """The request for all brokers, fenced ones included where brokers can tell (KIP-1073)."""
+    """Build the request for all brokers, with fenced ones where supported (KIP-1073)."""
     return DescribeClusterRequest(
         include_cluster_authorized_operations=False,
         endpoint_type=_BROKERS,
@@ -68,23 +68,23 @@ def brokers_request() -> Message:
 
 
 def brokers_of(wire: Wire, request: Message, answer: Message) -> tuple[Broker, ...]:
-    """What was answered, by id; throttles are not known yet.
+    """Read the brokers from the answer, by id; their throttles are not known yet.
 
     Raises:
-        UnreachableError: the cluster does not say.
+        UnreachableError: the cluster does not return them.
     """
     response = readable(
         wire, request, answer, what="which brokers it has", right="Describe on the cluster"
     )
-    found = (
+    brokers = (
         Broker(id=row.broker_id, rack=row.rack, fenced=bool(row.is_fenced), throttles=None)
         for row in response.brokers
     )
-    return tuple(sorted(found, key=lambda broker: broker.id))
+    return tuple(sorted(brokers, key=lambda broker: broker.id))
 
 
-def throttles_of(settings: Settings) -> Mapping[str, str]:
-    """The replication throttle that is set on the broker itself."""
+def throttles_of(settings: BrokerSettings) -> Mapping[str, str]:
+    """Return the replication throttle that is set on the broker itself."""
     return {
         key: setting.value
         for key in RATES
@@ -94,11 +94,11 @@ def throttles_of(settings: Settings) -> Mapping[str, str]:
     }
 
 
-def defaults_of(settings: Settings) -> Mapping[str, str]:
-    """What topics get where they set nothing, by the topic's key: what Kafka itself would not give.
+def defaults_of(settings: BrokerSettings) -> Mapping[str, str]:
+    """Return the topic defaults of this cluster that differ from Kafka's own, by topic config.
 
-    ELR writes ``min.insync.replicas`` as a default of the whole cluster (KIP-966), which is no
-    difference as long as it is the value that Kafka has anyway.
+    ELR writes ``min.insync.replicas`` as a default of the whole cluster (KIP-966), which is not a
+    difference as long as it is Kafka's own value.
     """
     defaults = {}
     for key, config in topic_configs().items():
@@ -110,23 +110,23 @@ def defaults_of(settings: Settings) -> Mapping[str, str]:
     return defaults
 
 
-def isolation_of(brokers: Iterable[Settings]) -> Mapping[str, str]:
-    """The configs that isolation depends on, by Kafka's name; those that no broker sets are absent.
+def isolation_of(brokers: Iterable[BrokerSettings]) -> Mapping[str, str]:
+    """Return the configs that isolation depends on, without those that no broker sets.
 
-    Where brokers differ, the value that isolates least. The authorizer's own configs are none that
-    brokers know, so that they say that one is set and hide to what: an empty text then.
+    Where brokers differ, the value that isolates least counts. Brokers do not know the configs of
+    an authorizer, so they report that one is set but hide its value: it is an empty text then.
     """
-    known = list(brokers)
-    found = {}
+    all_settings = list(brokers)
+    isolation = {}
     for key, harmless in _ISOLATION.items():
-        values = [settings[key].value or _HIDDEN for settings in known if key in settings]
+        values = [settings[key].value or _HIDDEN for settings in all_settings if key in settings]
         if values:
-            found[key] = next((value for value in values if value != harmless), values[0])
-    return found
+            isolation[key] = next((value for value in values if value != harmless), values[0])
+    return isolation
 
 
-def _value(settings: Settings, name: str | None) -> str | None:
-    """The value of a broker's config, whichever of its names is set; None where none is."""
+def _value(settings: BrokerSettings, name: str | None) -> str | None:
+    """Return the value of a broker's config under any of its names; None where none is set."""
     if name is None:
         return None
     synonyms: Sequence[tuple[str, int]] = ((name, 1), *_LARGER.get(name, ()))

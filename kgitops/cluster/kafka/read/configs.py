@@ -1,7 +1,7 @@
 """DescribeConfigs of topics and brokers, in windows spread over the brokers.
 
-A topic's answer holds every config there is, some thirty; kept is what the topic itself sets. The
-answers are read by kio's compiled reader, which is ten times as quick as kafka-python's.
+The answer for a topic holds all of its configs, some thirty; only those that the topic itself sets
+are kept. kio's compiled reader, ten times as fast as kafka-python's, decodes the answers.
 """
 
 import sys
@@ -11,81 +11,85 @@ from dataclasses import dataclass, field
 from kafka.protocol.admin import DescribeConfigsRequest
 from kio.schema.describe_configs.v4.response import DescribeConfigsResponse
 
-from kgitops.cluster.kafka.answers import ask_each
+from kgitops.cluster.kafka.answers import ask_each_broker
 from kgitops.cluster.kafka.protocol_values import BROKER, TOPIC
-from kgitops.cluster.kafka.read.brokers import Setting, Settings, broker_keys
-from kgitops.cluster.kafka.transport.decoded import DecodedRequest, kept, reader, with_body
+from kgitops.cluster.kafka.read.brokers import BrokerSetting, BrokerSettings, broker_keys
+from kgitops.cluster.kafka.transport.decoded import DecodedRequest, decoded_value, reader, with_body
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.errors import UnreachableError
 
 WINDOW = 250
-"""Topics a request: as quick as 100, with fewer round trips; more only take more memory."""
+"""Topics per request: as fast as 100, with fewer round trips; more only take more memory."""
 
 _IN_FLIGHT = 4
-_PATIENCE_MS = 10_000
+_BROKER_TIMEOUT_MS = 10_000
 _OWN = 1  # org.apache.kafka.clients.admin.ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG
 _VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """Why a resource was not described."""
+class DescribeFailure:
+    """The error with which a resource was not described."""
 
     code: int
     message: str | None
 
 
 @dataclass(slots=True)
-class Described:
-    """What was answered: of a topic its own configs, of a broker what topics get from it.
+class DescribedConfigs:
+    """The configs that were read: a topic's own ones, and the topic defaults of each broker.
 
-    A broker that did not answer is missing, and so are the topics that it was asked for.
+    A broker that did not answer is missing, and so are the topics of its share.
     """
 
-    topics: dict[str, Mapping[str, str] | Refused] = field(default_factory=dict)
-    brokers: dict[int, Settings | Refused] = field(default_factory=dict)
+    topics: dict[str, Mapping[str, str] | DescribeFailure] = field(default_factory=dict)
+    brokers: dict[int, BrokerSettings | DescribeFailure] = field(default_factory=dict)
 
 
-def describe(wire: Wire, topics: Sequence[str], brokers: Sequence[int]) -> Described:
-    """The configs of ``topics`` and of ``brokers``, in no more requests than either needs.
+def describe(wire: Wire, topics: Sequence[str], brokers: Sequence[int]) -> DescribedConfigs:
+    """Read the configs of ``topics`` and of ``brokers``, in no more requests than either needs.
 
-    A broker knows its own configs alone, but every topic's, so each takes its share of them. With
-    no ``brokers`` any one is asked for the topics.
+    A broker knows its own configs and those of every topic, so each is asked for a share of the
+    topics. Without ``brokers`` any broker is asked for the topics.
 
     Raises:
-        UnreachableError: there is nobody to ask.
+        UnreachableError: no broker can be asked.
     """
     windows = [topics[at : at + WINDOW] for at in range(0, len(topics), WINDOW)]
     decode = _decoder()
     if not brokers:
         return _merged(_ask(wire, windows, None, decode))
 
-    def ask(place: int) -> list[Described]:
+    def ask(place: int) -> list[DescribedConfigs]:
         mine = windows[place :: len(brokers)] or [()]
         try:
             return _ask(wire, mine, brokers[place], decode)
         except UnreachableError:
             return []
 
-    parts = ask_each(range(len(brokers)), ask)
-    return _merged([found for part in parts for found in part])
+    parts = ask_each_broker(range(len(brokers)), ask)
+    return _merged([described for part in parts for described in part])
 
 
 def _ask(
     wire: Wire,
     windows: Sequence[Sequence[str]],
     broker: int | None,
-    decode: Callable[[bytes], Described],
-) -> list[Described]:
-    """The first request asks for the broker's own configs as well."""
+    decode: Callable[[bytes], DescribedConfigs],
+) -> list[DescribedConfigs]:
+    """Ask one broker; the first request asks for its own configs as well."""
 
-    def requests() -> Iterator[DecodedRequest[Described]]:
+    def requests() -> Iterator[DecodedRequest[DescribedConfigs]]:
         for place, window in enumerate(windows):
             request = _request(window, broker if place == 0 else None)
             yield with_body(request, _VERSION, decode)
 
-    patience_ms = None if broker is None else _PATIENCE_MS  # another can take over its share
-    return wire.send_all(requests(), kept, to=broker, window=_IN_FLIGHT, timeout_ms=patience_ms)
+    timeout_ms = (
+        None if broker is None else _BROKER_TIMEOUT_MS
+    )  # another broker can take over its share
+    return wire.send_all(
+        requests(), decoded_value, to=broker, window=_IN_FLIGHT, timeout_ms=timeout_ms
+    )
 
 
 def _request(topics: Sequence[str], broker: int | None) -> Message:
@@ -107,21 +111,21 @@ def _request(topics: Sequence[str], broker: int | None) -> Message:
     )
 
 
-def _decoder() -> Callable[[bytes], Described]:
-    """Reads one answer. Topics often have the same configs: they share one mapping then."""
+def _decoder() -> Callable[[bytes], DescribedConfigs]:
+    """Return a decoder of one answer; topics with the same configs share one mapping."""
     read = reader(DescribeConfigsResponse)
     shared: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
 
-    def decode(data: bytes) -> Described:
-        found = Described()
+    def decode(data: bytes) -> DescribedConfigs:
+        described = DescribedConfigs()
         for result in read(data).results:
-            refused = Refused(result.error_code, result.error_message)
+            refused = DescribeFailure(result.error_code, result.error_message)
             if result.resource_type == BROKER:
-                found.brokers[int(result.resource_name)] = (
+                described.brokers[int(result.resource_name)] = (
                     refused if result.error_code else _settings(result.configs)
                 )
             elif result.error_code:
-                found.topics[result.resource_name] = refused
+                described.topics[result.resource_name] = refused
             else:
                 own = tuple(
                     (sys.intern(config.name), config.value)
@@ -130,21 +134,23 @@ def _decoder() -> Callable[[bytes], Described]:
                     and config.value is not None
                     and not config.is_sensitive
                 )
-                found.topics[result.resource_name] = shared.setdefault(own, dict(sorted(own)))
-        return found
+                described.topics[result.resource_name] = shared.setdefault(own, dict(sorted(own)))
+        return described
 
     return decode
 
 
-def _settings(configs: Sequence[Message]) -> Settings:
+def _settings(configs: Sequence[Message]) -> BrokerSettings:
     return {
-        config.name: Setting(None if config.is_sensitive else config.value, config.config_source)
+        config.name: BrokerSetting(
+            None if config.is_sensitive else config.value, config.config_source
+        )
         for config in configs
     }
 
 
-def _merged(parts: Sequence[Described]) -> Described:
-    whole = Described()
+def _merged(parts: Sequence[DescribedConfigs]) -> DescribedConfigs:
+    whole = DescribedConfigs()
     for part in parts:
         whole.topics |= part.topics
         whole.brokers |= part.brokers

@@ -1,7 +1,7 @@
-"""How each kind of consumer group is described, and which topics its description names.
+"""The consumer groups that are active on topics: groups with members that read them.
 
-The classic protocol's, KIP-848's, KIP-932's share groups and KIP-1071's streams groups each have a
-request of their own; the last three are known to kio alone.
+Classic groups, those of KIP-848, share groups (KIP-932) and streams groups (KIP-1071) are each
+described by a request of their own; only kio knows the last three.
 """
 
 import struct
@@ -23,7 +23,7 @@ from kio.schema.streams_group_describe.v0 import request as streams_request
 from kio.schema.streams_group_describe.v0 import response as streams_response
 from kio.schema.types import GroupId
 
-from kgitops.cluster.kafka.answers import ask_each, result_of
+from kgitops.cluster.kafka.answers import ask_each_broker, result_of
 from kgitops.cluster.kafka.transport.decoded import Decoded, of_entity, reader
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.model.cluster_state import NotChecked
@@ -36,7 +36,7 @@ CLASSIC = "classic"
 class GroupKind:
     """The request that describes groups of this kind, and the topics that one of them reads.
 
-    ``topics`` raises ValueError where a member says it in a way that can't be read.
+    ``topics`` raises ValueError where the metadata of a member can't be read.
     """
 
     request: Callable[[Sequence[str]], Message]
@@ -48,7 +48,7 @@ def _classic_request(groups: Sequence[str]) -> Message:
 
 
 def _classic_topics(group: Message) -> Iterator[str]:
-    """What members are assigned, and while they are not, what they ask for."""
+    """The topics that members are assigned, and those that they subscribe to."""
     for member in group.members:
         try:
             if member.member_assignment:
@@ -57,7 +57,9 @@ def _classic_topics(group: Message) -> Iterator[str]:
             if member.member_metadata:
                 yield from ConsumerProtocolSubscription.decode(member.member_metadata).topics
         except (ValueError, IndexError, struct.error) as error:
-            raise ValueError(f"what its member {member.member_id} says can't be read") from error
+            raise ValueError(
+                f"the metadata of its member {member.member_id} can't be read"
+            ) from error
 
 
 def _kio_request(
@@ -119,38 +121,38 @@ GROUP_KINDS: Mapping[str, GroupKind] = {
         topics=_streams_topics,
     ),
 }
-"""By the name that ListGroups gives the kind, in small letters (KIP-848)."""
+"""Group kinds by their lower-case name in ListGroups (KIP-848)."""
 
 
 _IDLE = frozenset({"empty", "dead"})
 _GONE = 69  # GROUP_ID_NOT_FOUND: it ended meanwhile
-_PATIENCE_MS = 10_000
+_BROKER_TIMEOUT_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveGroups:
-    """By topic who reads it; None where that could not be found out, and then why not."""
+    """The groups that read each topic; None, with the reason, where that is not known."""
 
     by_topic: Mapping[str, tuple[str, ...]] | None = None
     not_checked: tuple[NotChecked, ...] = ()
 
 
-class _UntoldError(Exception):
-    """Some groups can't be looked into; says why."""
+class _UnavailableError(Exception):
+    """Some groups can't be described; the text is the reason."""
 
 
 def read_active_groups(wire: Wire, brokers: Sequence[int], topics: Collection[str]) -> ActiveGroups:
-    """The groups that read these topics: each broker knows those that it coordinates.
+    """Return the groups that read these topics, asking each broker for those it coordinates.
 
-    One that can't be looked into may read any of the topics, so that nothing is known of all then.
+    A group that can't be described may read any of the topics, so then nothing is known of all.
     """
-    found: dict[str, set[str]] = {name: set() for name in topics}
+    readers: dict[str, set[str]] = {name: set() for name in topics}
     try:
-        for read in ask_each(brokers, lambda broker: _of_broker(wire, broker)):
+        for read in ask_each_broker(brokers, lambda broker: _of_broker(wire, broker)):
             for group, names in read.items():
-                for name in names & found.keys():
-                    found[name].add(group)
-    except (_UntoldError, UnreachableError) as error:
+                for name in names & readers.keys():
+                    readers[name].add(group)
+    except (_UnavailableError, UnreachableError) as error:
         return ActiveGroups(
             not_checked=(
                 NotChecked(
@@ -160,18 +162,18 @@ def read_active_groups(wire: Wire, brokers: Sequence[int], topics: Collection[st
                 ),
             )
         )
-    return ActiveGroups({name: tuple(sorted(groups)) for name, groups in found.items()})
+    return ActiveGroups({name: tuple(sorted(groups)) for name, groups in readers.items()})
 
 
 def _of_broker(wire: Wire, broker: int) -> Mapping[str, set[str]]:
-    """Group to what it reads, for those that this broker coordinates and that have members."""
-    listed = wire.send(ListGroupsRequest(), to=broker, timeout_ms=_PATIENCE_MS)
+    """Return the topics that each group with members reads, for this broker's groups."""
+    listed = wire.send(ListGroupsRequest(), to=broker, timeout_ms=_BROKER_TIMEOUT_MS)
     if listed.error_code:
-        raise _UntoldError(f"broker {broker} answered {result_of(listed.error_code, None)}")
+        raise _UnavailableError(f"broker {broker} answered {result_of(listed.error_code, None)}")
     by_kind: defaultdict[str, list[str]] = defaultdict(list)
     for group in listed.groups:
         kind = (group.group_type or CLASSIC).lower()
-        # Others, such as the workers of Kafka Connect, share out things that are no topics.
+        # Others, such as the workers of Kafka Connect, distribute things other than topics.
         consumes = kind != CLASSIC or group.protocol_type == ConsumerProtocolType
         if consumes and group.group_state.lower() not in _IDLE:
             by_kind[kind].append(group.group_id)
@@ -184,20 +186,22 @@ def _of_broker(wire: Wire, broker: int) -> Mapping[str, set[str]]:
 
 def _describe(wire: Wire, broker: int, kind: str, groups: Sequence[str]) -> list[Message]:
     if kind not in GROUP_KINDS:
-        raise _UntoldError(f"{groups[0]} is of a kind that this kgitops does not know: {kind}")
+        raise _UnavailableError(f"{groups[0]} is of a kind that this kgitops does not know: {kind}")
     request = GROUP_KINDS[kind].request(groups)
     if not wire.supports(request, request.API_VERSION or 0):
-        raise _UntoldError(f"the brokers can't tell what {groups[0]} reads: {request.name}")
-    answer = wire.send(request, to=broker, timeout_ms=_PATIENCE_MS)
-    described = answer.kept if isinstance(answer, Decoded) else answer
+        raise _UnavailableError(f"the brokers can't tell what {groups[0]} reads: {request.name}")
+    answer = wire.send(request, to=broker, timeout_ms=_BROKER_TIMEOUT_MS)
+    described = answer.value if isinstance(answer, Decoded) else answer
     return [group for group in described.groups if group.error_code != _GONE]
 
 
 def _topics(kind: str, group: Message) -> set[str]:
     if group.error_code:
         answer = result_of(int(group.error_code), None)
-        raise _UntoldError(f"the group {group.group_id} may not be described: {answer}")
+        raise _UnavailableError(f"the group {group.group_id} may not be described: {answer}")
     try:
         return {str(name) for name in GROUP_KINDS[kind].topics(group)}
     except ValueError as error:
-        raise _UntoldError(f"the group {group.group_id} can't be looked into: {error}") from error
+        raise _UnavailableError(
+            f"the group {group.group_id} can't be looked into: {error}"
+        ) from error

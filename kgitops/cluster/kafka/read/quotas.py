@@ -1,4 +1,4 @@
-"""DescribeClientQuotas: the quotas of every entity, defaults and combinations included."""
+"""DescribeClientQuotas: the quotas of every entity, including defaults and combinations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,23 +18,23 @@ from kgitops.model.resources.quotas import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quotas:
-    """By entity, in the order of the entities."""
+class QuotaListing:
+    """All client quotas by entity, in the order of the entities."""
 
     by_entity: Mapping[ClientQuotaEntity, ClientQuotaState] = field(default_factory=dict)
     not_checked: tuple[NotChecked, ...] = ()
 
 
 def quotas_request() -> Message:
-    """The request for all of them: no component is a filter that every entity passes."""
+    """Build the request for all quotas: a filter without components matches every entity."""
     return DescribeClientQuotasRequest(components=[], strict=False)
 
 
-def quotas_of(wire: Wire, request: Message, answer: Message) -> Quotas:
-    """What was answered.
+def quotas_of(wire: Wire, request: Message, answer: Message) -> QuotaListing:
+    """Read the quotas from the answer.
 
-    Entity types and keys that this kgitops does not know can't be declared, so nothing is ever
-    done to them; that they are there is said.
+    Entity types and keys that this kgitops does not know can't be declared, so they are left alone
+    and reported.
 
     Raises:
         UnreachableError: the principal may not read them.
@@ -57,14 +57,16 @@ def quotas_of(wire: Wire, request: Message, answer: Message) -> Quotas:
         if quotas:
             states.append(ClientQuotaState(entity=entity, quotas=quotas))
     states.sort(key=lambda state: _order(state.entity))
-    return Quotas(by_entity={state.entity: state for state in states}, not_checked=_said(unknown))
+    return QuotaListing(
+        by_entity={state.entity: state for state in states}, not_checked=_not_checked(unknown)
+    )
 
 
 def _order(entity: ClientQuotaEntity) -> tuple[tuple[str, bool, str], ...]:
     return tuple((kind, name is not None, name or "") for kind, name in entity)
 
 
-def _said(unknown: set[str]) -> tuple[NotChecked, ...]:
+def _not_checked(unknown: set[str]) -> tuple[NotChecked, ...]:
     if not unknown:
         return ()
     return (

@@ -1,26 +1,26 @@
-"""Topics read so that what is said of each was true of it at one moment.
+"""Topics read consistently: everything returned about a topic was true of it at one moment.
 
-They are listed before their configs are read and once more after: only what was so both times is
-believed. Whatever moved meanwhile is read again.
+Topics are listed before their configs are read and again afterwards; only what was the same both
+times counts. Topics that changed meanwhile are read again.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kgitops.cluster.kafka.answers import is_passing, unreadable
-from kgitops.cluster.kafka.read.brokers import Settings
-from kgitops.cluster.kafka.read.configs import Described, Refused, describe
+from kgitops.cluster.kafka.answers import is_transient, unreadable_error
+from kgitops.cluster.kafka.read.brokers import BrokerSettings
+from kgitops.cluster.kafka.read.configs import DescribedConfigs, DescribeFailure, describe
 from kgitops.cluster.kafka.read.topics import (
     GONE,
-    Listed,
-    Listing,
+    ListedTopic,
     Reassignments,
+    TopicListing,
     content_of,
     listing_of,
     listing_request,
     read_reassignments,
 )
-from kgitops.cluster.kafka.transport.decoded import kept
+from kgitops.cluster.kafka.transport.decoded import decoded_value
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 
@@ -28,25 +28,25 @@ ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Topics:
-    """The topics, by name what each itself sets, what moves, and the brokers' own configs."""
+class ConsistentTopics:
+    """Topics of one moment with their own configs, their reassignments and the broker configs."""
 
     cluster_id: str
-    listed: Mapping[str, Listed]
+    listed: Mapping[str, ListedTopic]
     configs: Mapping[str, Mapping[str, str]]
     moves: Reassignments = field(default_factory=dict)
-    settings: Mapping[int, Settings] = field(default_factory=dict)
+    settings: Mapping[int, BrokerSettings] = field(default_factory=dict)
 
 
-def read_topics(wire: Wire, names: Sequence[str] | None) -> Topics:
-    """These topics, or all; what is made meanwhile is left for the next reading.
+def read_topics(wire: Wire, names: Sequence[str] | None) -> ConsistentTopics:
+    """Read these topics, or all; topics created meanwhile are left for the next read.
 
     Raises:
         UnreachableError: they can't be read, or the principal may not read one of them.
     """
     before = list_topics(wire, names)
     configs: dict[str, Mapping[str, str]] = {}  # by topic id
-    settings: dict[int, Settings] = {}
+    settings: dict[int, BrokerSettings] = {}
     for _ in range(ROUNDS):
         unknown = [name for name, topic in before.topics.items() if topic.topic_id not in configs]
         moves = read_reassignments(wire)
@@ -61,7 +61,7 @@ def read_topics(wire: Wire, names: Sequence[str] | None) -> Topics:
             topic.topic_id in configs and topic.assignment == before.topics[name].assignment
             for name, topic in after.topics.items()
         ):
-            return Topics(
+            return ConsistentTopics(
                 cluster_id=after.cluster_id,
                 listed=after.topics,
                 configs={name: configs[topic.topic_id] for name, topic in after.topics.items()},
@@ -69,29 +69,29 @@ def read_topics(wire: Wire, names: Sequence[str] | None) -> Topics:
                 settings=settings,
             )
         before = after
-    raise too_lively()
+    raise unstable_read_error()
 
 
-def list_topics(wire: Wire, names: Sequence[str] | None) -> Listing:
-    """The topics of these names, or all that the principal may see.
+def list_topics(wire: Wire, names: Sequence[str] | None) -> TopicListing:
+    """List the topics of these names, or all that the principal may see.
 
     Raises:
-        UnreachableError: one of the names may not be looked at.
+        UnreachableError: the principal may not see one of the names.
     """
-    return listing_of(kept(wire.send(listing_request(names))))
+    return listing_of(decoded_value(wire.send(listing_request(names))))
 
 
-def too_lively() -> UnreachableError:
-    """That no two looks at the cluster agree."""
+def unstable_read_error() -> UnreachableError:
+    """Build the error for a cluster that changes between any two reads."""
     return UnreachableError(
         "the cluster's topics and brokers change faster than they can be read; try again when it "
         "is calmer"
     )
 
 
-def _list_again(wire: Wire, names: Sequence[str] | None, before: Listing) -> Listing:
-    """What is left of the topics; they are not decoded twice where nothing has moved."""
-    data = kept(wire.send(listing_request(names)))
+def _list_again(wire: Wire, names: Sequence[str] | None, before: TopicListing) -> TopicListing:
+    """List the topics of ``before`` again, without decoding an answer that is the same."""
+    data = decoded_value(wire.send(listing_request(names)))
     if content_of(data, before.cluster_id) == before.content:
         return before
     after = listing_of(data)
@@ -99,25 +99,25 @@ def _list_again(wire: Wire, names: Sequence[str] | None, before: Listing) -> Lis
     return replace(after, topics=there)
 
 
-def _configs(described: Described) -> Mapping[str, Mapping[str, str]]:
+def _configs(described: DescribedConfigs) -> Mapping[str, Mapping[str, str]]:
     found: dict[str, Mapping[str, str]] = {}
     for name, own in described.topics.items():
-        if not isinstance(own, Refused):
+        if not isinstance(own, DescribeFailure):
             found[name] = own
-        elif own.code not in GONE and not is_passing(own.code):
+        elif own.code not in GONE and not is_transient(own.code):
             what = f"the configs of the topic {name!r}"
-            raise unreadable(own.code, what, "DescribeConfigs on the topic", own.message)
+            raise unreadable_error(own.code, what, "DescribeConfigs on the topic", own.message)
     return found
 
 
-def _settings(described: Described) -> Mapping[int, Settings]:
-    found: dict[int, Settings] = {}
+def _settings(described: DescribedConfigs) -> Mapping[int, BrokerSettings]:
+    found: dict[int, BrokerSettings] = {}
     for broker, settings in described.brokers.items():
-        if not isinstance(settings, Refused):
+        if not isinstance(settings, DescribeFailure):
             found[broker] = settings
-        elif not is_passing(settings.code):
+        elif not is_transient(settings.code):
             what = f"the configs of broker {broker}"
-            raise unreadable(
+            raise unreadable_error(
                 settings.code, what, "DescribeConfigs on the cluster", settings.message
             )
     return found

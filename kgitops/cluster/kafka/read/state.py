@@ -1,4 +1,4 @@
-"""What a real cluster holds, read in few, large requests."""
+"""Reading the state of a Kafka cluster in few, large requests."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from kgitops.cluster.kafka.read.acls import Acls, acls_of, acls_request
+from kgitops.cluster.kafka.read.acls import AclListing, acls_of, acls_request
 from kgitops.cluster.kafka.read.brokers import (
     brokers_of,
     brokers_request,
@@ -15,8 +15,14 @@ from kgitops.cluster.kafka.read.brokers import (
     isolation_of,
     throttles_of,
 )
-from kgitops.cluster.kafka.read.quotas import Quotas, quotas_of, quotas_request
-from kgitops.cluster.kafka.read.rounds import ROUNDS, Topics, list_topics, read_topics, too_lively
+from kgitops.cluster.kafka.read.quotas import QuotaListing, quotas_of, quotas_request
+from kgitops.cluster.kafka.read.rounds import (
+    ROUNDS,
+    ConsistentTopics,
+    list_topics,
+    read_topics,
+    unstable_read_error,
+)
 from kgitops.cluster.kafka.registry.log import KafkaRegistryLog
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model import clock
@@ -31,95 +37,102 @@ BACKEND = "kafka"
 def read_state(
     wire: Wire, registry: KafkaRegistryLog, topics: frozenset[str] | None = None
 ) -> ClusterState:
-    """The cluster now; ``topics`` narrows which topics are read.
+    """Read the cluster; ``topics`` narrows which topics are read.
 
     Raises:
-        UnreachableError: it can't be read, or the principal may not read what a diff needs.
+        UnreachableError: it can't be read, or the principal may not read what a plan needs.
         SafetyError: its registry can't be trusted.
     """
     captured_at = clock.to_text(datetime.now(UTC))
     names = None if topics is None else sorted(topics)
-    with _no_garbage(), ThreadPoolExecutor(max_workers=2) as beside:
+    with _without_garbage_collection(), ThreadPoolExecutor(max_workers=2) as pool:
         for _ in range(ROUNDS):
-            registered = beside.submit(registry.read_state)
-            around = beside.submit(_read_around, wire)
-            found = read_topics(wire, names)
+            registered = pool.submit(registry.read_state)
+            others = pool.submit(_read_other_objects, wire)
+            topics_read = read_topics(wire, names)
             managed = registered.result()
-            if names is None and _is_hidden_or_new(wire, managed, found):
+            if names is None and _is_hidden_or_new(wire, managed, topics_read):
                 continue
-            return _state(captured_at, found, around.result(), managed)
-    raise too_lively()
+            return _state(captured_at, topics_read, others.result(), managed)
+    raise unstable_read_error()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Around:
-    """What there is beside topics."""
+class _OtherObjects:
+    """The objects of a cluster other than topics."""
 
     brokers: tuple[Broker, ...]
-    acls: Acls
-    quotas: Quotas
+    acls: AclListing
+    quotas: QuotaListing
 
 
-def _read_around(wire: Wire) -> _Around:
+def _read_other_objects(wire: Wire) -> _OtherObjects:
     requests = [acls_request(), quotas_request(), brokers_request()]
     acls, quotas, brokers = wire.send_all(requests, lambda answer: answer)
-    return _Around(
+    return _OtherObjects(
         acls=acls_of(wire, requests[0], acls),
         quotas=quotas_of(wire, requests[1], quotas),
         brokers=brokers_of(wire, requests[2], brokers),
     )
 
 
-def _is_hidden_or_new(wire: Wire, registry: RegistryState | None, found: Topics) -> bool:
-    """Whether a managed topic that is not in the list exists all the same.
+def _is_hidden_or_new(
+    wire: Wire, registry: RegistryState | None, topics_read: ConsistentTopics
+) -> bool:
+    """Return whether a managed topic that is missing from the list exists after all.
 
-    A list of all topics silently leaves out what the principal may not describe, so nothing that
-    is managed counts as gone before it was asked for by name: then a refusal is an error. One that
-    shows itself was made after the others were listed.
+    A list of all topics silently omits those that the principal may not describe. So a managed
+    topic counts as gone only after it was asked for by name, where a refusal is an error. A topic
+    that is found that way was created after the others were listed.
     """
     owners = registry.owners if registry else {}
     names = {
         name
         for address, owner in owners.items()
         if not owner.spent
-        and (name := str(owner.last_applied.get("name"))) not in found.listed
+        and (name := str(owner.last_applied.get("name"))) not in topics_read.listed
         and address == topic_address(name)
     }
     return bool(names and list_topics(wire, sorted(names)).topics)
 
 
 def _state(
-    captured_at: str, found: Topics, around: _Around, registry: RegistryState | None
+    captured_at: str,
+    topics_read: ConsistentTopics,
+    others: _OtherObjects,
+    registry: RegistryState | None,
 ) -> ClusterState:
-    topics = {name: _topic(name, found) for name in found.listed}
+    topics = {name: _topic(name, topics_read) for name in topics_read.listed}
     return ClusterState(
-        cluster_id=found.cluster_id,
+        cluster_id=topics_read.cluster_id,
         backend=BACKEND,
         brokers=tuple(
-            replace(broker, throttles=throttles_of(found.settings[broker.id]))
-            if broker.id in found.settings
+            replace(broker, throttles=throttles_of(topics_read.settings[broker.id]))
+            if broker.id in topics_read.settings
             else broker
-            for broker in around.brokers
+            for broker in others.brokers
         ),
         topics=topics,
-        acls=around.acls.bindings,
-        quotas=around.quotas.by_entity,
+        acls=others.acls.bindings,
+        quotas=others.quotas.by_entity,
         moving={
             name: tuple(sorted(moves))
-            for name, moves in sorted(found.moves.items())
+            for name, moves in sorted(topics_read.moves.items())
             if name in topics
         },
-        broker_defaults=defaults_of(found.settings[min(found.settings)]),
-        settings=isolation_of(found.settings[broker] for broker in sorted(found.settings)),
-        has_authorizer=around.acls.enforced,
+        broker_defaults=defaults_of(topics_read.settings[min(topics_read.settings)]),
+        settings=isolation_of(
+            topics_read.settings[broker] for broker in sorted(topics_read.settings)
+        ),
+        has_authorizer=others.acls.enforced,
         registry=registry,
-        not_checked=(*around.acls.not_checked, *around.quotas.not_checked),
+        not_checked=(*others.acls.not_checked, *others.quotas.not_checked),
         captured_at=captured_at,
     )
 
 
-def _topic(name: str, found: Topics) -> TopicState:
-    listed, moves = found.listed[name], found.moves.get(name)
+def _topic(name: str, topics_read: ConsistentTopics) -> TopicState:
+    listed, moves = topics_read.listed[name], topics_read.moves.get(name)
     assignment = listed.assignment
     if moves:
         assignment = tuple(
@@ -130,14 +143,14 @@ def _topic(name: str, found: Topics) -> TopicState:
         name=name,
         topic_id=listed.topic_id,
         assignment=assignment,
-        configs=found.configs[name],
+        configs=topics_read.configs[name],
         reassigning=bool(moves),
     )
 
 
 @contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Nothing of what is read is a cycle: looking for some costs more than all the rest."""
+def _without_garbage_collection() -> Iterator[None]:
+    """Disable garbage collection: the data has no cycles, and looking for some takes longest."""
     enabled = gc.isenabled()
     gc.disable()
     try:

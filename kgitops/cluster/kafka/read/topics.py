@@ -1,4 +1,4 @@
-"""Metadata: which topics there are, and on which brokers their partitions lie."""
+"""Metadata and ListPartitionReassignments: topics, their replicas, and running moves."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kafka.protocol.admin import ListPartitionReassignmentsRequest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from kgitops.cluster.kafka.answers import TIMEOUT_MS, readable, unreadable
+from kgitops.cluster.kafka.answers import TIMEOUT_MS, readable, unreadable_error
 from kgitops.cluster.kafka.protocol_values import uuid_to_text
 from kgitops.cluster.kafka.transport.decoded import DecodedRequest, with_body
 from kgitops.cluster.kafka.transport.wire import Message, Wire
@@ -21,10 +21,10 @@ _CONTROLLER_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A topic; ``assignment`` holds all replicas, while they move those that come and go too.
+class ListedTopic:
+    """A topic; during a reassignment ``assignment`` also holds the replicas that come and go.
 
-    ``leaders`` has the broker that leads each partition, -1 for none.
+    ``leaders`` has the leader of each partition, -1 for none.
     """
 
     topic_id: str
@@ -33,18 +33,18 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """The living brokers and the topics of one moment, but for those that brokers keep."""
+class TopicListing:
+    """The live brokers and the topics of one moment, without internal topics."""
 
     cluster_id: str
     brokers: tuple[int, ...]
-    topics: Mapping[str, Listed]
+    topics: Mapping[str, ListedTopic]
     content: bytes
-    """What was said of the topics, as it was said: equal for two listings that say the same."""
+    """The bytes about the topics: equal for two listings of the same topics."""
 
 
 def listing_request(names: Iterable[str] | None) -> DecodedRequest[bytes]:
-    """The request for these topics, or for all that the principal may see; creates none."""
+    """Build the request for these topics, or for all that the principal may see."""
     topic = MetadataRequest.MetadataRequestTopic
     request = MetadataRequest(
         topics=None if names is None else [topic(topic_id=None, name=name) for name in names],
@@ -55,17 +55,17 @@ def listing_request(names: Iterable[str] | None) -> DecodedRequest[bytes]:
 
 
 def content_of(data: bytes, cluster_id: str) -> bytes:
-    """The part that is about topics.
+    """Return the part about topics.
 
-    It follows the cluster's id and the controller's, and the latter is any broker's, a new one each
-    time: clients of KRaft are not told who the controller is.
+    It follows the ids of the cluster and of the controller. The latter is a random broker in each
+    answer: KRaft does not tell clients the controller.
     """
     _, _, rest = data.partition(cluster_id.encode())
     return rest[_CONTROLLER_BYTES:]
 
 
-def listing_of(data: bytes) -> Listing:
-    """What was answered; a topic that does not exist is left out.
+def listing_of(data: bytes) -> TopicListing:
+    """Decode the answer; a topic that does not exist is left out.
 
     Raises:
         UnreachableError: the principal may not see a topic that was asked for by name.
@@ -73,17 +73,17 @@ def listing_of(data: bytes) -> Listing:
     response = MetadataResponse[_VERSION].decode(data)
     shared: dict[tuple[int, ...], tuple[int, ...]] = {}
     same: dict[tuple[object, ...], tuple[Assignment, tuple[int, ...]]] = {}
-    topics: dict[str, Listed] = {}
+    topics: dict[str, ListedTopic] = {}
     for row in response.topics:
         if row.error_code in GONE or is_internal(row.name) or row.is_internal:
             continue
         if row.error_code and not (row.error_code == _LEADERLESS and row.partitions):
             what = f"whether there is a topic {row.name!r}"
-            raise unreadable(row.error_code, what, "Describe on the topic")
+            raise unreadable_error(row.error_code, what, "Describe on the topic")
         assignment, leaders = _partitions(row.partitions, shared)
         assignment, leaders = same.setdefault((assignment, leaders), (assignment, leaders))
-        topics[row.name] = Listed(uuid_to_text(row.topic_id), assignment, leaders)
-    return Listing(
+        topics[row.name] = ListedTopic(uuid_to_text(row.topic_id), assignment, leaders)
+    return TopicListing(
         cluster_id=response.cluster_id,
         brokers=tuple(sorted(broker.node_id for broker in response.brokers)),
         topics={name: topics[name] for name in sorted(topics)},
@@ -104,7 +104,7 @@ def _partitions(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reassignment:
-    """One partition on its way; ``replicas`` are all that it has now, the target's first."""
+    """A partition that is being reassigned; ``replicas`` are all it has now, the target's first."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...]
@@ -112,34 +112,34 @@ class Reassignment:
 
     @property
     def target(self) -> tuple[int, ...]:
-        """Where the partition will be (P201-16), in the order that was asked for."""
+        """The replicas after the reassignment (P201-16), in the requested order."""
         return tuple(broker for broker in self.replicas if broker not in self.removing)
 
 
 Reassignments = Mapping[str, Mapping[int, Reassignment]]
-"""By topic, then partition."""
+"""Running reassignments by topic and partition."""
 
 
 def read_reassignments(wire: Wire) -> Reassignments:
-    """Every reassignment that is running, in one request.
+    """Read all running reassignments in one request.
 
     Raises:
-        UnreachableError: the cluster does not say.
+        UnreachableError: the cluster does not return them.
     """
     request = reassignments_request()
     return reassignments_of(wire, request, wire.send(request))
 
 
 def reassignments_request() -> Message:
-    """The request for all of them."""
+    """Build the request for all running reassignments."""
     return ListPartitionReassignmentsRequest(timeout_ms=TIMEOUT_MS, topics=None)
 
 
 def reassignments_of(wire: Wire, request: Message, answer: Message) -> Reassignments:
-    """What was answered.
+    """Read the reassignments from the answer.
 
     Raises:
-        UnreachableError: the cluster does not say.
+        UnreachableError: the cluster does not return them.
     """
     response = readable(
         wire,

@@ -1,4 +1,4 @@
-"""One batch appended to the registry's topic by one contender among others: whole or not at all."""
+"""Appending a batch to the registry's topic as one contender among others, atomically."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kafka.protocol.producer import ProduceRequest
 from kafka.record.memory_records import MemoryRecordsBuilder
 
-from kgitops.cluster.kafka.registry.topic import RegistryTopic, error_text, refuse
+from kgitops.cluster.kafka.registry.topic import RegistryTopic, check_authorized, error_text
 from kgitops.cluster.kafka.transport.wire import Wire
 from kgitops.model.errors import UnreachableError
 from kgitops.model.json.canonical import canonical_json
@@ -20,8 +20,8 @@ Entries = Sequence[tuple[str, Mapping[str, Json] | None]]
 NOT_ENOUGH_REPLICAS = 19
 _BATCH_BYTES = 1 << 20
 _ALL = -1
-_PATIENCE_S = 15.0
-# Answers after which nothing was appended, and another leader or moment may take it.
+_RETRY_S = 15.0
+# Errors after which nothing was appended, and a retry or another leader may succeed.
 _AGAIN = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -34,10 +34,10 @@ _AGAIN = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """Where the last entry stands, and when the log says that it came.
+class AppendResult:
+    """The last entry's offset, and the timestamp that the log gave it.
 
-    ``sent_at`` is the reading of this process's own ticks, in seconds, before it was sent.
+    ``sent_at`` is the reading of ``lease.ticks``, in seconds, before it was sent.
     """
 
     offset: int
@@ -45,22 +45,24 @@ class Written:
     sent_at: float
 
 
-class MovedAwayError(Exception):
+class NotLeaderError(Exception):
     """Nothing was appended: this broker does not lead the partition."""
 
 
 def message(key: str, value: Mapping[str, Json] | None) -> tuple[bytes, bytes | None]:
-    """Key and value as they stand in the topic."""
+    """Encode key and value as they are stored in the topic."""
     return key.encode(errors="surrogateescape"), None if value is None else canonical_json(value)
 
 
-def append_batch(wire: Wire, topic: RegistryTopic, entries: Entries, sent_at: float) -> Written:
-    """Append the entries as one batch, which Kafka takes whole or not at all; sent once.
+def append_batch(
+    wire: Wire, topic: RegistryTopic, entries: Entries, sent_at: float
+) -> AppendResult:
+    """Append the entries as one batch, which Kafka accepts as a whole or not at all; sent once.
 
     Raises:
-        MovedAwayError: nothing was appended; ask again who leads, then try once more.
+        NotLeaderError: nothing was appended; find the leader again, then retry.
         UnreachableError: no answer, so what happened is unknown; or the cluster refuses.
-        ValueError: they don't fit into one batch; only who has fenced the log appends so much.
+        ValueError: they don't fit into one batch; only the fencing writer appends so much.
     """
     builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=_BATCH_BYTES)
     for key, value in entries:
@@ -73,7 +75,7 @@ def append_batch(wire: Wire, topic: RegistryTopic, entries: Entries, sent_at: fl
     request = ProduceRequest(
         transactional_id=None,
         acks=_ALL,
-        timeout_ms=int(_PATIENCE_S * 1000),
+        timeout_ms=int(_RETRY_S * 1000),
         topic_data=[
             ProduceRequest.TopicProduceData(
                 name=REGISTRY_TOPIC, topic_id=topic.topic_id, partition_data=[partition]
@@ -82,14 +84,14 @@ def append_batch(wire: Wire, topic: RegistryTopic, entries: Entries, sent_at: fl
     )
     reply = wire.send(request, to=topic.leader).responses[0].partition_responses[0]
     if reply.error_code in _AGAIN:
-        raise MovedAwayError(error_text(reply.error_code))
-    refuse(reply.error_code, "Write")
+        raise NotLeaderError(error_text(reply.error_code))
+    check_authorized(reply.error_code, "Write")
     if reply.error_code:
         raise UnreachableError(
             f"the registry {REGISTRY_TOPIC} can't be written: "
             f"{error_text(reply.error_code, reply.error_message)}; try again"
         )
-    return Written(
+    return AppendResult(
         offset=reply.base_offset + len(entries) - 1,
         timestamp_ms=reply.log_append_time_ms,
         sent_at=sent_at,

@@ -1,8 +1,8 @@
-"""Reading the registry's topic to its end: what is committed, in order, or nothing at all.
+"""Reading the registry's topic to its end: all committed entries in order, or an error.
 
-The end is the high watermark, which a new leader may at first know too low: ListOffsets is refused
-until it is sure (KIP-207), so each leader is asked that once. From then on every Fetch names the
-leader's epoch, which makes another leader refuse it (KIP-320).
+The end is the high watermark, which may at first be too low on a new leader. ListOffsets is refused
+until it is right (KIP-207), so each leader is asked that once. From then on every Fetch has the
+leader's epoch, so that another leader refuses it (KIP-320).
 """
 
 import time
@@ -17,12 +17,12 @@ from kafka.record.memory_records import MemoryRecords
 from kafka.structs import TopicPartition
 
 from kgitops.cluster.kafka.registry.topic import (
-    PATIENCE_S,
     POLL_S,
+    TIMEOUT_S,
     RegistryTopic,
+    check_authorized,
     error_text,
     find_topic,
-    refuse,
 )
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.port import RegistryEntry
@@ -40,38 +40,38 @@ _LONG_POLL_MS = 100
 _LEADER_MS = 15_000
 
 
-class MovedError(Exception):
-    """The partition's leader is not, or not yet, where it was thought to be."""
+class LeaderMovedError(Exception):
+    """The partition's leader is not, or not yet, the broker that was asked."""
 
 
 @dataclass(slots=True)
 class _Position:
-    """How far reading got, and the end that it must reach."""
+    """The next offset to read, and the end to reach."""
 
     offset: int
     end: int
 
 
 class RegistryReader:
-    """Reads the topic; ``topic`` is where it was last found, None before."""
+    """Reads the registry's topic; ``topic`` is its last known place, None before."""
 
-    def __init__(self, wire: Wire, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, wire: Wire, timeout_s: float = TIMEOUT_S) -> None:
         self.topic: RegistryTopic | None = None
         self._wire = wire
-        self._patience_s = patience_s
-        self._sure_of: RegistryTopic | None = None
+        self._timeout_s = timeout_s
+        self._checked_leader: RegistryTopic | None = None
 
     def find(self) -> RegistryTopic | None:
-        """The topic as it is now; None when there is none."""
-        self._sure_of = None
-        self.topic = find_topic(self._wire, self._patience_s)
+        """Look up the topic; None when there is none."""
+        self._checked_leader = None
+        self.topic = find_topic(self._wire, self._timeout_s)
         return self.topic
 
     def read(self, since: int, until: int = 0) -> Sequence[RegistryEntry] | None:
-        """As ``scan``, where all that counts can be read.
+        """As ``scan``, but every entry that still counts must be readable.
 
         Raises:
-            SafetyError: it can't, there is no meta record, or as of ``scan``.
+            SafetyError: one is not, there is no meta record, or as for ``scan``.
             UnreachableError: the cluster can't be reached or refuses.
         """
         entries = self.scan(since, until)
@@ -87,13 +87,13 @@ class RegistryReader:
         return entries
 
     def scan(self, since: int, until: int = 0) -> Sequence[RegistryEntry] | None:
-        """Every committed entry from ``since`` to the end, which is ``until`` at least.
+        """Read every committed entry from ``since`` to the end, which is at least ``until``.
 
         Raises:
-            SafetyError: it can't be read to its end, or is no registry any more.
+            SafetyError: it can't be read to its end, or is no longer a registry.
             UnreachableError: the cluster can't be reached or refuses.
         """
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self._timeout_s
         before = self.topic
         while True:
             topic = self.topic or self.find()
@@ -106,7 +106,7 @@ class RegistryReader:
                 )
             try:
                 return self._read(topic, since, until, deadline)
-            except MovedError as error:
+            except LeaderMovedError as error:
                 self.topic = None
                 if time.monotonic() >= deadline:
                     raise SafetyError(
@@ -129,8 +129,8 @@ class RegistryReader:
                 if since == 0 and part.log_start_offset > 0:
                     raise _records_gone()
                 if since == at.end == 0 and topic.leader_epoch == 0:
-                    # Created by someone who died before the first record. No other leader was
-                    # ever elected, so no record can have been lost: it is as if it were not there.
+                    # Its creator died before writing the first record. No other leader was ever
+                    # elected, so no record can have been lost: the registry counts as absent.
                     return None
             entries += _entries(part, at)
             if at.offset < at.end and time.monotonic() >= deadline:
@@ -142,8 +142,8 @@ class RegistryReader:
         return entries
 
     def _known_end(self, topic: RegistryTopic) -> int:
-        """The end, asked of each leader once; later Fetches of the same leader say it as well."""
-        if self._sure_of == topic:
+        """Ask each leader once for the end; later Fetches from the same leader return it."""
+        if self._checked_leader == topic:
             return 0
         partition = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition(
             partition_index=0,
@@ -157,11 +157,11 @@ class RegistryReader:
             topics=[
                 ListOffsetsRequest.ListOffsetsTopic(name=REGISTRY_TOPIC, partitions=[partition])
             ],
-            timeout_ms=int(self._patience_s * 1000),
+            timeout_ms=int(self._timeout_s * 1000),
         )
         answer = self._ask(topic, request).topics[0].partitions[0]
         _check(answer.error_code)
-        self._sure_of = topic
+        self._checked_leader = topic
         return int(answer.offset)
 
     def _fetch(self, topic: RegistryTopic, offset: int, *, wait_ms: int) -> Message:
@@ -192,18 +192,20 @@ class RegistryReader:
         answer = self._ask(topic, request)
         _check(answer.error_code)
         if not answer.responses:
-            # So Kafka answers a Fetch while the client is above its quota: not even an offset.
-            raise MovedError("a client quota throttles this principal or client id")
+            # While the client is above its quota, Kafka answers a Fetch without any partition.
+            raise LeaderMovedError("a client quota throttles this principal or client id")
         part = answer.responses[0].partitions[0]
         _check(part.error_code)
         return part
 
     def _ask(self, topic: RegistryTopic, request: Message) -> Message:
         try:
-            return self._wire.send(request, to=topic.leader, timeout_ms=_LEADER_MS, again=False)
+            return self._wire.send(
+                request, to=topic.leader, timeout_ms=_LEADER_MS, may_repeat=False
+            )
         except UnreachableError as error:
-            # The others may know of another leader by now; where they don't answer, that is said.
-            raise MovedError(str(error)) from error
+            # Other brokers may know another leader by now; if they don't answer, that is reported.
+            raise LeaderMovedError(str(error)) from error
 
 
 def _records_gone() -> SafetyError:
@@ -214,17 +216,17 @@ def _records_gone() -> SafetyError:
 
 
 def _check(code: int) -> None:
-    """Turn a partition's error into ours."""
+    """Raise our error for a partition's error code."""
     if code == ErrorCode.NONE:
         return
-    refuse(code, "Read")
+    check_authorized(code, "Read")
     if code == ErrorCode.OFFSET_OUT_OF_RANGE:
         raise _records_gone()
-    raise MovedError(error_text(code))
+    raise LeaderMovedError(error_text(code))
 
 
 def _entries(part: Message, at: _Position) -> list[RegistryEntry]:
-    """What one Fetch brought, without aborted transactions; moves ``at`` on."""
+    """Decode the entries of one Fetch, without aborted transactions; advances ``at``."""
     records = Fetcher.PartitionRecords(
         at.offset,
         _PARTITION,
@@ -232,11 +234,11 @@ def _entries(part: Message, at: _Position) -> list[RegistryEntry]:
         isolation_level=IsolationLevel.READ_COMMITTED,
         aborted_transactions=part.aborted_transactions,
     )
-    found: list[RegistryEntry] = []
+    entries: list[RegistryEntry] = []
     try:
-        # What is wrong with one record is only said when more are asked for.
+        # An error of one record is raised only when more records are requested.
         while records:
-            found += [
+            entries += [
                 _entry(record.offset, record.key, record.value, record.timestamp)
                 for record in records.take()
             ]
@@ -246,7 +248,7 @@ def _entries(part: Message, at: _Position) -> list[RegistryEntry]:
             f"({error}), so who owns what can't be known; restore the registry before planning"
         ) from error
     at.offset = max(at.offset, records.next_fetch_offset)
-    return found
+    return entries
 
 
 def _entry(offset: int, key: bytes, data: bytes | None, timestamp_ms: int) -> RegistryEntry:

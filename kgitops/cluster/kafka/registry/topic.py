@@ -1,4 +1,4 @@
-"""The topic ``__kgitops``: whether it is there, whether it can be trusted, and how it is made."""
+"""The topic ``__kgitops``: finding it, checking that it can be trusted, and creating it."""
 
 import time
 import uuid
@@ -19,8 +19,8 @@ from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.resources.names import REGISTRY_TOPIC
 from kgitops.model.results import NO_SUCH_TOPIC, ErrorCode
 
-PATIENCE_S = 40.0
-"""How long to wait for a leader, or for the end of what a dead writer left unfinished.
+TIMEOUT_S = 40.0
+"""Time to wait for a leader, or for the end of a transaction that a dead writer left open.
 
 Kafka ends a transaction at most ``transaction.timeout.ms`` (15 s, set by the writer) plus the
 coordinator's ``transaction.abort.timed.out.transaction.cleanup.interval.ms`` (10 s) after it began.
@@ -32,13 +32,13 @@ _CONFIGS = {
     **_REQUIRED,
     # Ownership must never be lost to a replica that lags behind.
     "unclean.leader.election.enable": "false",
-    # A piece of a plan has 512 KiB at most; a smaller default of the cluster must not refuse it.
+    # A piece of a plan has at most 512 KiB, which a smaller cluster default would refuse.
     "max.message.bytes": "1048588",
-    # Small segments and an eager cleaner, so that reading does not mean reading all history.
+    # Small segments and an eager cleaner, so that reading does not take in the whole history.
     "segment.bytes": str(16 << 20),
     "segment.ms": str(24 * 3600 * 1000),
     "min.cleanable.dirty.ratio": "0.1",
-    # Whoever reads on from an offset must meet the deletions since: no run is that long.
+    # A reader that continues from an offset must see all deletions since: no run is that long.
     "delete.retention.ms": str(7 * 24 * 3600 * 1000),
 }
 _NOT_YET = frozenset({ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.REPLICA_NOT_AVAILABLE})
@@ -47,23 +47,23 @@ _DENIED = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryTopic:
-    """Where the registry's only partition is kept; ``leader_epoch`` grows with every new leader."""
+    """The leader of the registry's only partition; every new leader has a higher epoch."""
 
     topic_id: uuid.UUID
     leader: int
     leader_epoch: int
 
 
-def find_topic(wire: Wire, patience_s: float = PATIENCE_S) -> RegistryTopic | None:
-    """The registry's topic; None only where a broker says that no topic has this name.
+def find_topic(wire: Wire, timeout_s: float = TIMEOUT_S) -> RegistryTopic | None:
+    """Find the registry's topic; None only where a broker reports that no topic has this name.
 
     Raises:
-        SafetyError: it has no leader, or is not what kgitops made.
+        SafetyError: it has no leader, or its configs are not those that kgitops sets.
         UnreachableError: the principal may not see it.
     """
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + timeout_s
     while True:
-        # By name and without auto-creation: the list of all topics omits what may not be seen.
+        # By name and without auto-creation: the list of all topics omits those it may not show.
         named = MetadataRequest.MetadataRequestTopic(name=REGISTRY_TOPIC, topic_id=None)
         asked = DescribeConfigsRequest.DescribeConfigsResource(
             resource_type=TOPIC,
@@ -81,24 +81,24 @@ def find_topic(wire: Wire, patience_s: float = PATIENCE_S) -> RegistryTopic | No
         )
         if metadata.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return None
-        refuse(metadata.error_code, "Describe and Read")
-        found = _leader(metadata)
-        if found and _checked(configs):
-            return found
+        check_authorized(metadata.error_code, "Describe and Read")
+        topic = _leader(metadata)
+        if topic and _checked(configs):
+            return topic
         if time.monotonic() >= deadline:
             raise SafetyError(
                 f"the registry can't be read, because the topic {REGISTRY_TOPIC} has had no leader "
-                f"for {patience_s:g} s; start the broker that keeps it, then try again"
+                f"for {timeout_s:g} s; start the broker that keeps it, then try again"
             )
         time.sleep(POLL_S)
 
 
 def create_topic(wire: Wire) -> RegistryTopic:
-    """Make the topic, or find that another contender just did.
+    """Create the topic, or find the one that another contender just created.
 
     Raises:
-        UnreachableError: the cluster refuses it, or it does not come to life.
-        SafetyError: what is there by now is no registry.
+        UnreachableError: the cluster refuses it, or it does not become visible.
+        SafetyError: the topic that exists by now is not a registry.
     """
     brokers = len(wire.send(MetadataRequest(topics=[])).brokers)
     copies = min(3, brokers)
@@ -114,33 +114,33 @@ def create_topic(wire: Wire) -> RegistryTopic:
         ],
     )
     request = CreateTopicsRequest(
-        topics=[topic], timeout_ms=int(PATIENCE_S * 1000), validate_only=False
+        topics=[topic], timeout_ms=int(TIMEOUT_S * 1000), validate_only=False
     )
     (answer,) = wire.send(request).topics
-    # An attempt whose answer was lost may have made it, and so may another contender.
+    # An attempt whose answer was lost may have created it, and so may another contender.
     if answer.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-        refuse(answer.error_code, "Create")
+        check_authorized(answer.error_code, "Create")
         raise UnreachableError(
             f"the topic {REGISTRY_TOPIC}, where kgitops keeps its registry, can't be created: "
             f"{error_text(answer.error_code, answer.error_message)}"
         )
-    deadline = time.monotonic() + PATIENCE_S
-    while (found := find_topic(wire)) is None:
-        # The broker that answers may not have heard of it yet.
+    deadline = time.monotonic() + TIMEOUT_S
+    while (created := find_topic(wire)) is None:
+        # The broker that answers may not know it yet.
         if time.monotonic() >= deadline:
             raise UnreachableError(
                 f"the topic {REGISTRY_TOPIC} was created, but is not to be seen after "
-                f"{PATIENCE_S:g} s; try again"
+                f"{TIMEOUT_S:g} s; try again"
             )
         time.sleep(POLL_S)
-    return found
+    return created
 
 
-def refuse(code: int, right: str) -> None:
-    """Say which right is missing, where that is what the broker answered.
+def check_authorized(code: int, right: str) -> None:
+    """Check that the broker's answer is not an authorization failure.
 
     Raises:
-        UnreachableError: it is.
+        UnreachableError: it is; the missing right is named.
     """
     if code in _DENIED:
         raise UnreachableError(
@@ -150,18 +150,18 @@ def refuse(code: int, right: str) -> None:
 
 
 def error_text(code: int, message: str | None = None) -> str:
-    """Kafka's name of an error, and its own words."""
+    """Format Kafka's name of an error, and the broker's message."""
     name = getattr(for_code(code), "message", None) or str(code)
     return f"{name}: {message}" if message else f"{name}"
 
 
 def _first(answer: Message) -> Message:
-    """The one topic of Metadata, the one resource of DescribeConfigs."""
+    """Return the only topic of Metadata, or the only resource of DescribeConfigs."""
     return answer.results[0] if isinstance(answer, DescribeConfigsResponse) else answer.topics[0]
 
 
 def _leader(topic: Message) -> RegistryTopic | None:
-    """Where its partition is led; None while that is not decided."""
+    """Return the leader of its partition; None while there is none."""
     if topic.error_code not in (ErrorCode.NONE, *_NOT_YET):
         raise SafetyError(
             f"the registry {REGISTRY_TOPIC} can't be read ({error_text(topic.error_code)}); "
@@ -183,20 +183,20 @@ def _leader(topic: Message) -> RegistryTopic | None:
 
 
 def _checked(answer: Message) -> bool:
-    """Whether its configs are right; False where this broker does not know them yet."""
+    """Check its configs; return False where this broker does not know them yet."""
     if answer.error_code in NO_SUCH_TOPIC:
         return False
-    refuse(answer.error_code, "DescribeConfigs")
+    check_authorized(answer.error_code, "DescribeConfigs")
     if answer.error_code:
         raise SafetyError(
             f"the configs of the topic {REGISTRY_TOPIC} can't be read, so it can't be trusted: "
             f"{error_text(answer.error_code, answer.error_message)}; try again"
         )
-    found: Mapping[str, str] = {config.name: config.value for config in answer.configs}
+    values: Mapping[str, str] = {config.name: config.value for config in answer.configs}
     for name, value in _REQUIRED.items():
-        if found.get(name) != value:
+        if values.get(name) != value:
             raise SafetyError(
-                f"the topic {REGISTRY_TOPIC} has {name}={found.get(name)}, so it can't be trusted "
+                f"the topic {REGISTRY_TOPIC} has {name}={values.get(name)}, so it can't be trusted "
                 f"to know who owns what; find out who changed that, and set it to {value} again"
             )
     return True

@@ -1,7 +1,7 @@
-"""The registry's only writer: one transactional id for the cluster, one transaction an append.
+"""The registry's only writer: one transactional id per cluster, one transaction per append.
 
-Opening it fences whoever had it before (KIP-98): their next append fails, and what they left
-unfinished is aborted.
+Opening it fences the previous writer (KIP-98): its next append fails, and its unfinished
+transaction is aborted.
 """
 
 import logging
@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from kgitops.cluster.kafka.registry.append import Entries, Written, message
-from kgitops.cluster.kafka.registry.topic import PATIENCE_S, refuse
+from kgitops.cluster.kafka.registry.append import AppendResult, Entries, message
+from kgitops.cluster.kafka.registry.topic import TIMEOUT_S, check_authorized
 from kgitops.model.errors import KgitopsError, LockedError, UnreachableError
 from kgitops.model.resources.names import REGISTRY_TOPIC
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
 
 TRANSACTIONAL_ID = "kgitops"
-# Longer than a broker's death goes unnoticed (`broker.session.timeout.ms`, 9 s), so that a run
-# survives one; short, because until then nobody reads past what a dead writer left unfinished.
+# Longer than it takes to notice a broker's death (`broker.session.timeout.ms`, 9 s), so that a run
+# survives one; short, because until then no reader gets past a dead writer's open transaction.
 _TRANSACTION_S = 15.0
 _ABORT_S = 5.0
 _LOG = logging.getLogger(__name__)
 
 
 class _OnlyToDebug(logging.LoggerAdapter[logging.Logger]):
-    """librdkafka's lines, none of which is for the user: what went wrong is raised."""
+    """Logs librdkafka's lines at debug level; errors that matter to the user are raised."""
 
     def log(self, level: int, msg: object, *args: object, **kwargs: object) -> None:
         """Write a line at the level debug."""
@@ -37,7 +37,7 @@ class _OnlyToDebug(logging.LoggerAdapter[logging.Logger]):
 class Transactions:
     """A transactional producer; after its first failure it writes nothing more."""
 
-    def __init__(self, configs: Mapping[str, str], opening_s: float = PATIENCE_S) -> None:
+    def __init__(self, configs: Mapping[str, str], opening_s: float = TIMEOUT_S) -> None:
         """Become the only writer.
 
         Raises:
@@ -64,17 +64,17 @@ class Transactions:
             logger=_OnlyToDebug(_LOG),
         )
         try:
-            self._patiently(self._producer.init_transactions, opening_s)
+            self._call_with_retry(self._producer.init_transactions, opening_s)
         except KafkaException as error:
             what = f"the registry {REGISTRY_TOPIC} can't be opened for writing"
-            raise _meaning(error.args[0], what) from error
+            raise _translate_error(error.args[0], what) from error
 
-    def append(self, entries: Entries, sent_at: float) -> Written:
+    def append(self, entries: Entries, sent_at: float) -> AppendResult:
         """Write the entries in one transaction, all or none.
 
         Raises:
-            LockedError: someone else is the only writer by now; nothing was written.
-            UnreachableError: it can't be written, or nobody knows whether it was.
+            LockedError: another process is the only writer by now; nothing was written.
+            UnreachableError: it can't be written, or it is unknown whether it was.
         """
         if self._failure:
             raise self._failure
@@ -82,24 +82,26 @@ class Transactions:
         try:
             last = self._send(entries)
             what = "whether it was written is unknown"
-            self._patiently(self._producer.commit_transaction, _TRANSACTION_S)
+            self._call_with_retry(self._producer.commit_transaction, _TRANSACTION_S)
         except (self._raised, SystemError) as error:
             problem = self._error_of(error)
-            self._failure = _meaning(
+            self._failure = _translate_error(
                 problem, f"the registry {REGISTRY_TOPIC} can't be written, and {what}"
             )
             self._abort(problem)
             raise self._failure from error
-        return Written(offset=last.offset() or 0, timestamp_ms=last.timestamp()[1], sent_at=sent_at)
+        return AppendResult(
+            offset=last.offset() or 0, timestamp_ms=last.timestamp()[1], sent_at=sent_at
+        )
 
     def close(self) -> None:
-        """Let the connections go, without a wait for anything that is under way."""
+        """Close the connections without waiting for anything in flight."""
         self._failure = self._failure or LockedError("the registry's writer is closed")
         self._producer.purge()
         del self._producer
 
     def _send(self, entries: Entries) -> "Message":
-        """Bring every entry to the broker, as part of a transaction; the last one's report."""
+        """Send every entry as part of a transaction; return the last one's delivery report."""
         from confluent_kafka import KafkaError
 
         last: list[Message] = []
@@ -127,9 +129,9 @@ class Transactions:
             raise self._raised(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001 (public: its docs)
         return last[0]
 
-    def _patiently(self, call: Callable[[float], object], patience_s: float) -> None:
-        """Call again what librdkafka says may be called again, until time is up."""
-        deadline = time.monotonic() + patience_s
+    def _call_with_retry(self, call: Callable[[float], object], timeout_s: float) -> None:
+        """Repeat a call as long as librdkafka reports a retriable error, until time is up."""
+        deadline = time.monotonic() + timeout_s
         while True:
             try:
                 call(max(0.1, deadline - time.monotonic()))
@@ -140,21 +142,21 @@ class Transactions:
                 return
 
     def _error_of(self, raised: BaseException) -> "KafkaError":
-        """What librdkafka says.
+        """Return librdkafka's error.
 
-        confluent-kafka raises a fatal error in the middle of its callbacks, and goes on to call
-        them: of that Python makes a SystemError, whose cause is the error.
+        confluent-kafka raises a fatal error in the middle of its callbacks and goes on to call
+        them: Python turns that into a SystemError whose cause is the error.
         """
-        found: BaseException | None = raised
-        while found is not None and not isinstance(found, self._raised):
-            found = found.__cause__
-        if found is None:
+        cause: BaseException | None = raised
+        while cause is not None and not isinstance(cause, self._raised):
+            cause = cause.__cause__
+        if cause is None:
             raise raised
-        error: KafkaError = found.args[0]
+        error: KafkaError = cause.args[0]
         return error
 
     def _abort(self, error: "KafkaError") -> None:
-        """End the transaction if that can still be done, so that readers need not wait for it."""
+        """Abort the transaction if that is still possible, so that readers need not wait for it."""
         if error.fatal():
             return
         try:
@@ -164,8 +166,8 @@ class Transactions:
             _LOG.debug("the transaction is left to time out: %s", problem)
 
 
-def _meaning(error: "KafkaError", what: str) -> KgitopsError:
-    """What an error of librdkafka means to the user."""
+def _translate_error(error: "KafkaError", what: str) -> KgitopsError:
+    """Translate an error of librdkafka for the user."""
     from confluent_kafka import KafkaError as Codes
 
     code = error.code()
@@ -180,7 +182,7 @@ def _meaning(error: "KafkaError", what: str) -> KgitopsError:
             f"{TRANSACTIONAL_ID}; grant that, then try again"
         )
     try:
-        refuse(code, "Write")
+        check_authorized(code, "Write")
     except UnreachableError as refused:
         return refused
     return UnreachableError(f"{what}: {error.str()}; see that the brokers run, then try again")

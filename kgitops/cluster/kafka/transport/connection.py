@@ -21,46 +21,46 @@ from kgitops.cluster.kafka.transport.tls_errors import Server
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError, Stage
 
 Message = Any
-"""A message of kafka-python, whose classes are made from Kafka's own schemas as it is imported."""
+"""A kafka-python message; its classes are generated from Kafka's schemas at import time."""
 
 _LARGEST_ANSWER = 0x1300_0000
-"""Bytes. More is taken for what it is: 0x1503…, a TLS alert, or 0x48545450, which spells HTTP."""
+"""In bytes. A larger length is another protocol: 0x1503… is a TLS alert, 0x48545450 is HTTP."""
 _IDLE_S = 240.0
-"""Brokers close what is idle for ten minutes, some networks earlier: then it is opened anew."""
+"""Idle time before a connection is reopened; brokers close at ten minutes, networks earlier."""
 
 
 class NotSentError(Exception):
-    """No byte of the request has left, so it may be sent elsewhere or later."""
+    """No byte of the request was sent, so it may be sent elsewhere or later."""
 
 
-class Link:
-    """A connection that is ready for requests, and the server it leads to."""
+class BrokerConnection:
+    """A connection to one broker that is ready for requests."""
 
     def __init__(
         self,
         net: NetworkSelector,
         server: Server,
-        connection: KafkaConnection,
+        kafka_connection: KafkaConnection,
         sock: GuardedSocket,
     ) -> None:
         self.server = server
         self._net = net
-        self._connection = connection
+        self._kafka_connection = kafka_connection
         self._sock = sock
 
     @property
     def is_good(self) -> bool:
-        """Whether a request may go out on it."""
-        transport = self._connection.transport
-        if not self._connection.connected or transport is None:
+        """True if a request may be sent on it."""
+        transport = self._kafka_connection.transport
+        if not self._kafka_connection.connected or transport is None:
             return False
-        is_used = bool(self._connection.in_flight_requests)
+        is_used = bool(self._kafka_connection.in_flight_requests)
         return is_used or time.monotonic() - transport.last_activity < _IDLE_S
 
     def version(self, request: type[Any] | Message) -> int | None:
-        """The newest version of the request that both sides know; None where there is none."""
+        """Return the newest version of the request that both sides know, or None."""
         try:
-            return int(self._connection.broker_version_data.api_version(request))
+            return int(self._kafka_connection.broker_version_data.api_version(request))
         except IncompatibleBrokerVersion:
             return None
 
@@ -68,106 +68,112 @@ class Link:
         self,
         request: Message,
         deadline: float,
-        leaving: Callable[[Message], None],
+        on_send: Callable[[Message], None],
         until: float | None = None,
     ) -> "Future[Message]":
-        """Send a request; ``leaving`` is called just before a byte of it may be on its way.
+        """Send a request; ``on_send`` is called just before its first byte may leave.
 
-        The future fails with :class:`NotSentError` where none is: the connection is closed, the
-        broker wants no request for a while, or the deadline is past, when whoever asked may have
-        given up. No byte leaves after ``until``, in seconds of ``lease.ticks``: what had left by
-        then of a longer request is dropped with the connection.
+        The future fails with :class:`NotSentError` where no byte left: the connection is closed,
+        the broker throttles this client, or the deadline has passed, when the caller may have given
+        up. No byte leaves after ``until``, in seconds of ``lease.ticks``: a request that was sent
+        in part by then is dropped with the connection.
         """
         answer: Future[Message] = Future()
-        connection = self._connection
+        kafka_connection = self._kafka_connection
 
         def begin() -> None:
             left_s = deadline - time.monotonic()
-            if not connection.connected or connection.paused or left_s <= 0 or is_over(until):
+            if (
+                not kafka_connection.connected
+                or kafka_connection.paused
+                or left_s <= 0
+                or is_over(until)
+            ):
                 answer.set_exception(NotSentError())
                 return
-            leaving(request)
+            on_send(request)
             if until is not None:
                 self._sock.guard(until, answer)
-            _bridge(connection.send_request(request, left_s * 1000), answer)
+            _bridge(kafka_connection.send_request(request, left_s * 1000), answer)
 
-        _on(self._net, begin, answer)
+        _run_on(self._net, begin, answer)
         return answer
 
     def close(self) -> None:
-        """Close it; what is on its way fails."""
+        """Close the connection; requests in flight fail."""
         done: Future[object] = Future()
-        _on(self._net, self._connection.close, done)
+        _run_on(self._net, self._kafka_connection.close, done)
         if done.done() and isinstance(done.exception(), NotSentError):
-            self._sock.close()  # kafka-python's thread has ended and can't do it any more
+            self._sock.close()  # kafka-python's thread has ended and can no longer do it
 
 
-class _LastWords:
-    """kafka-python drops what arrives together with the end of a connection.
+class _DrainBeforeClose:
+    """Delivers the data that arrives together with the end of a connection.
 
-    A broker that refuses credentials answers and hangs up, so that is where the reason stands.
+    kafka-python drops it; but a broker that refuses credentials answers and closes, so the reason
+    is in that data.
     """
 
     def _sock_recv(self) -> tuple[bytes, Exception | None]:
         data, error = super()._sock_recv()  # type: ignore[misc]
-        return data, None if data else error  # the end is read again, after the data
+        return data, None if data else error  # the end is read again after the data
 
 
-class _Tcp(_LastWords, KafkaTCPTransport):  # type: ignore[misc]
+class _Tcp(_DrainBeforeClose, KafkaTCPTransport):  # type: ignore[misc]
     pass
 
 
-class _Tls(_LastWords, KafkaSSLTransport):  # type: ignore[misc]
-    """On a socket whose handshake is done."""
+class _Tls(_DrainBeforeClose, KafkaSSLTransport):  # type: ignore[misc]
+    """TLS transport on a socket whose handshake is complete."""
 
     def __init__(self, net: NetworkSelector, sock: object, host: str) -> None:
         KafkaTCPTransport.__init__(self, net, sock, host=host)
 
 
-def open_link(
+def open_connection(
     net: NetworkSelector,
     server: Server,
     options: WireOptions,
     deadline: float,
-    dialled: Callable[[Link], None],
-) -> Link:
-    """Connect, agree on versions and authenticate; blocks until ``deadline`` and a bit more.
+    on_connection: Callable[[BrokerConnection], None],
+) -> BrokerConnection:
+    """Connect, negotiate versions and authenticate; blocks until ``deadline`` and a little longer.
 
-    ``dialled`` is told of the link as soon as there is one to close.
+    ``on_connection`` gets the connection as soon as there is one to close.
 
     Raises:
-        ConnectionFailedError: one of the three fails.
+        ConnectionFailedError: one of these steps fails.
     """
     sock = GuardedSocket(dial(server, options, deadline))
     try:
         if tokens := options.get("sasl_oauth_token_provider"):
-            tokens.token()  # kept by the provider: nothing may block kafka-python's own thread
+            tokens.token()  # cached by the provider: nothing may block kafka-python's own thread
     except TokenError as error:
         sock.close()
         raise ConnectionFailedError(server, Stage.HELLO, error) from error
     sock.setblocking(False)
     kind = _Tls if "tls" in options else _Tcp
     transport = kind(net, sock, server.host)
-    connection = KafkaConnection(net, node_id=str(server), **_settings(options))
-    link = Link(net, server, connection, sock)
-    dialled(link)
+    kafka_connection = KafkaConnection(net, node_id=str(server), **_settings(options))
+    connection = BrokerConnection(net, server, kafka_connection, sock)
+    on_connection(connection)
     ready: Future[object] = Future()
 
     def begin() -> None:
-        connection.connection_made(transport)
-        _bridge(connection.init_future, ready)
-        net.call_soon(lambda: connection.initialize(timeout_at=deadline))
+        kafka_connection.connection_made(transport)
+        _bridge(kafka_connection.init_future, ready)
+        net.call_soon(lambda: kafka_connection.initialize(timeout_at=deadline))
 
-    _on(net, begin, ready)
+    _run_on(net, begin, ready)
     try:
         ready.result(max(0.0, deadline - time.monotonic()) + 1)
     except Exception as error:
-        link.close()
+        connection.close()
         raise ConnectionFailedError(server, Stage.HELLO, error) from error
-    if link.version(MetadataRequest) is None:
-        link.close()
+    if connection.version(MetadataRequest) is None:
+        connection.close()
         raise ConnectionFailedError(server, Stage.HELLO, IncompatibleBrokerVersion())
-    return link
+    return connection
 
 
 def _settings(options: WireOptions) -> dict[str, object]:
@@ -183,26 +189,26 @@ def _settings(options: WireOptions) -> dict[str, object]:
     }
 
 
-def _on(net: NetworkSelector, work: Callable[[], object], answer: "Future[Any]") -> None:
-    """Have kafka-python's thread do it; what goes wrong is the answer."""
+def _run_on(net: NetworkSelector, work: Callable[[], object], answer: "Future[Any]") -> None:
+    """Run ``work`` on kafka-python's thread; an error becomes the answer."""
 
     def run() -> None:
         try:
             work()
         except Exception as error:  # noqa: BLE001 (it is raised where the answer is read)
-            _settle(answer.set_exception, error)
+            _complete(answer.set_exception, error)
 
     try:
         net.call_soon_threadsafe(run)
     except (RuntimeError, KafkaError):  # the connections were closed
-        _settle(answer.set_exception, NotSentError())
+        _complete(answer.set_exception, NotSentError())
 
 
 def _bridge(from_kafka: Message, answer: "Future[Any]") -> None:
-    from_kafka.add_callback(lambda value: _settle(answer.set_result, value))
-    from_kafka.add_errback(lambda error: _settle(answer.set_exception, error))
+    from_kafka.add_callback(lambda value: _complete(answer.set_result, value))
+    from_kafka.add_errback(lambda error: _complete(answer.set_exception, error))
 
 
-def _settle(setter: Callable[[Any], None], value: object) -> None:
+def _complete(setter: Callable[[Any], None], value: object) -> None:
     with suppress(InvalidStateError):
         setter(value)

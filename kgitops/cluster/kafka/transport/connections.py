@@ -1,4 +1,4 @@
-"""Work that may take longer than anyone waits for it, such as resolving a name."""
+"""Connections to the brokers of one cluster, opened on demand and kept."""
 
 import queue
 import threading
@@ -14,21 +14,26 @@ from kafka.net.selector import NetworkSelector
 from kafka.protocol.metadata import MetadataRequest
 
 from kgitops.cluster.kafka.configs.client_configs import WireOptions
-from kgitops.cluster.kafka.transport.connection import Link, Message, NotSentError, open_link
+from kgitops.cluster.kafka.transport.connection import (
+    BrokerConnection,
+    Message,
+    NotSentError,
+    open_connection,
+)
 from kgitops.cluster.kafka.transport.tls_errors import Server
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError, Stage
 
 T = TypeVar("T")
 
 
-class Attempt(Generic[T]):
-    """``work`` in a thread of its own; what it brings after it was given up is discarded."""
+class BackgroundCall(Generic[T]):
+    """``work`` in a thread of its own, such as resolving a name; a late result is discarded."""
 
     def __init__(
         self,
         work: Callable[[], T],
         discard: Callable[[T], None],
-        done: "Callable[[Attempt[T]], None] | None" = None,
+        done: "Callable[[BackgroundCall[T]], None] | None" = None,
     ) -> None:
         self._discard = discard
         self._future: Future[T] = Future()
@@ -46,10 +51,10 @@ class Attempt(Generic[T]):
         threading.Thread(target=run, name="kgitops-connect", daemon=True).start()
 
     def result(self, deadline: float) -> T:
-        """What the work brought.
+        """Wait for the result of the work.
 
         Raises:
-            TimeoutError: nothing by ``deadline``, in seconds of ``time.monotonic``.
+            TimeoutError: there is none by ``deadline``, in seconds of ``time.monotonic``.
         """
         try:
             return self._future.result(max(0.0, deadline - time.monotonic()))
@@ -58,7 +63,7 @@ class Attempt(Generic[T]):
             raise
 
     def abandon(self) -> None:
-        """Nobody waits any more."""
+        """Stop waiting; a late result is discarded."""
         self._future.add_done_callback(self._drop)
 
     def _drop(self, future: Future[T]) -> None:
@@ -67,89 +72,89 @@ class Attempt(Generic[T]):
 
 
 _HEAD_START_S = 0.3
-"""How long one server is waited for before the next is tried beside it."""
+"""Head start of one server before the next is tried in parallel."""
 _MARGIN_S = 0.2
-"""An attempt ends this much earlier than the wait for it, so that it can say how far it came."""
+"""Time by which an attempt ends before the wait for it, so that it can report how far it got."""
 _CLOSING_MS = 2_000
 
 
 class Connections:
     """The connections to one cluster; every method may be called from any thread.
 
-    ``deadline`` is always in seconds of ``time.monotonic``; ``sent`` is told of each request.
+    ``deadline`` is always in seconds of ``time.monotonic``; ``on_send`` is called for each request.
     """
 
     def __init__(
-        self, servers: Sequence[Server], options: WireOptions, sent: Callable[[Message], None]
+        self, servers: Sequence[Server], options: WireOptions, on_send: Callable[[Message], None]
     ) -> None:
         self._servers = tuple(servers)
         self._options = options
-        self._brokers_options = options.copy()
-        self._brokers_options["canonical_names"] = False  # KIP-235: only for the first contact
-        self._sent = sent
+        self._broker_options = options.copy()
+        self._broker_options["canonical_names"] = False  # KIP-235: only for the first contact
+        self._on_send = on_send
         self._brokers: dict[int, Server] = {}
-        self._links: dict[Server, Link] = {}
-        self._dialled: list[Link] = []
-        self._favourite: Link | None = None
+        self._by_server: dict[Server, BrokerConnection] = {}
+        self._opened: list[BrokerConnection] = []
+        self._any: BrokerConnection | None = None
         self._locks: defaultdict[object, threading.Lock] = defaultdict(threading.Lock)
         self._net = NetworkSelector()
         self._net.start()
 
     @property
     def brokers(self) -> dict[int, Server]:
-        """Where each broker is, as the cluster last said."""
+        """The address of each broker, from the latest metadata."""
         return self._brokers
 
     def learn(self, metadata: Message) -> None:
-        """Take over where the brokers are from a Metadata response."""
+        """Update the brokers' addresses from a Metadata response."""
         self._brokers = {
             broker.node_id: Server(host=broker.host, port=broker.port)
             for broker in metadata.brokers
         }
 
-    def good_links(self) -> list[Link]:
-        """The connections that are ready."""
-        return [link for link in list(self._links.values()) if link.is_good]
+    def good_connections(self) -> list[BrokerConnection]:
+        """Return the connections that are ready."""
+        return [connection for connection in list(self._by_server.values()) if connection.is_good]
 
-    def to_any(self, deadline: float) -> Link:
-        """The connection that was good so far, else one to whichever server answers first.
+    def to_any(self, deadline: float) -> BrokerConnection:
+        """Return the connection used so far, or one to the server that answers first.
 
         Raises:
             ConnectionFailedError: no server answers.
         """
-        with self._alone(None, self._servers[0], deadline):
-            if self._favourite is None or not self._favourite.is_good:
-                others = self.good_links()
-                self._favourite = others[0] if others else self._first_that_answers(deadline)
-            return self._favourite
+        with self._exclusive(None, self._servers[0], deadline):
+            if self._any is None or not self._any.is_good:
+                others = self.good_connections()
+                self._any = others[0] if others else self._first_to_answer(deadline)
+            return self._any
 
-    def to_server(self, server: Server, deadline: float) -> Link:
-        """The connection to this server.
+    def to_server(self, server: Server, deadline: float) -> BrokerConnection:
+        """Return the connection to this server, opening it if necessary.
 
         Raises:
-            ConnectionFailedError: it can't be made.
+            ConnectionFailedError: it can't be opened.
         """
-        with self._alone(server, server, deadline):
-            link = self._links.get(server)
-            if link and link.is_good:
-                return link
-            attempt = Attempt(lambda: self._open(server, deadline), Link.close)
+        with self._exclusive(server, server, deadline):
+            connection = self._by_server.get(server)
+            if connection and connection.is_good:
+                return connection
+            attempt = BackgroundCall(lambda: self._open(server, deadline), BrokerConnection.close)
             try:
-                return self._kept(attempt.result(deadline))
+                return self._keep(attempt.result(deadline))
             except TimeoutError as error:
                 raise ConnectionFailedError(server, Stage.CONNECT, error) from None
 
     def close(self) -> None:
         """Close every connection."""
-        for link in self._dialled:
-            link.close()
+        for connection in self._opened:
+            connection.close()
         self._net.stop(timeout_ms=_CLOSING_MS)
-        with suppress(RuntimeError):  # it is still busy with an answer, and ends after it
+        with suppress(RuntimeError):  # it is still busy with an answer and ends after it
             self._net.close()
 
     @contextmanager
-    def _alone(self, key: object, server: Server, deadline: float) -> Iterator[None]:
-        """Ten threads that want the same connection make one."""
+    def _exclusive(self, key: object, server: Server, deadline: float) -> Iterator[None]:
+        """Let one thread at a time open a connection, so that concurrent callers share it."""
         lock = self._locks[key]
         if not lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise ConnectionFailedError(server, Stage.CONNECT, TimeoutError())
@@ -158,10 +163,12 @@ class Connections:
         finally:
             lock.release()
 
-    def _first_that_answers(self, deadline: float) -> Link:
+    def _first_to_answer(self, deadline: float) -> BrokerConnection:
         waiting = deque(dict.fromkeys((*self._brokers.values(), *self._servers)))
-        running: list[Attempt[tuple[Link, Message]]] = []
-        done: queue.SimpleQueue[Attempt[tuple[Link, Message]]] = queue.SimpleQueue()
+        running: list[BackgroundCall[tuple[BrokerConnection, Message]]] = []
+        done: queue.SimpleQueue[BackgroundCall[tuple[BrokerConnection, Message]]] = (
+            queue.SimpleQueue()
+        )
         failures: list[ConnectionFailedError] = []
         try:
             while waiting or running:
@@ -178,55 +185,57 @@ class Connections:
                     continue
                 running.remove(ended)
                 try:
-                    link, metadata = ended.result(deadline)
+                    connection, metadata = ended.result(deadline)
                 except ConnectionFailedError as error:
                     failures.append(error)
                     continue
                 self.learn(metadata)
-                return self._kept(link)
+                return self._keep(connection)
         finally:
             for attempt in running:
                 attempt.abandon()
         silent = ConnectionFailedError(self._servers[0], Stage.CONNECT, TimeoutError())
-        # What a server says of itself tells more than a port where nobody listens.
+        # An error from a server says more than a port on which nothing listens.
         raise max(failures, key=lambda failure: failure.stage.value, default=silent)
 
     def _attempt(
         self, server: Server, deadline: float, done: Callable[[Any], None]
-    ) -> Attempt[tuple[Link, Message]]:
-        def discard(greeted: tuple[Link, Message]) -> None:
-            greeted[0].close()
+    ) -> BackgroundCall[tuple[BrokerConnection, Message]]:
+        def discard(opened: tuple[BrokerConnection, Message]) -> None:
+            opened[0].close()
 
-        return Attempt(lambda: self._greeted(server, deadline), discard, done)
+        return BackgroundCall(lambda: self._open_with_metadata(server, deadline), discard, done)
 
-    def _greeted(self, server: Server, deadline: float) -> tuple[Link, Message]:
-        """A new connection, and what its broker says about the others."""
-        link = self._open(server, deadline)
+    def _open_with_metadata(
+        self, server: Server, deadline: float
+    ) -> tuple[BrokerConnection, Message]:
+        """Open a connection and ask its broker for the cluster's metadata."""
+        connection = self._open(server, deadline)
         request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
         until = deadline - _MARGIN_S
         try:
-            answer = link.post(request, until, self._sent)
-            return link, answer.result(max(0.0, until - time.monotonic()) + _MARGIN_S)
+            answer = connection.post(request, until, self._on_send)
+            return connection, answer.result(max(0.0, until - time.monotonic()) + _MARGIN_S)
         except NotSentError:  # it was closed, unless there was no time left
             is_late = time.monotonic() > until
             error: Exception = TimeoutError() if is_late else ConnectionResetError()
         except (KafkaError, TimeoutError) as failure:
             error = failure
-        link.close()
+        connection.close()
         raise ConnectionFailedError(server, Stage.FIRST_REQUEST, error)
 
-    def _open(self, server: Server, deadline: float) -> Link:
-        options = self._options if server in self._servers else self._brokers_options
-        made = self._dialled.append
-        return open_link(self._net, server, options, deadline - _MARGIN_S, made)
+    def _open(self, server: Server, deadline: float) -> BrokerConnection:
+        options = self._options if server in self._servers else self._broker_options
+        on_connection = self._opened.append
+        return open_connection(self._net, server, options, deadline - _MARGIN_S, on_connection)
 
-    def _kept(self, link: Link) -> Link:
-        """The one connection to that server from now on."""
-        known = self._links.get(link.server)
-        if known and known.is_good:
-            link.close()
-            return known
-        if known:
-            known.close()
-        self._links[link.server] = link
-        return link
+    def _keep(self, connection: BrokerConnection) -> BrokerConnection:
+        """Keep this connection for its server, unless a good one exists already."""
+        existing = self._by_server.get(connection.server)
+        if existing and existing.is_good:
+            connection.close()
+            return existing
+        if existing:
+            existing.close()
+        self._by_server[connection.server] = connection
+        return connection

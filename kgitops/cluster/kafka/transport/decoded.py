@@ -1,7 +1,7 @@
 """Requests on kafka-python's connections whose answers kafka-python does not decode.
 
-Its own decoder makes Python objects of everything; where answers are large that is most of what a
-read costs, so their bytes go to ``decode`` as they arrive, and only what it makes of them is kept.
+Its decoder makes Python objects of everything, which is most of the cost of a read with large
+answers; so the bytes go to ``decode`` as they arrive, and only its result is kept.
 """
 
 import io
@@ -23,21 +23,21 @@ _FRAME = struct.Struct(">i")
 
 @dataclass(frozen=True, slots=True)
 class Decoded(Generic[T]):
-    """An answer: what is kept of it, and for how long the broker throttles this client."""
+    """The decoded value of an answer, and for how long the broker throttles this client."""
 
-    kept: T
+    value: T
     throttle_time_ms: int = 0
 
 
-def kept(answer: Decoded[T]) -> T:
-    """What was kept of an answer."""
-    return answer.kept
+def decoded_value(answer: Decoded[T]) -> T:
+    """The value that was decoded from an answer."""
+    return answer.value
 
 
 class DecodedRequest(Generic[T]):
-    """One request of a flexible version: its body, and what reads the body of the answer.
+    """A request of a flexible version: its body, and the decoder of the answer's body.
 
-    It has just what kafka-python's connection asks of a request.
+    It has exactly the attributes that kafka-python's connection needs of a request.
     """
 
     min_version = 0
@@ -56,7 +56,7 @@ class DecodedRequest(Generic[T]):
         self._decode = decode
 
     def with_header(self, correlation_id: int = 0, client_id: str = "kafka-python") -> None:
-        """Take the number that its answer will bear."""
+        """Set the header with the correlation id that the answer will have."""
         header = RequestHeader(
             request_api_key=self.API_KEY,
             request_api_version=self.API_VERSION,
@@ -66,25 +66,25 @@ class DecodedRequest(Generic[T]):
         self.header = _Header(correlation_id, header.encode(flexible=True), self)
 
     def encode(self, *, framed: bool = True, header: bool = True) -> bytes:
-        """The bytes to send; kafka-python asks for them framed and headed, never otherwise."""
+        """Return the bytes to send; kafka-python always asks for them with frame and header."""
         if self.header is None or not framed or not header:
             raise ValueError("a request is sent with its header")
         head = self.header.encoded
         return b"".join((_FRAME.pack(len(head) + len(self._body)), head, self._body))
 
     def expect_response(self) -> bool:
-        """Whether the broker answers it."""
+        """Return True: the broker answers it."""
         return True
 
     def parse_header(self, buffer: io.BytesIO) -> Message:
-        """The header of the answer."""
+        """Read the header of the answer."""
         return ResponseHeader.decode(buffer, flexible=True)
 
     def decode(self, buffer: io.BytesIO) -> Decoded[T]:
-        """The rest of the answer.
+        """Decode the rest of the answer.
 
         Raises:
-            ValueError: it can't be read; the connection is given up then.
+            ValueError: it can't be read; the connection is then closed.
         """
         data = buffer.read()
         try:
@@ -104,13 +104,13 @@ class _Header:
 
 
 def with_body(request: Message, version: int, decode: Callable[[bytes], T]) -> DecodedRequest[T]:
-    """A request of kafka-python, its answer read by ``decode``."""
+    """Wrap a kafka-python request so that ``decode`` reads its answer."""
     body = request.encode(version=version)
     return DecodedRequest(request.name, request.API_KEY, version, body, decode)
 
 
 def of_entity(name: str, entity: Message, decode: Callable[[bytes], T]) -> DecodedRequest[T]:
-    """A request that only kio knows."""
+    """Build a request that only kio knows."""
     kind = type(entity)
     buffer = io.BytesIO()
     entity_writer(kind)(buffer, entity)
@@ -119,6 +119,6 @@ def of_entity(name: str, entity: Message, decode: Callable[[bytes], T]) -> Decod
 
 @cache
 def reader(entity: Message) -> Callable[[bytes], Message]:
-    """What reads such a message of kio's from the bytes of an answer's body."""
+    """Return a decoder of this kio message for the body of an answer."""
     read = entity_reader(entity)
     return lambda data: read(data, 0)[0]

@@ -1,7 +1,7 @@
-"""From a server's name to a socket that speaks plain TCP or TLS; blocks, so it has its own thread.
+"""Opening a TCP or TLS socket to a server by name; it blocks, so it runs in its own thread.
 
-kafka-python could do the same, but resolves names on its one thread without a limit, and keeps of a
-failed handshake nothing but a text.
+kafka-python could do the same, but it resolves names on its one thread without a time limit, and
+keeps only a text of a failed handshake.
 """
 
 import re
@@ -16,7 +16,7 @@ from kgitops.cluster.kafka.configs.client_configs import WireOptions
 from kgitops.cluster.kafka.transport.tls_errors import Server
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError, Stage
 
-# A peer that is gone without a word is noticed after some ten seconds instead of two hours.
+# A peer that disappeared silently is noticed after some ten seconds instead of two hours.
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 10_000}
 
 
@@ -28,13 +28,13 @@ class _Address:
 
 
 def server_of(text: str) -> Server:
-    """``HOST:PORT``, where an IPv6 address stands in brackets."""
+    """Parse ``HOST:PORT``, with an IPv6 address in brackets."""
     host, _, port = text.rpartition(":")
     return Server(host=re.sub(r"^\[(.*)\]$", r"\1", host), port=int(port))
 
 
 def dial(server: Server, options: WireOptions, deadline: float) -> socket.socket:
-    """A connected socket, TLS included, by the first address of the server that works.
+    """Connect to the first address of the server that works, including TLS.
 
     ``deadline`` is in seconds of ``time.monotonic``.
 
@@ -45,14 +45,14 @@ def dial(server: Server, options: WireOptions, deadline: float) -> socket.socket
     addresses = _addresses(server, options)
     for count, address in enumerate(addresses):
         left = deadline - time.monotonic()
-        patience = left / (len(addresses) - count)
-        if patience <= 0:
+        timeout_s = left / (len(addresses) - count)
+        if timeout_s <= 0:
             break
         try:
-            return _connected(server, address, options, patience)
+            return _connected(server, address, options, timeout_s)
         except ConnectionFailedError as error:
             failures.append(error)
-    # What a server says of itself tells more than an address where nobody listens.
+    # An error from a server says more than an address on which nothing listens.
     for stage in (Stage.TLS, Stage.CONNECT):
         for failure in failures:
             if failure.stage is stage:
@@ -63,17 +63,17 @@ def dial(server: Server, options: WireOptions, deadline: float) -> socket.socket
 def _addresses(server: Server, options: WireOptions) -> list[_Address]:
     family = options.get("family", socket.AF_UNSPEC)
     try:
-        found = socket.getaddrinfo(server.host, server.port, family, socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(server.host, server.port, family, socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise ConnectionFailedError(server, Stage.NAME, error) from error
     canonical = options.get("canonical_names", False)
     return [
         _Address(
-            family=each,
+            family=family,
             socket_address=address,
             name=_canonical(address, server.host) if canonical else server.host,
         )
-        for each, _, _, _, address in found
+        for family, _, _, _, address in addresses
     ]
 
 
@@ -84,12 +84,12 @@ def _canonical(address: tuple[Any, ...], otherwise: str) -> str:
 
 
 def _connected(
-    server: Server, address: _Address, options: WireOptions, patience: float
+    server: Server, address: _Address, options: WireOptions, timeout_s: float
 ) -> socket.socket:
     stage = Stage.CONNECT
     plain = socket.socket(address.family, socket.SOCK_STREAM)
     try:
-        plain.settimeout(patience)
+        plain.settimeout(timeout_s)
         plain.connect(address.socket_address)
         for level, option, value in _options():
             plain.setsockopt(level, option, value)
@@ -107,5 +107,5 @@ def _options() -> Iterator[tuple[int, int, int]]:
     yield socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
     yield socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1
     for name, value in _KEEP_ALIVE.items():
-        if hasattr(socket, name):  # Linux has them all, others some
+        if hasattr(socket, name):  # Linux has all of them, other systems some
             yield socket.IPPROTO_TCP, getattr(socket, name), value

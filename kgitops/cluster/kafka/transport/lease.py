@@ -1,7 +1,7 @@
-"""The end of a lock's lease, held at the last place before a socket.
+"""The end of a lock's lease, enforced at the last place before a socket.
 
-A process may stand still anywhere: at a full pipe, under SIGSTOP, while its machine sleeps. So the
-clock is read right before each call that hands bytes to the kernel, and goes on meanwhile.
+A process may be suspended anywhere: at a full pipe, by SIGSTOP, while its machine sleeps. So a
+clock that keeps running meanwhile is read right before each call that hands bytes to the kernel.
 """
 
 import socket
@@ -11,28 +11,29 @@ from typing import Any
 
 from kafka.errors import KafkaConnectionError
 
-# A suspended machine's plain monotonic clock stands still on Linux: its leases end all the same.
+# On Linux the plain monotonic clock stops while a machine is suspended; leases still expire.
 _TICKING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def ticks() -> float:
-    """Seconds that go on while this machine sleeps, where it can tell."""
+    """Read a clock, in seconds, that keeps running while this machine sleeps, if it has one."""
     return time.clock_gettime(_TICKING)
 
 
 def is_over(until: float | None) -> bool:
-    """True once this moment, in seconds of :func:`ticks`, has come; None never does."""
+    """Return True once ``until``, in seconds of :func:`ticks`, has passed; None never passes."""
     return until is not None and ticks() >= until
 
 
 class LeaseOverError(KafkaConnectionError):  # type: ignore[misc]
-    """The lease ended before all bytes of a change had left; the rest never will."""
+    """The lease ended before all bytes of a change were sent; the rest is never sent."""
 
 
 class GuardedSocket:
-    """A socket that sends nothing while a change on it is older than its lease.
+    """A socket that sends nothing once the lease of a change in flight has ended.
 
-    What a broker was sent of such a change is not a whole request, and so it does nothing.
+    The part of such a change that a broker has received is not a complete request, so it has no
+    effect.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -40,12 +41,12 @@ class GuardedSocket:
         self._ends: list[float] = []
 
     def guard(self, until: float, answer: "Future[Any]") -> None:
-        """Hold to ``until``, in seconds of :func:`ticks`, as long as there is no answer."""
+        """Enforce ``until``, in seconds of :func:`ticks`, as long as there is no answer."""
         self._ends.append(until)
         answer.add_done_callback(lambda _: self._ends.remove(until))
 
     def send(self, data: memoryview | bytes) -> int:
-        """Hand bytes to the kernel; how many it took.
+        """Hand bytes to the kernel; return how many it took.
 
         Raises:
             LeaseOverError: a lease has ended.

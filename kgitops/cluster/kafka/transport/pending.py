@@ -1,4 +1,4 @@
-"""A request on its way."""
+"""Requests in flight, and the errors in which they can end."""
 
 import time
 from concurrent.futures import Future
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from kafka.errors import IncompatibleBrokerVersion, KafkaTimeoutError, RequestTimedOutError
 
-from kgitops.cluster.kafka.transport.connection import Link, Message, NotSentError
+from kgitops.cluster.kafka.transport.connection import BrokerConnection, Message, NotSentError
 from kgitops.cluster.kafka.transport.lease import is_over
 from kgitops.cluster.kafka.transport.wire_errors import ConnectionFailedError
-from kgitops.model.errors import LockedError, UnreachableError
+from kgitops.cluster.port import lease_ended_error
+from kgitops.model.errors import UnreachableError
 
 READING = frozenset(
     (
@@ -38,90 +39,87 @@ READING = frozenset(
         "OffsetForLeaderEpoch",
     )
 )
-"""What may be asked again without doing anything twice."""
+"""APIs that only read, so that a request may be repeated."""
 
 
 @dataclass(slots=True)
-class Flight:
+class PendingRequest:
     """A request from when it is first sent until it is answered.
 
-    ``until`` is when the lease ends under which it may change something, in seconds of
+    ``until`` is the end of the lease for a request that may change something, in seconds of
     ``lease.ticks``.
     """
 
     request: Message
-    to: int | None
+    broker: int | None
     may_repeat: bool
     deadline: float
     until: float | None = None
-    link: Link | None = None
+    connection: BrokerConnection | None = None
     answer: "Future[Message]" = field(default_factory=Future)
-    is_lost: bool = False
-    """Whether the broker may have to be looked for."""
+    is_broker_moved: bool = False
+    """True if the broker may have a new address."""
     pause_s: float = 0.05
-    trouble: ConnectionFailedError | None = None
-    """The last reason why no connection could be made."""
+    connection_error: ConnectionFailedError | None = None
+    """The latest error of opening a connection."""
 
     @property
-    def whom(self) -> str:
-        """Who was asked, for a sentence."""
-        return str(self.link.server) if self.link else "the cluster"
+    def target_name(self) -> str:
+        """The server that was asked, for an error message."""
+        return str(self.connection.server) if self.connection else "the cluster"
 
     @property
     def left_s(self) -> float:
-        """The seconds until its deadline."""
+        """The seconds until the deadline."""
         return max(0.0, self.deadline - time.monotonic())
 
 
-def check_lease(flight: Flight) -> None:
-    """See that the request may still leave.
+def check_lease(pending: PendingRequest) -> None:
+    """Check that the request may still be sent.
 
     Raises:
-        LockedError: the lease has ended; nothing of it has left, and nothing will.
+        LockedError: the lease has ended; no byte was sent, and none will be.
     """
-    if is_over(flight.until):
-        raise LockedError(
-            f"the lock's lease ended before {api_name(flight.request)} was sent, so it was not "
-            "sent; run `kgitops apply --resume` or make a new plan"
-        )
+    if is_over(pending.until):
+        raise lease_ended_error(api_name(pending.request), "sent")
 
 
 def api_name(request: Message) -> str:
-    """The name of a request's API, such as Metadata."""
+    """Return the name of a request's API, such as Metadata."""
     return str(request.name).removesuffix("Request")
 
 
-def unknown_outcome(flight: Flight, error: Exception) -> UnreachableError:
-    """A change is unanswered and can't be sent again."""
+def unknown_outcome(pending: PendingRequest, error: Exception) -> UnreachableError:
+    """Build the error for a change that was not answered and can't be repeated."""
     return UnreachableError(
-        f"{flight.whom} did not answer {api_name(flight.request)} ({_cause(error)}); what became "
-        "of it must be looked up"
+        f"{pending.target_name} did not answer {api_name(pending.request)} ({_cause(error)}); what "
+        "became of it must be looked up"
     )
 
 
-def out_of_time(flight: Flight, error: Exception) -> UnreachableError:
-    """A request could not be answered before its deadline, however often it was tried."""
+def out_of_time(pending: PendingRequest, error: Exception) -> UnreachableError:
+    """Build the error for a request that was not answered before its deadline."""
     if isinstance(error, NotSentError):
         return UnreachableError(
-            f"{flight.whom} takes no {api_name(flight.request)} request for now, because a quota "
-            "throttles this client; try again later, or raise its quota"
+            f"{pending.target_name} takes no {api_name(pending.request)} request for now, because "
+            "a quota throttles this client; try again later, or raise its quota"
         )
     return UnreachableError(
-        f"{flight.whom} did not answer {api_name(flight.request)} ({_cause(error)}); look at the "
-        "brokers, and try again"
+        f"{pending.target_name} did not answer {api_name(pending.request)} ({_cause(error)}); look "
+        "at the brokers, and try again"
     )
 
 
-def unusable(flight: Flight, error: Exception) -> UnreachableError:
-    """Another try would end in the same way."""
+def unusable(pending: PendingRequest, error: Exception) -> UnreachableError:
+    """Build the error for a request that would fail in the same way again."""
     if isinstance(error, IncompatibleBrokerVersion):
         return UnreachableError(
-            f"{flight.whom} does not know {api_name(flight.request)} as kgitops asks it; upgrade "
-            "the cluster's brokers"
+            f"{pending.target_name} does not know {api_name(pending.request)} as kgitops asks it; "
+            "upgrade the cluster's brokers"
         )
     return UnreachableError(
-        f"{flight.whom} answers {api_name(flight.request)} with more than kgitops takes at once; "
-        "look at the broker"
+        f"{pending.target_name} answers {api_name(pending.request)} with more than kgitops takes "
+        "at once; look at the broker"
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether a cluster has an active controller: without one it answers, and changes nothing."""
+"""The check for an active controller: without one a cluster answers but changes nothing."""
 
 import time
 from collections.abc import Callable
@@ -13,12 +13,11 @@ _CLUSTER_AUTHORIZATION_FAILED = 31
 
 
 def has_controller(ask: Callable[[Message, int], Message], deadline: float) -> bool:
-    """Whether the controller answers until ``deadline``, in seconds of ``time.monotonic``.
+    """Return whether the controller answers by ``deadline``, in seconds of ``time.monotonic``.
 
-    ``ask`` sends a request to any broker, with a timeout in milliseconds.
-
-    A broker forwards this question to the controller. Metadata would not do: in KRaft mode it names
-    some broker as the controller, and goes on to when there is none (KIP-590).
+    ``ask`` sends a request to any broker, with a timeout in milliseconds. A broker forwards
+    DescribeQuorum to the controller. Metadata would not do: in KRaft mode it names some broker as
+    the controller, even when there is none (KIP-590).
     """
     topic = DescribeQuorumRequest.TopicData
     partition = topic.PartitionData(partition_index=0)
@@ -31,7 +30,7 @@ def has_controller(ask: Callable[[Message, int], Message], deadline: float) -> b
         except UnreachableError:
             return False
         if answer.error_code == _CLUSTER_AUTHORIZATION_FAILED:
-            return True  # it was the controller who said so
+            return True  # the controller itself answered
         if not answer.error_code and not answer.topics[0].partitions[0].error_code:
             return True
         time.sleep(_PAUSE_S)

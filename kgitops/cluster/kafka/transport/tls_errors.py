@@ -1,4 +1,4 @@
-"""Why a TLS handshake failed, said so that the user knows which config to set."""
+"""Messages for failed TLS handshakes that name the config to set."""
 
 import ssl
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from kgitops.cluster.kafka.configs.client_configs import WireOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Where a broker listens."""
+    """The host and port on which a broker listens."""
 
     host: str
     port: int
@@ -17,8 +17,8 @@ class Server:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def about_tls(server: Server, error: BaseException, options: WireOptions) -> tuple[str, str]:
-    """Why a TLS handshake failed, and what to do."""
+def tls_problem(server: Server, error: BaseException, options: WireOptions) -> tuple[str, str]:
+    """Return the cause of a failed TLS handshake, and advice."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return _about_certificate(server, error)
     if isinstance(error, TimeoutError):
@@ -28,7 +28,7 @@ def about_tls(server: Server, error: BaseException, options: WireOptions) -> tup
         )
     reason = getattr(error, "reason", None) or ""
     if "ALERT" in reason and "PROTOCOL_VERSION" not in reason:
-        return about_client_certificate(server, options)
+        return client_certificate_problem(server, options)
     if "ALERT" in reason or "UNSUPPORTED_PROTOCOL" in reason:
         return f"{server} speaks no TLS from 1.2 on", "have its broker offer TLSv1.2 or TLSv1.3"
     return (
@@ -61,8 +61,8 @@ def _about_certificate(server: Server, error: ssl.SSLCertVerificationError) -> t
             )
 
 
-def about_client_certificate(server: Server, options: WireOptions) -> tuple[str, str]:
-    """That a broker did not take the client's certificate, or the lack of one."""
+def client_certificate_problem(server: Server, options: WireOptions) -> tuple[str, str]:
+    """Return the problem of a client certificate that is missing or refused, and advice."""
     if options.get("has_certificate"):
         return (
             f"{server} refuses the client certificate",
@@ -75,12 +75,12 @@ def about_client_certificate(server: Server, options: WireOptions) -> tuple[str,
 
 
 def without_tls(options: WireOptions) -> str:
-    """The setting that leaves TLS out."""
+    """Return the setting that turns TLS off."""
     protocol = options.get("security_protocol", "")
     return f"security.protocol={'sasl_' if protocol.startswith('SASL') else ''}plaintext"
 
 
 def with_tls(options: WireOptions) -> str:
-    """The setting that asks for TLS."""
+    """Return the setting that turns TLS on."""
     protocol = options.get("security_protocol", "")
     return f"security.protocol={'sasl_' if protocol.startswith('SASL') else ''}ssl"

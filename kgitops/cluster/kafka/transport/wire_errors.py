@@ -1,4 +1,4 @@
-"""Why there is no connection, said so that the user knows which config to set."""
+"""Messages for failed connections that name the config to set."""
 
 import socket
 import ssl
@@ -21,14 +21,14 @@ from kgitops.cluster.kafka.configs.client_configs import WireOptions
 from kgitops.cluster.kafka.configs.oauth import TokenError
 from kgitops.cluster.kafka.transport.tls_errors import (
     Server,
-    about_client_certificate,
-    about_tls,
+    client_certificate_problem,
+    tls_problem,
     with_tls,
 )
 
 
 class Stage(Enum):
-    """How far a connection came."""
+    """The steps of opening a connection."""
 
     NAME = auto()
     CONNECT = auto()
@@ -39,7 +39,7 @@ class Stage(Enum):
 
 
 class ConnectionFailedError(Exception):
-    """A connection that was not made, or that broke before it was of use."""
+    """A connection could not be opened, or broke before it could be used."""
 
     def __init__(self, server: Server, stage: Stage, error: BaseException) -> None:
         super().__init__(server, stage, error)
@@ -49,7 +49,7 @@ class ConnectionFailedError(Exception):
 
     @property
     def is_final(self) -> bool:
-        """Whether the server was reached and will say the same again."""
+        """True if the server was reached and another try would fail in the same way."""
         refusals = (
             ssl.SSLError,
             SaslAuthenticationFailedError,
@@ -62,11 +62,11 @@ class ConnectionFailedError(Exception):
         return isinstance(self.error, refusals)
 
     def sentence(self, options: WireOptions, *, broker: int | None = None) -> str:
-        """What is wrong with which server, and what to do.
+        """Return an error message with the server, the problem and advice.
 
-        ``broker``: its id, where the cluster and not the user gave the address.
+        ``broker`` is its id where the address came from the cluster and not from the user.
         """
-        problem, advice = _explained(self, options)
+        problem, advice = _problem_and_advice(self, options)
         if broker is None:
             return f"{problem}; {advice}"
         if self.stage in (Stage.NAME, Stage.CONNECT):
@@ -77,7 +77,7 @@ class ConnectionFailedError(Exception):
 
 
 def _root(error: BaseException) -> BaseException:
-    """The error that kafka-python wrapped."""
+    """Return the error that kafka-python wrapped."""
     while isinstance(error, KafkaConnectionError) and error.args:
         inner = error.args[0]
         if not isinstance(inner, BaseException):
@@ -86,12 +86,12 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
-def _explained(failure: ConnectionFailedError, options: WireOptions) -> tuple[str, str]:
+def _problem_and_advice(failure: ConnectionFailedError, options: WireOptions) -> tuple[str, str]:
     server, error = failure.server, failure.error
     match failure.stage:
         case Stage.NAME:
             return (
-                f"the host {server.host} of {server} has no address: {_words(error)}",
+                f"the host {server.host} of {server} has no address: {_cause_text(error)}",
                 "correct the host in the cluster's url",
             )
         case Stage.CONNECT:
@@ -101,11 +101,11 @@ def _explained(failure: ConnectionFailedError, options: WireOptions) -> tuple[st
                     "check the host and port, and that no firewall stands between",
                 )
             return (
-                f"{server} can't be reached: {_words(error)}",
+                f"{server} can't be reached: {_cause_text(error)}",
                 "check the host and port, and that the broker runs",
             )
         case Stage.TLS:
-            return about_tls(server, error, options)
+            return tls_problem(server, error, options)
         case Stage.HELLO | Stage.FIRST_REQUEST:
             return _about_hello(failure, options)
 
@@ -139,7 +139,7 @@ def _about_hello(failure: ConnectionFailedError, options: WireOptions) -> tuple[
         case InvalidReceiveError():
             return _about_garbage(server, error, options)
         case ssl.SSLError() if "ALERT" in (error.reason or ""):
-            return about_client_certificate(server, options)
+            return client_certificate_problem(server, options)
         case TimeoutError() | KafkaTimeoutError() | RequestTimedOutError():
             return (
                 f"{server} accepts connections but does not answer",
@@ -156,7 +156,7 @@ def _about_hello(failure: ConnectionFailedError, options: WireOptions) -> tuple[
             return _about_hanging_up(failure, options)
         case _:
             return (
-                f"{server} can't be spoken to: {_words(error)}",
+                f"{server} can't be spoken to: {_cause_text(error)}",
                 "check that it is the port of a Kafka broker",
             )
 
@@ -164,7 +164,7 @@ def _about_hello(failure: ConnectionFailedError, options: WireOptions) -> tuple[
 def _about_garbage(
     server: Server, error: InvalidReceiveError, options: WireOptions
 ) -> tuple[str, str]:
-    """Four bytes that are no length: what they spell tells who is there."""
+    """Tell the protocol of the server from four bytes that are not a length."""
     digits = str(error).rpartition(" ")[2]
     first = int(digits) & 0xFFFFFFFF if digits.lstrip("-").isdecimal() else 0
     spelt = first.to_bytes(4, "big")
@@ -185,7 +185,7 @@ def _about_hanging_up(failure: ConnectionFailedError, options: WireOptions) -> t
             "sasl.password",
         )
     if protocol.endswith("SSL") and not options.get("has_certificate"):
-        return about_client_certificate(failure.server, options)
+        return client_certificate_problem(failure.server, options)
     if protocol.endswith("PLAINTEXT"):
         return (
             f"{failure.server} hangs up, as a broker does that expects TLS",
@@ -194,7 +194,7 @@ def _about_hanging_up(failure: ConnectionFailedError, options: WireOptions) -> t
     return f"{failure.server} hangs up", "check that it is the port of a Kafka broker"
 
 
-def _words(error: BaseException) -> str:
+def _cause_text(error: BaseException) -> str:
     if isinstance(error, socket.gaierror):
         return (error.strerror or str(error)).lower()
     if isinstance(error, OSError) and error.strerror:

@@ -1,4 +1,4 @@
-"""CreateAcls and DeleteAcls, one binding or a filter that means exactly one."""
+"""CreateAcls and DeleteAcls: bindings, and filters that match exactly one."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from kgitops.cluster.kafka.protocol_values import (
     RESOURCE_TYPES,
 )
 from kgitops.cluster.kafka.transport.wire import Message, Wire
-from kgitops.cluster.kafka.write.batches import cut
+from kgitops.cluster.kafka.write.batches import split_batches
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
     AclBinding,
@@ -25,7 +25,7 @@ _WITH_USERS = 3
 def create_acls(wire: Wire, requests: Sequence[CreateAclRequest]) -> list[RequestResult]:
     """Create bindings; one that exists already is a success (A4-95)."""
     results: list[RequestResult] = []
-    for batch in cut(requests, weight=lambda _: 1, key=lambda request: request.binding):
+    for batch in split_batches(requests, weight=lambda _: 1, key=lambda request: request.binding):
         response = wire.send(
             CreateAclsRequest(
                 creations=[_creation(request.binding) for request in batch], min_version=_WITH_USERS
@@ -37,9 +37,9 @@ def create_acls(wire: Wire, requests: Sequence[CreateAclRequest]) -> list[Reques
 
 
 def delete_acls(wire: Wire, requests: Sequence[DeleteAclRequest]) -> list[RequestResult]:
-    """Delete bindings; that one is not there is no error (A4-94)."""
+    """Delete bindings; one that does not exist is not an error (A4-94)."""
     results: list[RequestResult] = []
-    for batch in cut(requests, weight=lambda _: 1, key=lambda request: request.binding):
+    for batch in split_batches(requests, weight=lambda _: 1, key=lambda request: request.binding):
         response = wire.send(
             DeleteAclsRequest(
                 filters=[_filter(request.binding) for request in batch], min_version=_WITH_USERS
@@ -54,14 +54,14 @@ def delete_acls(wire: Wire, requests: Sequence[DeleteAclRequest]) -> list[Reques
 def _in_order(
     batch: Sequence[object], rows: Sequence[Message], response: Message
 ) -> list[RequestResult]:
-    """Rows bear no names: they stand in the order of the request, all of them or none counts."""
+    """Match rows to requests by their order: rows have no names, so either all count or none."""
     if len(rows) != len(batch):
         return [NOT_ANSWERED for _ in batch]
     return [answer(row, response) for row in rows]
 
 
 def _first_failure(row: Message) -> Message:
-    """A filter's own answer, or that of a binding it matched and that could not be deleted."""
+    """Return the filter's own result, or that of a matching binding that was not deleted."""
     failures = (match for match in row.matching_acls if match.error_code)
     return row if row.error_code else next(failures, row)
 

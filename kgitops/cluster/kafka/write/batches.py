@@ -1,4 +1,4 @@
-"""Cutting what is asked at once into requests that a controller takes."""
+"""Batches of requests that a controller accepts, sent to the topics that were planned."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,45 +15,45 @@ from kgitops.model.results import NO_SUCH_TOPIC, ErrorCode, RequestResult
 T = TypeVar("T")
 
 # QuorumController.MAX_RECORDS_PER_USER_OP and ReplicationControlManager.MAX_PARTITIONS_PER_BATCH:
-# one more, and all of the request is refused (A4-03).
+# one more, and the whole request is refused (A4-03).
 MOST_RECORDS = 10_000
 
 TOO_LARGE = RequestResult(
     code=ErrorCode.POLICY_VIOLATION,
     message="Unable to perform excessively large batch operation.",
 )
-"""What a controller answers to that, where it does answer so."""
+"""The answer of a controller to an oversized request."""
 
 
-def cut(
+def split_batches(
     items: Sequence[T], *, weight: Callable[[T], int], key: Callable[[T], Hashable]
 ) -> Iterator[Sequence[T]]:
-    """``items`` in order, in pieces of at most MOST_RECORDS, no key twice in a piece.
+    """Split ``items``, in order, into batches of at most MOST_RECORDS, no key twice in a batch.
 
-    One that is too large by itself goes alone, so that it is the only one to be refused.
+    An item that is too large by itself gets its own batch, so that only it is refused.
     """
-    piece: list[T] = []
+    batch: list[T] = []
     keys: set[Hashable] = set()
     size = 0
     for item in items:
-        if piece and (size + weight(item) > MOST_RECORDS or key(item) in keys):
-            yield piece
-            piece, keys, size = [], set(), 0
-        piece.append(item)
+        if batch and (size + weight(item) > MOST_RECORDS or key(item) in keys):
+            yield batch
+            batch, keys, size = [], set(), 0
+        batch.append(item)
         keys.add(key(item))
         size += weight(item)
-    if piece:
-        yield piece
+    if batch:
+        yield batch
 
 
 _WITH_IDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A topic that has the planned id: partition id to its leader's broker id, -1 for none.
+class PlannedTopic:
+    """A topic that has the planned id; ``leaders`` maps partition to broker id, -1 for none.
 
-    ``replicas`` are all that a partition has: while it moves, those that come and go as well.
+    ``replicas`` are all that a partition has, during a reassignment those that come and go too.
     """
 
     leaders: Mapping[int, int]
@@ -61,19 +61,21 @@ class Found:
 
     @property
     def partitions(self) -> int:
-        """How many there are."""
+        """The number of partitions."""
         return len(self.leaders)
 
 
-Send = Callable[[Sequence[AlterTopicRequest], Sequence[Found]], Sequence[RequestResult]]
-"""Sends requests for topics that were found, and gives one result each."""
+Send = Callable[[Sequence[AlterTopicRequest], Sequence[PlannedTopic]], Sequence[RequestResult]]
+"""Sends requests for topics that have the planned id, and returns one result each."""
 
 
-def find_topics(wire: Wire, wanted: Sequence[tuple[str, str]]) -> Sequence[Found | RequestResult]:
-    """For each (name, topic id) the topic, or what is answered in its place.
+def find_topics(
+    wire: Wire, wanted: Sequence[tuple[str, str]]
+) -> Sequence[PlannedTopic | RequestResult]:
+    """Find each (name, topic id); return the topic or its error.
 
-    One request for all. That a topic made anew has taken the name, and that there is none any more,
-    is answered alike: UNKNOWN_TOPIC_ID.
+    All are found in one request. A re-created topic of the same name and a deleted topic both give
+    UNKNOWN_TOPIC_ID.
     """
     names = sorted({name for name, _ in wanted})
     response = wire.send(
@@ -85,44 +87,44 @@ def find_topics(wire: Wire, wanted: Sequence[tuple[str, str]]) -> Sequence[Found
         timeout_ms=LOOK_MS,
     )
     rows = {row.name: row for row in response.topics}
-    found: list[Found | RequestResult] = []
+    topics: list[PlannedTopic | RequestResult] = []
     for name, topic_id in wanted:
         row = rows.get(name)
         if row is None or row.error_code in NO_SUCH_TOPIC:
-            found.append(UNKNOWN_ID)
+            topics.append(UNKNOWN_ID)
         elif row.error_code:
-            found.append(result_of(row.error_code, None))
+            topics.append(result_of(row.error_code, None))
         elif uuid_to_text(row.topic_id) != topic_id:
-            found.append(UNKNOWN_ID)
+            topics.append(UNKNOWN_ID)
         else:
             leaders = {item.partition_index: item.leader_id for item in row.partitions}
             replicas = {item.partition_index: tuple(item.replica_nodes) for item in row.partitions}
-            found.append(Found(leaders=leaders, replicas=replicas))
-    return found
+            topics.append(PlannedTopic(leaders=leaders, replicas=replicas))
+    return topics
 
 
-def each_same(
+def send_for_unchanged(
     wire: Wire,
     requests: Sequence[AlterTopicRequest],
     weight: Callable[[AlterTopicRequest], int],
     send: Send,
 ) -> list[RequestResult]:
-    """What ``send`` makes of each topic that is still the planned one; the others are told so.
+    """Send the requests of topics that are still the planned ones; the others get an error.
 
-    Kafka's requests go by name. The id is looked at right before, which leaves a window of
-    milliseconds in which a topic could be deleted and made anew.
+    Kafka's requests go by name. The id is checked right before, which leaves a window of
+    milliseconds in which a topic could be deleted and re-created.
     """
     results: list[RequestResult] = []
-    for batch in cut(requests, weight=weight, key=lambda request: request.topic):
+    for batch in split_batches(requests, weight=weight, key=lambda request: request.topic):
         topics = find_topics(wire, [(request.topic, request.topic_id) for request in batch])
         same = [
             (request, topic)
             for request, topic in zip(batch, topics, strict=True)
-            if isinstance(topic, Found)
+            if isinstance(topic, PlannedTopic)
         ]
         if not same:
             results += [topic for topic in topics if isinstance(topic, RequestResult)]
             continue
         sent = iter(send([request for request, _ in same], [topic for _, topic in same]))
-        results += [next(sent) if isinstance(topic, Found) else topic for topic in topics]
+        results += [next(sent) if isinstance(topic, PlannedTopic) else topic for topic in topics]
     return results

@@ -1,6 +1,6 @@
-"""OffsetCommit for a group that nobody is a member of, and DeleteGroups.
+"""OffsetCommit for a group without members, and DeleteGroups.
 
-Both are asked for by a group's name in a virtual cluster: brokers know it by its physical id.
+Requests name a group in a virtual cluster; brokers know it by its physical id.
 """
 
 from collections import defaultdict
@@ -23,10 +23,10 @@ from kgitops.model.results import NO_SUCH_TOPIC, OK, ErrorCode, RequestResult
 
 _BY_NAME = 9  # the last version of OffsetCommit that names topics
 _WITH_RIGHTS, _RIGHTS_APART = 8, 10  # the versions of Metadata that say what the principal may do
-_NO_GENERATION = -1  # of a committer that is no member
+_NO_GENERATION = -1  # of a committer that is not a member
 _UNKNOWN_MEMBER, _ILLEGAL_GENERATION = 25, 22
-# Coordinators answer with a code and no words (C-22).
-_WORDS = {
+# Coordinators answer with a code and no message (C-22).
+_MESSAGES = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
     ErrorCode.GROUP_ID_NOT_FOUND: "The group id does not exist.",
     ErrorCode.NON_EMPTY_GROUP: "The group is not empty: {group} has members; stop them first.",
@@ -36,10 +36,10 @@ _WORDS = {
 def copy_group_offsets(
     wire: Wire, requests: Sequence[CopyGroupOffsetsRequest]
 ) -> list[RequestResult]:
-    """Commit for each group what its source has committed, all of it or nothing (VC-114).
+    """Commit the source's offsets for each group, all of them or none (VC-114).
 
-    A group that has committed anything itself is left as it is, which is a success. What a source
-    has committed for topics that are gone is left out.
+    A group that has committed offsets itself is left as it is, which is a success. Offsets of
+    topics that are gone are left out.
 
     Raises:
         UnreachableError: no answer; what happened is unknown and must be looked up.
@@ -73,7 +73,7 @@ def delete_groups(wire: Wire, requests: Sequence[DeleteGroupRequest]) -> list[Re
 
     groups = [_physical(request) for request in requests]
     found = ask_coordinators(wire, groups, delete)
-    return [_worded(found[group], group) for group in groups]
+    return [_with_message(found[group], group) for group in groups]
 
 
 def _physical(request: CopyGroupOffsetsRequest | DeleteGroupRequest) -> str:
@@ -90,13 +90,13 @@ def _copy(
     source, there = known[request.source], known[target]
     for answer in (source, there):
         if isinstance(answer, RequestResult) and answer.code is not ErrorCode.GROUP_ID_NOT_FOUND:
-            return _worded(answer, request.source if answer is source else target)
+            return _with_message(answer, request.source if answer is source else target)
     if isinstance(source, RequestResult) or (there and not isinstance(there, RequestResult)):
         return OK
     offsets: dict[tuple[str, int], int] = {}
     for (topic, partition), offset in source.items():
-        # Brokers commit what the principal may read and refuse the rest of a request. A part of a
-        # copy would look like a whole one for ever after, so that it is asked beforehand.
+        # Brokers commit offsets that the principal may read and refuse the rest of a request. A
+        # partial copy would look complete for ever after, so the rights are checked beforehand.
         allowed = topics.get(topic, NOT_ANSWERED)
         if allowed.code not in NO_SUCH_TOPIC:
             if not allowed.ok:
@@ -110,11 +110,11 @@ def _copy(
         answer = wire.send(_commitment(target, offsets), to=broker, timeout_ms=SEND_MS)
         return {target: _first_failure(answer)}
 
-    return _worded(ask_coordinators(wire, [target], commit)[target], target)
+    return _with_message(ask_coordinators(wire, [target], commit)[target], target)
 
 
 def _topics(wire: Wire, names: set[str]) -> Mapping[str, RequestResult]:
-    """Of each topic whether it is there and offsets may be committed for it, or why not."""
+    """Return OK, or the error, for committing offsets of each topic that exists."""
     if not names:
         return {}
     request = MetadataRequest(
@@ -166,8 +166,8 @@ def _first_failure(answer: Message) -> RequestResult:
     return result_of(code, None)
 
 
-def _worded(result: RequestResult, group: str) -> RequestResult:
-    words = _WORDS.get(result.code)
-    if words is None or result.message:
+def _with_message(result: RequestResult, group: str) -> RequestResult:
+    template = _MESSAGES.get(result.code)
+    if template is None or result.message:
         return result
-    return replace(result, message=words.format(group=group))
+    return replace(result, message=template.format(group=group))

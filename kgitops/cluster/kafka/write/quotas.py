@@ -1,4 +1,4 @@
-"""AlterClientQuotas."""
+"""AlterClientQuotas: setting and removing quotas of entities."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from kafka.protocol.admin import AlterClientQuotasRequest
 
 from kgitops.cluster.kafka.answers import SEND_MS, answer
 from kgitops.cluster.kafka.transport.wire import Message, Wire
-from kgitops.cluster.kafka.write.batches import cut
+from kgitops.cluster.kafka.write.batches import split_batches
 from kgitops.model.requests import AlterClientQuotaRequest
 from kgitops.model.results import RequestResult
 
@@ -18,13 +18,13 @@ def alter_quotas(
 ) -> list[RequestResult]:
     """Set and remove keys of entities; all of an entity's or none (F590-52)."""
     results: list[RequestResult] = []
-    for batch in cut(requests, weight=_keys, key=lambda request: request.entity):
+    for batch in split_batches(requests, weight=_keys, key=lambda request: request.entity):
         response = wire.send(
             AlterClientQuotasRequest(
                 entries=[_entry(request) for request in batch], validate_only=validate_only
             ),
             timeout_ms=SEND_MS,
-            again=validate_only,
+            may_repeat=validate_only,
         )
         rows = {
             frozenset((part.entity_type, part.entity_name) for part in row.entity): row

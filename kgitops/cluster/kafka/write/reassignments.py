@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments, and the replication throttle that brokers keep meanwhile."""
+"""AlterPartitionReassignments, and the replication throttles of brokers."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from kafka.protocol.admin import AlterPartitionReassignmentsRequest, Incremental
 from kgitops.cluster.kafka.answers import NOT_ANSWERED, SEND_MS, TIMEOUT_MS, answer, result_of
 from kgitops.cluster.kafka.protocol_values import BROKER, alteration
 from kgitops.cluster.kafka.transport.wire import Message, Wire
-from kgitops.cluster.kafka.write.batches import Found, each_same
+from kgitops.cluster.kafka.write.batches import PlannedTopic, send_for_unchanged
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import AlterBrokerRequest, AlterTopicRequest
 from kgitops.model.resources.topics import Assignment
@@ -17,24 +17,26 @@ from kgitops.model.results import OK, ErrorCode, RequestResult
 _LEAST_MS = 1_000
 
 _Target = tuple[str, Mapping[int, Sequence[int] | None]]
-"""A topic and where its partitions should be; None cancels (A4-80)."""
+"""A topic and the replicas its partitions should have; None cancels (A4-80)."""
 
 
 def reassign(wire: Wire, requests: Sequence[AlterTopicRequest]) -> list[RequestResult]:
-    """Ask that replicas move; brokers answer once they took it on, long before data is copied.
+    """Start reassignments; brokers answer once they accept them, long before data is copied.
 
-    A partition that is where it should be is left out. One that is on its way there is asked for
-    again, which changes nothing.
+    A partition that already has its target replicas is left out. One that is moving there is
+    requested again, which changes nothing.
     """
 
-    def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
+    def send(
+        batch: Sequence[AlterTopicRequest], found: Sequence[PlannedTopic]
+    ) -> Sequence[RequestResult]:
         return _ask(wire, [_target(*pair) for pair in zip(batch, found, strict=True)])
 
-    return each_same(wire, requests, _partitions, send)
+    return send_for_unchanged(wire, requests, _partitions, send)
 
 
 def cancel(wire: Wire, moves: Mapping[str, Sequence[int]]) -> list[RequestResult]:
-    """Take back what moves, topic by topic; a partition that is there by now is no failure."""
+    """Cancel reassignments, topic by topic; a partition that is no longer moving is a success."""
     asked = [(topic, dict.fromkeys(partitions)) for topic, partitions in moves.items()]
     return [
         OK if result.code is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS else result
@@ -45,9 +47,9 @@ def cancel(wire: Wire, moves: Mapping[str, Sequence[int]]) -> list[RequestResult
 def alter_brokers(
     wire: Wire, requests: Sequence[AlterBrokerRequest], *, validate_only: bool
 ) -> list[RequestResult]:
-    """Set and remove throttle rates. A broker takes such a change only for itself.
+    """Set and remove throttle rates; a broker accepts such a change only for itself.
 
-    One that can't be reached says nothing of the others: what became of it is unknown. Together
+    A broker that can't be reached does not affect the others; its own outcome is unknown. Together
     they have as much time as any other change.
     """
     deadline = time.monotonic() + SEND_MS / 1000
@@ -65,14 +67,14 @@ def _alter_broker(
             IncrementalAlterConfigsRequest(resources=[item], validate_only=validate_only),
             to=request.broker,
             timeout_ms=max(_LEAST_MS, int((deadline - time.monotonic()) * 1000)),
-            again=validate_only,
+            may_repeat=validate_only,
         )
     except UnreachableError as error:
         return RequestResult(code=ErrorCode.NETWORK_EXCEPTION, message=str(error))
     return answer(next(iter(response.responses), None), response)
 
 
-def _target(request: AlterTopicRequest, topic: Found) -> _Target:
+def _target(request: AlterTopicRequest, topic: PlannedTopic) -> _Target:
     wanted = enumerate(request.requested_state.assignment)
     return request.topic, {
         partition: replicas
@@ -82,7 +84,7 @@ def _target(request: AlterTopicRequest, topic: Found) -> _Target:
 
 
 def _ask(wire: Wire, targets: Sequence[_Target]) -> list[RequestResult]:
-    """One result a topic: the first of its partitions that failed speaks for it."""
+    """Return one result per topic: that of its first partition that failed."""
     asked = [(name, partitions) for name, partitions in targets if partitions]
     if not asked:
         return [OK for _ in targets]
@@ -98,7 +100,7 @@ def _ask(wire: Wire, targets: Sequence[_Target]) -> list[RequestResult]:
         topic.name: {row.partition_index: row for row in topic.partitions}
         for topic in response.responses
     }
-    return [_whole(rows.get(name, {}), partitions) for name, partitions in targets]
+    return [_topic_result(rows.get(name, {}), partitions) for name, partitions in targets]
 
 
 def _topic(name: str, partitions: Mapping[int, Sequence[int] | None]) -> Message:
@@ -114,7 +116,7 @@ def _topic(name: str, partitions: Mapping[int, Sequence[int] | None]) -> Message
     )
 
 
-def _whole(
+def _topic_result(
     rows: Mapping[int, Message], partitions: Mapping[int, Sequence[int] | None]
 ) -> RequestResult:
     for partition in partitions:

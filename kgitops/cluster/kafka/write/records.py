@@ -8,23 +8,23 @@ from kafka.protocol.admin import DeleteRecordsRequest as LeaderRequest
 
 from kgitops.cluster.kafka.answers import SEND_MS, TIMEOUT_MS, result_of
 from kgitops.cluster.kafka.transport.wire import Message, Wire
-from kgitops.cluster.kafka.write.batches import Found, cut, find_topics
+from kgitops.cluster.kafka.write.batches import PlannedTopic, find_topics, split_batches
 from kgitops.model.requests import DeleteRecordsRequest
 from kgitops.model.results import OK, ErrorCode, RequestResult
 
-# A leader that has moved, or does not know yet that it is one, says so and deletes nothing.
-_LOOK_AGAIN = frozenset(
+# A leader that has moved, or does not know yet that it is one, answers this and deletes nothing.
+_NOT_LEADER = frozenset(
     {
         ErrorCode.LEADER_NOT_AVAILABLE,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-_PATIENCE_S = 5.0
+_RETRY_S = 5.0
 _PAUSE_S = 0.1
 _LEAST_MS = 1_000
-# Leaders answer with a code and no words (C-22).
-_WORDS = {
+# Leaders answer with a code and no message (C-22).
+_MESSAGES = {
     ErrorCode.OFFSET_OUT_OF_RANGE: "Partition {partition} has no offset {offset}.",
     ErrorCode.POLICY_VIOLATION: "The topic's cleanup.policy does not let records be deleted.",
     ErrorCode.INVALID_TOPIC_EXCEPTION: "Records of an internal topic can not be deleted.",
@@ -32,18 +32,18 @@ _WORDS = {
     ErrorCode.LEADER_NOT_AVAILABLE: "Partition {partition} has no leader.",
 }
 
-_Place = tuple[str, int]
+_TopicPartition = tuple[str, int]
 """A topic's name and a partition."""
 
 
 def delete_records(wire: Wire, requests: Sequence[DeleteRecordsRequest]) -> list[RequestResult]:
-    """Delete what is before each partition's offset; a request is done when its partitions are.
+    """Delete the records before each partition's offset; a request is done when all partitions are.
 
-    To delete again what is gone is a success, so a topic one of whose leaders moved is sent whole
-    once more, after another look at its id.
+    Deleting again is a success. So where a leader has moved, the whole topic is sent again, after
+    its id was checked again.
     """
     results: list[RequestResult] = []
-    for batch in cut(requests, weight=_partitions, key=lambda request: request.topic):
+    for batch in split_batches(requests, weight=_partitions, key=lambda request: request.topic):
         results += _delete(wire, batch)
     return results
 
@@ -57,21 +57,23 @@ def _delete(wire: Wire, requests: Sequence[DeleteRecordsRequest]) -> list[Reques
         topics = find_topics(wire, [(request.topic, request.topic_id) for request in left])
         codes = _ask_leaders(wire, list(zip(left, topics, strict=True)), deadline)
         for request, topic in zip(left, topics, strict=True):
-            results[request.topic] = _whole(request, codes) if isinstance(topic, Found) else topic
-        left = [request for request in left if results[request.topic].code in _LOOK_AGAIN]
-        if not left or time.monotonic() >= started + _PATIENCE_S:
+            results[request.topic] = (
+                _topic_result(request, codes) if isinstance(topic, PlannedTopic) else topic
+            )
+        left = [request for request in left if results[request.topic].code in _NOT_LEADER]
+        if not left or time.monotonic() >= started + _RETRY_S:
             return [results[request.topic] for request in requests]
         time.sleep(_PAUSE_S)
 
 
 def _ask_leaders(
     wire: Wire,
-    asked: Sequence[tuple[DeleteRecordsRequest, Found | RequestResult]],
+    asked: Sequence[tuple[DeleteRecordsRequest, PlannedTopic | RequestResult]],
     deadline: float,
-) -> Mapping[_Place, int]:
-    """What is answered for each partition."""
-    codes: dict[_Place, int] = {}
-    by_leader: dict[int, dict[_Place, int]] = defaultdict(dict)
+) -> Mapping[_TopicPartition, int]:
+    """Ask the leaders; return the error code of each partition."""
+    codes: dict[_TopicPartition, int] = {}
+    by_leader: dict[int, dict[_TopicPartition, int]] = defaultdict(dict)
     for request, topic in asked:
         if isinstance(topic, RequestResult):
             continue
@@ -94,7 +96,7 @@ def _ask_leaders(
     return codes
 
 
-def _leader_request(offsets: Mapping[_Place, int], left_ms: int) -> Message:
+def _leader_request(offsets: Mapping[_TopicPartition, int], left_ms: int) -> Message:
     topic = LeaderRequest.DeleteRecordsTopic
     by_topic: dict[str, list[Message]] = defaultdict(list)
     for (name, partition), offset in offsets.items():
@@ -106,14 +108,16 @@ def _leader_request(offsets: Mapping[_Place, int], left_ms: int) -> Message:
     )
 
 
-def _whole(request: DeleteRecordsRequest, codes: Mapping[_Place, int]) -> RequestResult:
-    """The first of the partitions that failed speaks for the topic."""
+def _topic_result(
+    request: DeleteRecordsRequest, codes: Mapping[_TopicPartition, int]
+) -> RequestResult:
+    """Return the topic's result: that of the first partition that failed."""
     for partition, offset in request.deleted_message_offsets.items():
         code = codes.get((request.topic, partition), ErrorCode.UNKNOWN_SERVER_ERROR)
         result = result_of(code, None)
         if not result.ok:
-            words = _WORDS.get(result.code, result.message or "")
-            message = words.format(partition=partition, offset=offset)
+            template = _MESSAGES.get(result.code, result.message or "")
+            message = template.format(partition=partition, offset=offset)
             return RequestResult(code=result.code, message=message or None)
     return OK
 

@@ -1,7 +1,7 @@
-"""Logical requests as Kafka's requests, and what the brokers answer.
+"""Logical requests sent as Kafka's requests, and the brokers' answers as results.
 
-One module a kind: topics, alterations, records, ACLs, quotas, reassignments, groups. Virtual
-clusters are never asked for on the wire: no broker of today's Kafka knows them (VC-230).
+There is one module per kind: topics, records, ACLs, quotas, reassignments, groups. Requests about
+virtual clusters are never sent: no broker of today's Kafka knows them (VC-230).
 """
 
 from collections.abc import Sequence
@@ -48,8 +48,8 @@ def execute(
 ) -> Sequence[RequestResult]:
     """Carry out one wire batch: requests of one api, one result each, in order.
 
-    A batch that a controller would refuse for its size goes as several requests. Nothing is sent
-    again here but what only looks: a refusal that may pass is the caller's to try again.
+    A batch that a controller would refuse for its size is sent as several requests. Only reads are
+    repeated here; the caller retries refusals that may be transient.
 
     Raises:
         UnreachableError: no answer; what happened is unknown and must be looked up.

@@ -1,4 +1,4 @@
-"""CreateTopics and DeleteTopics."""
+"""CreateTopics, DeleteTopics, IncrementalAlterConfigs and CreatePartitions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,13 @@ from kafka.protocol.admin import (
 from kgitops.cluster.kafka.answers import SEND_MS, TIMEOUT_MS, answer
 from kgitops.cluster.kafka.protocol_values import TOPIC, alteration, uuid_from_text, uuid_to_text
 from kgitops.cluster.kafka.transport.wire import Message, Wire
-from kgitops.cluster.kafka.write.batches import MOST_RECORDS, TOO_LARGE, Found, cut, each_same
+from kgitops.cluster.kafka.write.batches import (
+    MOST_RECORDS,
+    TOO_LARGE,
+    PlannedTopic,
+    send_for_unchanged,
+    split_batches,
+)
 from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest, DeleteTopicRequest
 from kgitops.model.results import RequestResult
 
@@ -27,10 +33,10 @@ def create_topics(
 ) -> list[RequestResult]:
     """Create topics with exactly the replicas of the plan, also where kgitops placed them.
 
-    Left to the brokers they would come to stand elsewhere than the plan said (P201-34).
+    Brokers would place them elsewhere than the plan shows (P201-34).
     """
     results: list[RequestResult] = []
-    for batch in cut(requests, weight=_records, key=lambda request: request.topic):
+    for batch in split_batches(requests, weight=_records, key=lambda request: request.topic):
         response = wire.send(
             CreateTopicsRequest(
                 topics=[_creatable(request) for request in batch],
@@ -39,7 +45,7 @@ def create_topics(
                 min_version=_WITH_IDS,
             ),
             timeout_ms=SEND_MS,
-            again=validate_only,
+            may_repeat=validate_only,
         )
         rows = {row.name: row for row in response.topics}
         for request in batch:
@@ -52,9 +58,9 @@ def create_topics(
 
 
 def delete_topics(wire: Wire, requests: Sequence[DeleteTopicRequest]) -> list[RequestResult]:
-    """Delete topics by their ids and by nothing else: one made anew under a name survives."""
+    """Delete topics by id alone: a topic that was re-created under the same name survives."""
     results: list[RequestResult] = []
-    for batch in cut(requests, weight=lambda _: 1, key=lambda request: request.topic_id):
+    for batch in split_batches(requests, weight=lambda _: 1, key=lambda request: request.topic_id):
         response = wire.send(
             DeleteTopicsRequest(
                 topics=[
@@ -99,9 +105,11 @@ def _creatable(request: CreateTopicRequest) -> Message:
 def alter_configs(
     wire: Wire, requests: Sequence[AlterTopicRequest], *, validate_only: bool
 ) -> list[RequestResult]:
-    """Set and delete the configs that are named; all of a topic's or none (A4-75)."""
+    """Set and delete the given configs; all of a topic's or none (A4-75)."""
 
-    def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
+    def send(
+        batch: Sequence[AlterTopicRequest], found: Sequence[PlannedTopic]
+    ) -> Sequence[RequestResult]:
         del found
         response = wire.send(
             IncrementalAlterConfigsRequest(
@@ -112,22 +120,24 @@ def alter_configs(
                 validate_only=validate_only,
             ),
             timeout_ms=SEND_MS,
-            again=validate_only,
+            may_repeat=validate_only,
         )
         rows = {row.resource_name: row for row in response.responses}
         return [answer(rows.get(request.topic), response) for request in batch]
 
-    return each_same(wire, requests, _config_records, send)
+    return send_for_unchanged(wire, requests, _config_records, send)
 
 
 def create_partitions(
     wire: Wire, requests: Sequence[AlterTopicRequest], *, validate_only: bool
 ) -> list[RequestResult]:
-    """Raise the number of partitions, the new ones where the plan says (A4-71, A4-72)."""
+    """Add partitions, placed as planned (A4-71, A4-72)."""
 
-    def send(batch: Sequence[AlterTopicRequest], found: Sequence[Found]) -> Sequence[RequestResult]:
-        # Kafka 4 answers UNKNOWN_SERVER_ERROR to more records than it takes at once, and yet makes
-        # the first 10,000 partitions: such a request must not reach it.
+    def send(
+        batch: Sequence[AlterTopicRequest], found: Sequence[PlannedTopic]
+    ) -> Sequence[RequestResult]:
+        # Kafka 4 answers UNKNOWN_SERVER_ERROR to more records than it accepts at once, and still
+        # creates the first 10,000 partitions: such a request must not reach it.
         topics = {
             request.topic: _partitions(request, topic.partitions)
             for request, topic in zip(batch, found, strict=True)
@@ -140,7 +150,7 @@ def create_partitions(
                 topics=list(topics.values()), timeout_ms=TIMEOUT_MS, validate_only=validate_only
             ),
             timeout_ms=SEND_MS,
-            again=validate_only,
+            may_repeat=validate_only,
         )
         rows = {row.name: row for row in response.results}
         return [
@@ -148,7 +158,7 @@ def create_partitions(
             for request in batch
         ]
 
-    return each_same(wire, requests, _partition_records, send)
+    return send_for_unchanged(wire, requests, _partition_records, send)
 
 
 def _config_records(request: AlterTopicRequest) -> int:
