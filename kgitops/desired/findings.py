@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kgitops.desired.state import DesiredObject
-from kgitops.manifests.yaml.document import Document, Part
+from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.model.source import Finding, Severity
 
 Path = tuple[str | int, ...]
-Declaration = Document | Part
+Declaration = Document | DocumentPart
 """The declaration of an object: a document, or an item of a list in one."""
 DeclaredObject = tuple[DesiredObject, Declaration]
 

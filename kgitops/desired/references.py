@@ -14,7 +14,7 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     Tombstone,
 )
-from kgitops.desired.virtual_clusters.checks import check_links, check_members, place_of
+from kgitops.desired.virtual_clusters.checks import check_links, check_members, cluster_source
 from kgitops.desired.virtual_clusters.ineffective import warn_of_ineffective, warn_of_other_clusters
 from kgitops.manifests.yaml.document import Document
 from kgitops.manifests.yaml.text import shown
@@ -148,6 +148,6 @@ def _place_of_name(desired: DesiredObject) -> Path:
         case DesiredQuota():
             return ("spec", "entity")
         case DesiredMember():
-            return place_of(desired)
+            return cluster_source(desired)
         case other:
             assert_never(other)

@@ -199,7 +199,7 @@ def _url(project: FoundProject, cluster: str) -> str:
 
     A file of an embedded one counts from the project's folder.
     """
-    written = project.file.url_written(cluster) if project.file else ""
+    written = project.file.raw_url(cluster) if project.file else ""
     kind, _, file = written.partition(":")
     if written and kind != "embedded":
         return written

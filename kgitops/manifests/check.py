@@ -66,7 +66,7 @@ def _wrong(field: str, content: dict[object, object], document: Document, advice
     )
 
 
-class Written:
+class RawDocument:
     """A parsed document that remembers what was found out about it.
 
     ``clusters`` are those that it says it is for, if it says so in the right shape. ``templated``:

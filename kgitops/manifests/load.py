@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgitops.manifests.check import Written, check
+from kgitops.manifests.cache import NO_CACHE, ManifestCache
+from kgitops.manifests.check import RawDocument, check
 from kgitops.manifests.files import find_files
 from kgitops.manifests.kind_models import Declaration
-from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.yaml.construct import Content
 from kgitops.manifests.yaml.document import Document
@@ -24,7 +24,7 @@ from kgitops.model.resources.addresses import local_topic_address, topic_address
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding
 
-JUDGING = ("Policy", "Waiver", "PolicyTest")
+POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
 """Kinds that declare no object of a cluster, but how requests are judged."""
 
 
@@ -64,7 +64,7 @@ def load_manifests(
     known_clusters: Collection[str] | None = None,
     env_values: Mapping[str, str] | None = None,
     only: Collection[str] = (),
-    library: Library = READ_ONCE,
+    cache: ManifestCache = NO_CACHE,
 ) -> ManifestSet:
     """The manifests below ``paths`` for ``cluster``; nothing is raised for what they hold.
 
@@ -77,16 +77,16 @@ def load_manifests(
         env_values: what ``variables`` took from the environment (see ``ClusterConfig``).
         only: kinds to look for: all other documents are passed over, there need not be any, and
             files that can't hold one are not even parsed.
-        library: where files are read; one that remembers them is for loading many clusters.
+        cache: where files are read; one that remembers them is for loading many clusters.
     """
     lookup = Lookup(variables, env, dict(env_values or {}), by_url=":" in cluster)
     loader = _Loader(cluster, lookup, known_clusters, only)
     for file in find_files(paths, loader.findings, may_be_empty=bool(only)):
-        text = library.text(file.path, file.name)
+        text = cache.text(file.path, file.name)
         if isinstance(text, Finding):
             loader.findings.append(text)
         else:
-            loader.load(text, library)
+            loader.load(text, cache)
     return ManifestSet(
         manifests=tuple(loader.manifests),
         other_clusters=tuple(loader.other_clusters),
@@ -109,17 +109,17 @@ class _Loader:
     unknown: list[Document] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
-    def load(self, file: SourceText, library: Library) -> None:
+    def load(self, file: SourceText, cache: ManifestCache) -> None:
         """Take all documents of a file."""
         if self.only and not _may_hold(file.text, self.only):
             return
-        for item in library.documents(file):
+        for item in cache.documents(file):
             if isinstance(item, Finding):
                 self.findings.append(item)
             elif not self.only or item.named in self.only:
                 self._take(item)
 
-    def _take(self, written: Written) -> None:
+    def _take(self, written: RawDocument) -> None:
         kind = written.kind(self.findings)
         if kind is None:
             return
@@ -134,7 +134,7 @@ class _Loader:
         """A URL may name the very cluster that a policy is for."""
         return kind == "Policy" and ":" in self.cluster
 
-    def _declaration(self, kind: str, written: Written, *, here: bool) -> Declaration | None:
+    def _declaration(self, kind: str, written: RawDocument, *, here: bool) -> Declaration | None:
         if not written.templated:
             return written.declared(kind, self.findings)
         content, document = written.content, written.document
@@ -154,11 +154,11 @@ class _Loader:
         address = _topic_address(content) if kind == "Topic" else None
         if address is not None:
             self.other_addresses.add(address)
-        elif kind not in JUDGING:
+        elif kind not in POLICY_KINDS:
             self.unknown.append(document)
         return None
 
-    def _clusters(self, written: Written) -> list[Content] | None:
+    def _clusters(self, written: RawDocument) -> list[Content] | None:
         """The clusters a document is for, where it says so in the right shape."""
         for index, name in enumerate(written.clusters or ()):
             self._check_cluster(written.document, index, name)

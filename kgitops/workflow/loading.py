@@ -56,7 +56,7 @@ def loaded(
         env=selection.environ,
         known_clusters=workspace.known_clusters,
         env_values=workspace.cluster.env_values,
-        library=selection.library,
+        cache=selection.cache,
     )
     findings: list[Finding] = []
     bundle = _collecting(findings, lambda: load_policies(workspace, manifests))

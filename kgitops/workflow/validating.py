@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgitops.desired.state import DesiredState
-from kgitops.manifests.library import Library
+from kgitops.manifests.cache import ManifestCache
 from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity
@@ -45,7 +45,7 @@ def validate_manifests(selection: Selection, on_stage: OnStage = in_silence) -> 
         FindingsError: the project file can't be used.
         UsageError: the paths or the cluster can't be meant.
     """
-    selection = replace(selection, offline=True, library=Library(_REMEMBERED))
+    selection = replace(selection, offline=True, cache=ManifestCache(_REMEMBERED))
     declared = _declared_clusters(selection)
     chosen = [selection.cluster] if selection.cluster or not declared else declared
     found: dict[str, tuple[Finding, ...]] = {}
@@ -54,7 +54,7 @@ def validate_manifests(selection: Selection, on_stage: OnStage = in_silence) -> 
     if selection.cluster is None and not declared:
         left = {}
     for cluster in chosen:
-        selection.library.begin()
+        selection.cache.next_cluster()
         try:
             workspace = open_workspace(replace(selection, cluster=cluster))
         except FindingsError as error:
@@ -77,7 +77,7 @@ def _declared_clusters(selection: Selection) -> list[str]:
     home, _ = home_of_paths(selection.paths)
     if home is None:
         return []
-    file = load_project(home / PROJECT_FILE, env=selection.environ, library=selection.library)
+    file = load_project(home / PROJECT_FILE, env=selection.environ, cache=selection.cache)
     return list(file.cluster_names)
 
 

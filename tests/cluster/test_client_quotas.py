@@ -5,7 +5,7 @@ import math
 import pytest
 from cluster.clusters import a_cluster, a_guarded_cluster, admin, cluster_grant, codes
 
-from kgitops.cluster.embedded.controls.quotas import Match, QuotaAlteration, QuotaFilter
+from kgitops.cluster.embedded.controls.quotas import EntityMatch, QuotaAlteration, QuotaFilter
 from kgitops.cluster.embedded.options import Compat
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.resources.acls import Operation
@@ -177,18 +177,21 @@ def described():
     [
         pytest.param([], False, {USER, USER_DEFAULT, CLIENT, PAIR, PAIR_DEFAULT}, id="all"),
         pytest.param(
-            [("user", Match.ANY, None)], False, {USER, USER_DEFAULT, PAIR, PAIR_DEFAULT}, id="type"
+            [("user", EntityMatch.ANY, None)],
+            False,
+            {USER, USER_DEFAULT, PAIR, PAIR_DEFAULT},
+            id="type",
         ),
-        pytest.param([("user", Match.ANY, None)], True, {USER, USER_DEFAULT}, id="strict"),
-        pytest.param([("user", Match.EXACT, "a")], True, {USER}, id="exact"),
-        pytest.param([("user", Match.DEFAULT, None)], False, {USER_DEFAULT}, id="default"),
+        pytest.param([("user", EntityMatch.ANY, None)], True, {USER, USER_DEFAULT}, id="strict"),
+        pytest.param([("user", EntityMatch.EXACT, "a")], True, {USER}, id="exact"),
+        pytest.param([("user", EntityMatch.DEFAULT, None)], False, {USER_DEFAULT}, id="default"),
         pytest.param(
-            [("user", Match.EXACT, "a"), ("client-id", Match.DEFAULT, None)],
+            [("user", EntityMatch.EXACT, "a"), ("client-id", EntityMatch.DEFAULT, None)],
             False,
             {PAIR_DEFAULT},
             id="both",
         ),
-        pytest.param([("user", Match.EXACT, "b")], False, set(), id="nothing"),
+        pytest.param([("user", EntityMatch.EXACT, "b")], False, set(), id="nothing"),
     ],
 )
 def test_filters(described, components, strict: bool, entities):

@@ -9,7 +9,7 @@ from cluster.clusters import (
     topic_grant,
 )
 
-from kgitops.cluster.embedded.client.metadata import Node
+from kgitops.cluster.embedded.client.metadata import BrokerNode
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.cluster.embedded.options import Compat
 from kgitops.model.cluster_state import Broker
@@ -38,8 +38,8 @@ def test_brokers_and_the_controller():
     cluster = a_cluster(brokers=[Broker(id=4, rack="b"), Broker(id=2)])
     described = admin(cluster).describe_cluster()
     assert described.brokers == (
-        Node(node_id=2, host="localhost", port=9094, rack=None),
-        Node(node_id=4, host="localhost", port=9096, rack="b"),
+        BrokerNode(node_id=2, host="localhost", port=9094, rack=None),
+        BrokerNode(node_id=4, host="localhost", port=9096, rack="b"),
     )
     assert described.controller_id == 2
     assert described.cluster_id == cluster.read_state().cluster_id

@@ -9,8 +9,8 @@ from virtual_clusters.vc_requests import A, B
 from kgitops.cluster.embedded.boot import boot
 from kgitops.cluster.embedded.client.virtual_clusters import NewVirtualCluster
 from kgitops.cluster.embedded.controls.quotas import (
+    EntityMatch,
     EntityParts,
-    Match,
     QuotaAlteration,
     QuotaFilter,
 )
@@ -127,9 +127,9 @@ def test_quotas_of_a_virtual_cluster_are_found_by_its_name():
     client = admin(a_cluster())
     for entity in (((VC, A),), ((VC, None),), ((VC, A), ("user", None)), (("user", "jane"),)):
         assert set_quota(client, entity).ok
-    by_name = QuotaFilter(entity_type=VC, match=Match.EXACT, name=A)
+    by_name = QuotaFilter(entity_type=VC, match=EntityMatch.EXACT, name=A)
     assert set(client.describe_client_quotas([by_name])) == {((VC, A),), ((VC, A), ("user", None))}
-    default = QuotaFilter(entity_type=VC, match=Match.DEFAULT)
+    default = QuotaFilter(entity_type=VC, match=EntityMatch.DEFAULT)
     assert set(client.describe_client_quotas([default])) == {((VC, None),)}
 
 

@@ -10,7 +10,7 @@ from kgitops.desired.state import (
     DesiredObject,
     DesiredTopic,
 )
-from kgitops.manifests.yaml.document import Part
+from kgitops.manifests.yaml.document import DocumentPart
 from kgitops.model.resources.acls import PatternType, ResourceType
 from kgitops.model.resources.names import collision_key
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
@@ -37,7 +37,7 @@ def check_members(objects: Sequence[DeclaredObject], findings: Findings) -> None
             if first.virtual_cluster != desired.virtual_cluster:
                 findings.error(
                     document,
-                    place_of(desired),
+                    cluster_source(desired),
                     f"the {_NOUNS[desired.entity_type]} {desired.name} belongs to "
                     f"{first.virtual_cluster} ({where.source}), and to one virtual cluster at most",
                     "remove it from one of the two",
@@ -54,13 +54,13 @@ def check_members(objects: Sequence[DeclaredObject], findings: Findings) -> None
     _check_removed_acls(objects, findings)
 
 
-def place_of(member: DesiredMember) -> Path:
+def cluster_source(member: DesiredMember) -> Path:
     """Path of the member's name in a document of its own; an item of a list has no such path."""
     return _NAMED_IN[member.entity_type]
 
 
 def _field(document: Declaration, name: str) -> Path:
-    return (name,) if isinstance(document, Part) else ("spec", name)
+    return (name,) if isinstance(document, DocumentPart) else ("spec", name)
 
 
 def _check_removed_acls(objects: Sequence[DeclaredObject], findings: Findings) -> None:

@@ -16,7 +16,7 @@ from kgitops.desired.state import (
     DesiredVirtualCluster,
     MembersMode,
 )
-from kgitops.desired.virtual_clusters.checks import place_of
+from kgitops.desired.virtual_clusters.checks import cluster_source
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
@@ -183,7 +183,7 @@ def _check_client_id(
     if scope in members.declared and scope not in members.with_users:
         findings.warning(
             document,
-            place_of(member),
+            cluster_source(member),
             f"clients need no proof of the client id {member.name}, and {scope} has no user",
             f"add the users, who log in, to spec.members.users of {scope}",
         )
@@ -192,7 +192,7 @@ def _check_client_id(
         if home != scope:
             findings.warning(
                 document,
-                place_of(member),
+                cluster_source(member),
                 f"{principal} belongs to {home}, also when it comes with the client id "
                 f"{member.name} of {scope}",
                 f"let clients with this client id log in as users of {scope}",

@@ -14,7 +14,7 @@ from kgitops.manifests.kinds.virtual_cluster import (
     UserMember,
     VirtualClusterBinding,
 )
-from kgitops.manifests.yaml.document import Document, Part
+from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.manifests.yaml.text import shown
 from kgitops.model.resources.acls import CLUSTER_NAME, EVERYONE
 from kgitops.model.resources.addresses import member_address
@@ -45,7 +45,7 @@ def build_group(group: ConsumerGroup, document: Document, findings: Findings) ->
         group.metadata.virtual_cluster,
         group.metadata.labels,
         document,
-        Part(document, "spec"),
+        DocumentPart(document, "spec"),
         group.spec.deletion_policy,
     )
     return make_group(declared, group.metadata.name, group.spec, findings)
@@ -57,7 +57,7 @@ def build_binding(
     """Build the user, client id or transactional id; None unless there is exactly one."""
     spec, scope = binding.spec, binding.metadata.virtual_cluster
     check_name(scope, document, ("metadata", "virtualCluster"), findings)
-    fields = Part(document, "spec")
+    fields = DocumentPart(document, "spec")
     declared = MemberDeclaration(
         scope, binding.metadata.labels, document, fields, spec.deletion_policy
     )

@@ -17,7 +17,7 @@ from kgitops.desired.virtual_clusters.members import (
     make_user,
 )
 from kgitops.manifests.kinds.virtual_cluster import VirtualCluster
-from kgitops.manifests.yaml.document import Document, Part
+from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.model.resources.addresses import virtual_cluster_address
 from kgitops.model.resources.names import MAX_TOPIC_NAME
 from kgitops.model.resources.virtual_clusters import CapLowering, LoweringOptions
@@ -64,7 +64,7 @@ def build_members(
     name, labels = declared.metadata.name, declared.metadata.labels
 
     def listed(field: str, index: int) -> MemberDeclaration:
-        item = Part(document, "spec", "members", field, index)
+        item = DocumentPart(document, "spec", "members", field, index)
         return MemberDeclaration(name, labels, item, item)
 
     for index, user in enumerate(members.users):

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 
 from kgitops.fleet.policies.judges import EVALUATOR_POOL
 from kgitops.fleet.units.unit import ManifestsAt, Unit
-from kgitops.manifests.library import Library
+from kgitops.manifests.cache import ManifestCache
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 _MOST_CHARACTERS = 64 * 1024 * 1024
-_LIBRARY = Library(_MOST_CHARACTERS)
+_CACHE = ManifestCache(_MOST_CHARACTERS)
 """Files that were parsed for one cluster are parsed for the next ones of this process."""
 
 
@@ -25,14 +25,14 @@ def declared_in(unit: Unit, at: ManifestsAt, environ: Mapping[str, str]) -> Iter
         FindingsError: with every finding of every document.
         UsageError: the paths can't be meant.
     """
-    _LIBRARY.begin()
+    _CACHE.next_cluster()
     selection = Selection(
         paths=at.paths,
         cluster=unit.cluster,
         offline=True,
         policies=unit.policies,
         environ=environ,
-        library=_LIBRARY,
+        cache=_CACHE,
     )
     with loaded(open_workspace(selection), opening=EVALUATOR_POOL.lent) as declared:
         yield declared

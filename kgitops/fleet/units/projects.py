@@ -36,7 +36,7 @@ class FoundProject:
     def source_of(self, cluster: str) -> Source | None:
         """Where it says that it is for ``cluster``, if it does."""
         file = self.file
-        return file.place_of(cluster) if file and cluster in file.cluster_names else None
+        return file.cluster_source(cluster) if file and cluster in file.cluster_names else None
 
 
 @dataclass(slots=True)

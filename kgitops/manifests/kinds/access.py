@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.manifests.kinds.fields import EnumName, NotNull, Number, Says, Text, manifest
+from kgitops.manifests.kinds.fields import EnumName, ErrorText, NotNull, Number, Text, manifest
 from kgitops.manifests.kinds.metadata import Metadata
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 
@@ -88,7 +88,7 @@ class DefaultEntity:
     """Always true."""
 
 
-_ENTITY = Says("a name or {default: true}", "write the name, in quotes if it is a number")
+_ENTITY = ErrorText("a name or {default: true}", "write the name, in quotes if it is a number")
 EntityName = Annotated[Text | DefaultEntity | None, _ENTITY]
 
 
@@ -107,7 +107,7 @@ class QuotaEntity:
     what all in it may use together; {default: true} (or `<default>`) is the cap of all others."""
 
 
-_RATE = Says("a number above 0", "write a number such as 1048576, or remove the key")
+_RATE = ErrorText("a number above 0", "write a number such as 1048576, or remove the key")
 Rate = Annotated[Number, _RATE]
 
 

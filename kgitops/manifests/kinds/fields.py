@@ -66,7 +66,7 @@ class NotNull:
 
 
 @dataclass(frozen=True)
-class Says:
+class ErrorText:
     """Refuses whatever is wrong with a value, null included, in these words."""
 
     expected: str
@@ -82,7 +82,7 @@ class Says:
 
 
 @dataclass(frozen=True)
-class Whole:
+class IntRange:
     """A whole number in a range; ``example`` is what the advice shows."""
 
     low: int
@@ -104,7 +104,7 @@ class Whole:
         )
 
 
-class Numbered:
+class IntKeys:
     """A mapping from numbers, which JSON can only write as text."""
 
     def __get_pydantic_core_schema__(
@@ -124,7 +124,7 @@ class Numbered:
 
 
 @dataclass(frozen=True)
-class Short:
+class Shorthand:
     """A mapping that may also be written as the text of one of its fields alone."""
 
     field: str
@@ -149,7 +149,7 @@ class Short:
         if isinstance(value, Mapping):
             return value
         words = {"expected": f"a name, or a mapping with {self.field}", "advice": "write a name"}
-        raise PydanticCustomError(REFUSED, "short", words)
+        raise PydanticCustomError(REFUSED, "shorthand", words)
 
 
 class EnumName:
@@ -225,9 +225,9 @@ _DIGITS = re.compile(r"[0-9]{1,10}")
 Text = Annotated[str, MinLen(1)]
 Flag = Annotated[bool, Strict()]
 Number = Annotated[int, Strict()] | Annotated[float, Strict()]
-PartitionId = Annotated[int, Whole(0, example=0)]
-BrokerId = Annotated[int, Whole(0, example=1)]
+PartitionId = Annotated[int, IntRange(0, example=0)]
+BrokerId = Annotated[int, IntRange(0, example=1)]
 ConfigScalar = Annotated[
     str | int | float | bool,
-    Says("text, a number, true or false", "write the value, or remove the key"),
+    ErrorText("text, a number, true or false", "write the value, or remove the key"),
 ]

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
     BrokerId,
+    ErrorText,
+    IntKeys,
+    IntRange,
     NotNull,
-    Numbered,
     PartitionId,
-    Says,
     Text,
-    Whole,
     manifest,
 )
 from kgitops.manifests.kinds.metadata import LinkMetadata, TopicMetadata
@@ -19,7 +19,9 @@ from kgitops.manifests.kinds.metadata import LinkMetadata, TopicMetadata
 ConfigScalar = str | int | float | bool
 ConfigValue = Annotated[
     ConfigScalar | list[ConfigScalar],
-    Says("text, a number, true or false, or a list of these", "write the value, or remove the key"),
+    ErrorText(
+        "text, a number, true or false, or a list of these", "write the value, or remove the key"
+    ),
 ]
 
 
@@ -27,11 +29,11 @@ ConfigValue = Annotated[
 class TopicSpec:
     """A topic: either partitions and replicationFactor, or assignments."""
 
-    partitions: Annotated[int | None, Whole(1)] = None
+    partitions: Annotated[int | None, IntRange(1)] = None
     """How many partitions the topic has; Kafka can add partitions and never remove one."""
-    replication_factor: Annotated[int | None, Whole(1, 32767)] = None
+    replication_factor: Annotated[int | None, IntRange(1, 32767)] = None
     """How many replicas each partition has."""
-    assignments: Annotated[dict[PartitionId, list[BrokerId]] | None, Numbered()] = None
+    assignments: Annotated[dict[PartitionId, list[BrokerId]] | None, IntKeys()] = None
     """Partition id to the brokers of its replicas, the preferred leader first; instead of
     partitions and replicationFactor."""
     configs: dict[str, ConfigValue] = field(default_factory=dict)
@@ -39,7 +41,7 @@ class TopicSpec:
     configs_policy: Literal["Declared", "Exact"] = "Declared"
     """Declared leaves config keys alone that no manifest declares; Exact removes them."""
     delete_records_before: Annotated[
-        dict[PartitionId, Annotated[int, Whole(0, MAX_INT64, 1500)]], Numbered()
+        dict[PartitionId, Annotated[int, IntRange(0, MAX_INT64, 1500)]], IntKeys()
     ] = field(default_factory=dict)
     """Partition id to an offset: the records below it must be gone."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None

@@ -3,7 +3,7 @@
 from dataclasses import field
 from typing import Annotated, Literal
 
-from kgitops.manifests.kinds.fields import Flag, NotNull, Short, Text, manifest
+from kgitops.manifests.kinds.fields import Flag, NotNull, Shorthand, Text, manifest
 from kgitops.manifests.kinds.metadata import MemberMetadata, Metadata
 
 
@@ -33,8 +33,8 @@ class GroupMember:
     """Whether the committed offsets of the adopted group are copied: true, unless you say so."""
 
 
-User = Annotated[UserMember, Short("principal")]
-Group = Annotated[GroupMember, Short("name")]
+User = Annotated[UserMember, Shorthand("principal")]
+Group = Annotated[GroupMember, Shorthand("name")]
 
 
 @manifest

@@ -78,7 +78,7 @@ class _Matching(_Checked):
         return text
 
 
-class Spelt(_Matching):
+class NamePattern(_Matching):
     """The name of a policy or a waiver."""
 
     pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
@@ -86,7 +86,7 @@ class Spelt(_Matching):
     advice = "write at most 100 letters, digits, '-', '_' and '.', for example min-insync"
 
 
-class _Said(_Matching):
+class _NonEmptyText(_Matching):
     """Text that says something, on one line or several."""
 
     pattern = r"\S"
@@ -164,6 +164,6 @@ class Day(_Checked):
         raise _refused(f"{shown(text)} is no day", "write year, month and day: 2026-12-31")
 
 
-Said = Annotated[str, _Said()]
+NonEmptyText = Annotated[str, _NonEmptyText()]
 SpecPath = Annotated[str, _SpecPath()]
 Fingerprint = Annotated[str, _Fingerprint()]

@@ -12,9 +12,9 @@ from kgitops.manifests.policies.fields import (
     ApiName,
     Day,
     Fingerprint,
-    Said,
+    NamePattern,
+    NonEmptyText,
     SpecPath,
-    Spelt,
 )
 
 Level = Literal["info", "advisory", "soft", "hard", "off"]
@@ -24,7 +24,7 @@ Level = Literal["info", "advisory", "soft", "hard", "off"]
 class PolicyMetadata(RuleMetadata):
     """What a policy or a waiver says about itself."""
 
-    name: Annotated[str, Spelt()]
+    name: Annotated[str, NamePattern()]
     """Its name, as waivers and reports write it: letters, digits, '-', '_' and '.'."""
 
 
@@ -54,7 +54,7 @@ class Validation:
 
     expression: Text
     """The expression, in CEL."""
-    message: Annotated[Said | None, NotNull()] = None
+    message: Annotated[NonEmptyText | None, NotNull()] = None
     """What is said where it is false."""
     message_expression: Annotated[Text | None, NotNull()] = None
     """The same as an expression, in CEL; where it gives no text, message is said."""
@@ -125,13 +125,13 @@ class WaiverSpec:
     fingerprint: Annotated[Fingerprint | None, NotNull()] = None
     """The violation, as a plan shows it: 16 hexadecimal digits. Left out, the waiver covers the
     object's only violation of the policy."""
-    owner: Said
+    owner: NonEmptyText
     """Who answers for it."""
-    reason: Said
+    reason: NonEmptyText
     """Why."""
-    ticket: Said
+    ticket: NonEmptyText
     """Where it is tracked."""
-    approved_by: Annotated[Said | None, NotNull()] = None
+    approved_by: Annotated[NonEmptyText | None, NotNull()] = None
     """Who allowed it."""
     expires: Annotated[str, Day()]
     """The last day on which it holds (UTC), at most 90 days ahead, such as 2026-12-31."""

@@ -9,29 +9,29 @@ from kgitops.manifests.kinds.access import AclResource, DefaultEntity
 from kgitops.manifests.kinds.fields import (
     BrokerId,
     EnumName,
+    ErrorText,
+    IntKeys,
+    IntRange,
     NotNull,
     Number,
-    Numbered,
     PartitionId,
-    Says,
     Text,
-    Whole,
     manifest,
 )
 from kgitops.manifests.kinds.topic import ConfigValue
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType
 
-Assignments = Annotated[dict[PartitionId, list[BrokerId]] | None, Numbered()]
-_ENTITY = Says("a name or {default: true}", "write the name, in quotes if it is a number")
+Assignments = Annotated[dict[PartitionId, list[BrokerId]] | None, IntKeys()]
+_ENTITY = ErrorText("a name or {default: true}", "write the name, in quotes if it is a number")
 Name = Annotated[Text | DefaultEntity | None, _ENTITY]
-_BROKERS = Says("a number of brokers or a list of {id, rack}", "write for example 3")
+_BROKERS = ErrorText("a number of brokers or a list of {id, rack}", "write for example 3")
 
 
 @manifest
 class GivenBroker:
     """A broker of the cluster that a case starts from."""
 
-    id: Annotated[int, Whole(0, example=1)]
+    id: Annotated[int, IntRange(0, example=1)]
     """The broker's id."""
     rack: Annotated[str | None, NotNull()] = None
     """The broker's rack."""
@@ -41,9 +41,9 @@ class GivenBroker:
 class GivenTopic:
     """A topic that is there: either partitions and replicationFactor, or assignments."""
 
-    partitions: Annotated[int | None, Whole(1)] = None
+    partitions: Annotated[int | None, IntRange(1)] = None
     """How many partitions the topic has."""
-    replication_factor: Annotated[int | None, Whole(1, 32767)] = None
+    replication_factor: Annotated[int | None, IntRange(1, 32767)] = None
     """How many replicas each partition has; kgitops places them."""
     assignments: Assignments = None
     """Partition id to the brokers of its replicas, the preferred leader first."""
@@ -118,7 +118,7 @@ class GivenCluster:
     """The cluster that a case starts from."""
 
     brokers: Annotated[
-        Annotated[int, Whole(1, 1000)] | Annotated[list[GivenBroker], MinLen(1)], _BROKERS
+        Annotated[int, IntRange(1, 1000)] | Annotated[list[GivenBroker], MinLen(1)], _BROKERS
     ] = 3
     """The brokers: how many, or a list of id and rack."""
     topics: dict[str, GivenTopic] = field(default_factory=dict)

@@ -9,13 +9,13 @@ from pydantic_core import CoreSchema
 
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
+    ErrorText,
+    IntKeys,
+    IntRange,
     NotNull,
     Number,
-    Numbered,
     PartitionId,
-    Says,
     Text,
-    Whole,
     manifest,
     refuse,
 )
@@ -28,8 +28,8 @@ from kgitops.manifests.policies.policy_test_cluster import (
 )
 
 
-class OrNull(Says):
-    """As Says, where null is a value: it removes a key."""
+class OrNull(ErrorText):
+    """As ErrorText, where null is a value: it removes a key."""
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -66,7 +66,7 @@ class AlterTopicStep:
     """The virtual cluster that sees the topic; name is its name there."""
     configs: Annotated[dict[str, ConfigChange] | None, NotNull(), MinLen(1)] = None
     """Config key to its new value; null removes the key, what is left out stays."""
-    partitions: Annotated[int | None, Whole(1)] = None
+    partitions: Annotated[int | None, IntRange(1)] = None
     """How many partitions the topic is to have."""
     assignments: Assignments = None
     """Partition id to the brokers that are to hold its replicas; what is left out stays."""
@@ -91,7 +91,7 @@ class DeleteRecordsStep:
     virtual_cluster: Annotated[Text | None, NotNull()] = None
     """The virtual cluster that sees the topic; name is its name there."""
     offsets: Annotated[
-        dict[PartitionId, Annotated[int, Whole(0, MAX_INT64, 1500)]], Numbered(), MinLen(1)
+        dict[PartitionId, Annotated[int, IntRange(0, MAX_INT64, 1500)]], IntKeys(), MinLen(1)
     ]
     """Partition id to the first offset that is kept."""
 
@@ -110,7 +110,7 @@ class AlterClientQuotaStep:
 class AlterBrokerStep:
     """Configs of a broker are to be altered."""
 
-    id: Annotated[int, Whole(0, example=1)]
+    id: Annotated[int, IntRange(0, example=1)]
     """The broker's id."""
     configs: Annotated[dict[str, ConfigChange], MinLen(1)]
     """Config key to its new value; null removes the key."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kgitops.manifests.check import Written, kind_of
+from kgitops.manifests.cache import NO_CACHE, ManifestCache
+from kgitops.manifests.check import RawDocument, kind_of
 from kgitops.manifests.files import display_name
 from kgitops.manifests.kind_models import adapter
-from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.problems import model_findings, suggestion
 from kgitops.manifests.project.document import Project
 from kgitops.manifests.yaml.construct import Content
@@ -21,7 +21,7 @@ from kgitops.model.source import Finding, Source
 
 
 def parse_project(
-    file: Path, findings: list[Finding], library: Library = READ_ONCE
+    file: Path, findings: list[Finding], cache: ManifestCache = NO_CACHE
 ) -> ParsedDocument | None:
     """The one document of a project file; None, and findings, where it holds none."""
     name = display_name(file)
@@ -36,15 +36,15 @@ def parse_project(
             )
         )
         return None
-    text = library.text(file, name)
+    text = cache.text(file, name)
     if isinstance(text, Finding):
         findings.append(text)
         return None
-    items = list(library.documents(text))
+    items = list(cache.documents(text))
     findings += (item for item in items if isinstance(item, Finding))
     if findings:
         return None
-    documents = [item for item in items if isinstance(item, Written)]
+    documents = [item for item in items if isinstance(item, RawDocument)]
     if len(documents) != 1:
         findings.append(
             Finding(

@@ -6,7 +6,14 @@ from typing import Annotated, Literal
 from annotated_types import MinLen
 from pydantic import Discriminator, Field, Tag
 
-from kgitops.manifests.kinds.fields import ConfigScalar, NotNull, Says, Text, Whole, manifest
+from kgitops.manifests.kinds.fields import (
+    ConfigScalar,
+    ErrorText,
+    IntRange,
+    NotNull,
+    Text,
+    manifest,
+)
 
 Level = Literal["info", "advisory", "soft", "hard", "off"]
 
@@ -31,13 +38,13 @@ class ProjectMetadata:
 class BrokerSettings:
     """A broker of an embedded cluster."""
 
-    id: Annotated[int, Whole(0, example=1)]
+    id: Annotated[int, IntRange(0, example=1)]
     """The broker's id."""
     rack: Annotated[str | None, NotNull()] = None
     """The broker's rack."""
 
 
-_BROKERS = Says("a number of brokers or a list of {id, rack}", "write for example 3")
+_BROKERS = ErrorText("a number of brokers or a list of {id, rack}", "write for example 3")
 
 
 @manifest
@@ -47,7 +54,8 @@ class ClusterSettings:
     url: Text
     """embedded:FILE, or kafka://HOST:PORT,HOST:PORT."""
     brokers: Annotated[
-        Annotated[int, Whole(1, 1000)] | Annotated[list[BrokerSettings], MinLen(1)] | None, _BROKERS
+        Annotated[int, IntRange(1, 1000)] | Annotated[list[BrokerSettings], MinLen(1)] | None,
+        _BROKERS,
     ] = None
     """The brokers of an embedded cluster: how many, or a list of id and rack."""
     configs: dict[str, ConfigScalar] = field(default_factory=dict)
@@ -78,7 +86,7 @@ def _form_of_policy(value: object) -> str:
     return "in Python" if isinstance(value, dict | PythonPolicy) else "in files"
 
 
-_PATH = Says("a file or folder of policies, or {class: module:Class}", "write one of these")
+_PATH = ErrorText("a file or folder of policies, or {class: module:Class}", "write one of these")
 PolicyEntry = Annotated[
     Annotated[Text, _PATH, Tag("in files")] | Annotated[PythonPolicy, Tag("in Python")],
     Discriminator(_form_of_policy),
@@ -89,11 +97,11 @@ PolicyEntry = Annotated[
 class SafetySettings:
     """How many deletions one plan may hold, and how fast it may move replicas."""
 
-    max_deletes: Annotated[int, Whole(0, example=10)] = 10
+    max_deletes: Annotated[int, IntRange(0, example=10)] = 10
     """At most so many deletions of one kind."""
-    max_delete_percent: Annotated[int, Whole(0, 100, 20)] = 20
+    max_delete_percent: Annotated[int, IntRange(0, 100, 20)] = 20
     """At most this share of the managed objects of one kind; counts from 5 deletions on."""
-    replication_throttle: Annotated[int, Whole(0, example=52428800)] = 50 * 1024 * 1024
+    replication_throttle: Annotated[int, IntRange(0, example=52428800)] = 50 * 1024 * 1024
     """Bytes per second that each broker may copy while replicas move; 0 sets no limit."""
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.files import PROJECT_FILE
-from kgitops.manifests.library import READ_ONCE, Library
 from kgitops.manifests.problems import suggestion
 from kgitops.manifests.project.checks import (
     check_project,
@@ -96,17 +96,17 @@ class ProjectFile:
             raise UsageError(f"the project {self.name} has no cluster {name!r}; {advice}")
         return _cluster(name, self._written, env, offline=offline)
 
-    def place_of(self, cluster: str) -> Source:
+    def cluster_source(self, cluster: str) -> Source:
         """Where the project says that it is for ``cluster``."""
         return self._written.document.key_at("spec", "clusters", cluster)
 
-    def url_written(self, cluster: str) -> str:
+    def raw_url(self, cluster: str) -> str:
         """How the project says that ``cluster`` is reached, its placeholders left as they are."""
         settings = clusters_of(self._written.content).get(cluster)
         return str(settings.get("url")) if isinstance(settings, dict) else ""
 
     @property
-    def manifests_there(self) -> tuple[Path, ...]:
+    def existing_manifests(self) -> tuple[Path, ...]:
         """Where manifests are, but for the default folder where it neither is nor was written."""
         spec = self._written.content.get("spec")
         written = isinstance(spec, dict) and "manifests" in spec
@@ -126,18 +126,18 @@ class ProjectFile:
 
 
 def load_project(
-    path: Path, *, env: Mapping[str, str], library: Library = READ_ONCE
+    path: Path, *, env: Mapping[str, str], cache: ManifestCache = NO_CACHE
 ) -> ProjectFile:
     """The project file at ``path``, which may also be the folder that holds it.
 
-    It is read in the ``library``; ``env`` is what ``${env:NAME}`` stands for.
+    It is read in the ``cache``; ``env`` is what ``${env:NAME}`` stands for.
 
     Raises:
         FindingsError: it can't be read or is not valid; the error holds every finding.
     """
     file = path / PROJECT_FILE if path.is_dir() else path
     findings: list[Finding] = []
-    written = parse_project(file, findings, library)
+    written = parse_project(file, findings, cache)
     project = check_project(written, env, findings) if written else None
     if project and written:
         findings += _missing_policies(project, written.document, file.parent)

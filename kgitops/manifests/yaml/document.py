@@ -76,7 +76,7 @@ class Document:
         return self.source.column - 1
 
 
-class Part:
+class DocumentPart:
     """A part of a document that declares an object of its own; paths begin there."""
 
     __slots__ = ("document", "path")
@@ -86,7 +86,7 @@ class Part:
         self.path = path
 
     def __repr__(self) -> str:
-        return f"Part({self.source})"
+        return f"DocumentPart({self.source})"
 
     @property
     def source(self) -> Source:

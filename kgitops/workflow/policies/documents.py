@@ -7,8 +7,8 @@ from inspect import getdoc
 from pathlib import Path
 
 from kgitops.desired.findings import without_env_values
-from kgitops.manifests.library import READ_ONCE, Library
-from kgitops.manifests.load import JUDGING, Manifest, ManifestSet, load_manifests
+from kgitops.manifests.cache import NO_CACHE, ManifestCache
+from kgitops.manifests.load import POLICY_KINDS, Manifest, ManifestSet, load_manifests
 from kgitops.manifests.policies.policy import Policy as PolicyDocument
 from kgitops.manifests.policies.policy import Waiver as WaiverDocument
 from kgitops.manifests.policies.values import cel_policy, waiver
@@ -76,7 +76,7 @@ def more_documents(
     if manifests is None or tuple(workspace.manifests) != file.manifests:
         # A policy among the manifests that are left out judges those that are not. A project of
         # policies alone has no manifests.
-        yield _load(workspace, file.manifests_there, findings, only=_JUDGES)
+        yield _load(workspace, file.existing_manifests, findings, only=_JUDGES)
 
 
 def _load(
@@ -93,7 +93,7 @@ def _load(
         known_clusters=workspace.known_clusters,
         env_values=workspace.cluster.env_values,
         only=only,
-        library=workspace.selection.library,
+        cache=workspace.selection.cache,
     )
     findings += without_env_values(loaded.findings, loaded.env_values)
     return loaded
@@ -105,14 +105,14 @@ def documents_beside(
     *,
     cluster: str,
     environ: Mapping[str, str],
-    library: Library = READ_ONCE,
+    cache: ManifestCache = NO_CACHE,
 ) -> ManifestSet:
     """The policies and waivers that stand below ``paths``, which belong to no project.
 
     They may name any cluster of a fleet, so a name that a project doesn't know is no mistake.
     """
     loaded = load_manifests(
-        paths, cluster=cluster, variables={}, env=environ, known_clusters=None, library=library
+        paths, cluster=cluster, variables={}, env=environ, known_clusters=None, cache=cache
     )
     findings += without_env_values(loaded.findings, loaded.env_values)
     findings += map(_stranger, _not_judging(loaded))
@@ -121,7 +121,7 @@ def documents_beside(
 
 def _not_judging(loaded: ManifestSet) -> Iterator[Manifest]:
     for manifest in (*loaded.manifests, *loaded.other_clusters):
-        if manifest.declares.kind not in JUDGING:
+        if manifest.declares.kind not in POLICY_KINDS:
             yield manifest
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from kgitops.approval.waivers import expiry_notice, waiver_problem
-from kgitops.manifests.library import READ_ONCE, Library
+from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.load import ManifestSet
 from kgitops.manifests.problems import suggestion
 from kgitops.model.clock import SystemClock
@@ -80,7 +80,7 @@ def load_policies(workspace: Workspace, manifests: ManifestSet | None = None) ->
             read.findings,
             cluster=workspace.target_name,
             environ=selection.environ,
-            library=selection.library,
+            cache=selection.cache,
         )
         read.take(beside)
     return _bundle(_named((*own.values(), *read.policies[count:]), read.findings), read)
@@ -91,7 +91,7 @@ def load_policies_from(
     *,
     cluster: str,
     environ: Mapping[str, str],
-    library: Library = READ_ONCE,
+    cache: ManifestCache = NO_CACHE,
 ) -> Bundle:
     """The policies below ``paths`` alone, as they judge on ``cluster``, without any project.
 
@@ -101,9 +101,7 @@ def load_policies_from(
     read = ReadPolicies()
     if paths:
         read.take(
-            documents_beside(
-                paths, read.findings, cluster=cluster, environ=environ, library=library
-            )
+            documents_beside(paths, read.findings, cluster=cluster, environ=environ, cache=cache)
         )
     return _bundle(_named(read.policies, read.findings), read)
 

@@ -85,7 +85,7 @@ def _paths(workspace: Workspace) -> Sequence[Path]:
                 "the files or folders of the tests"
             )
         return workspace.manifests
-    return (*workspace.file.policies, *workspace.file.manifests_there)
+    return (*workspace.file.policies, *workspace.file.existing_manifests)
 
 
 def _beside(workspace: Workspace) -> ManifestSet | None:

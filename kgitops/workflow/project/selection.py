@@ -8,7 +8,7 @@ from pathlib import Path
 from kgitops.cluster.port import Cluster
 from kgitops.desired.selector import Selector
 from kgitops.desired.state import Project, Safety
-from kgitops.manifests.library import READ_ONCE, Library
+from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.project.python_policies import module_file
 from kgitops.manifests.project.values import ProjectFile, load_project
 from kgitops.model.lowered import Grade
@@ -31,7 +31,7 @@ class Selection:
     ``variables_of`` names the cluster of the project whose variables one given by URL has.
     ``selector``: only what has these labels. ``offline``: a snapshot stands in for the cluster.
     ``fail_on`` is the grade of lowering at which a plan is denied. Below ``policies`` stand some
-    that judge beside the project's own. ``library`` is where files are read.
+    that judge beside the project's own. ``cache`` is where files are read.
     """
 
     paths: Sequence[Path] = ()
@@ -46,7 +46,7 @@ class Selection:
     fail_on: Grade | None = None
     policies: Sequence[Path] = ()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    library: Library = field(default=READ_ONCE, repr=False, compare=False)
+    cache: ManifestCache = field(default=NO_CACHE, repr=False, compare=False)
 
     @property
     def shapes_a_plan(self) -> bool:
@@ -134,7 +134,7 @@ def _workspace(
     selection: Selection, home: Path | None, *, whole: bool, cluster: str | None
 ) -> Workspace:
     file = (
-        load_project(home / PROJECT_FILE, env=selection.environ, library=selection.library)
+        load_project(home / PROJECT_FILE, env=selection.environ, cache=selection.cache)
         if home is not None
         else None
     )

@@ -26,7 +26,7 @@ from kgitops.cluster.embedded.controls.acl_filter import AclFilter, PatternFilte
 from kgitops.cluster.embedded.controls.acls import AclAction
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigResource
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
-from kgitops.cluster.embedded.controls.quotas import Match, QuotaAlteration, QuotaFilter
+from kgitops.cluster.embedded.controls.quotas import EntityMatch, QuotaAlteration, QuotaFilter
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
@@ -140,7 +140,7 @@ REFUSED: list[tuple[str, Callable[[EmbeddedAdmin, Theirs], object]]] = [
     (
         "describe_client_quotas",
         lambda a, _: a.describe_client_quotas(
-            [QuotaFilter(entity_type=VIRTUAL_CLUSTER, match=Match.EXACT, name=HR)]
+            [QuotaFilter(entity_type=VIRTUAL_CLUSTER, match=EntityMatch.EXACT, name=HR)]
         ),
     ),
     ("create_virtual_clusters", lambda a, _: a.create_virtual_clusters([NEW])),

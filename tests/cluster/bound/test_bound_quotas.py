@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from cluster.bound.tenancies import HR, SALES, connect, on_cluster, root, two_tenants
 
-from kgitops.cluster.embedded.controls.quotas import Match, QuotaAlteration, QuotaFilter
+from kgitops.cluster.embedded.controls.quotas import EntityMatch, QuotaAlteration, QuotaFilter
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
@@ -93,10 +93,10 @@ def test_who_sees_which_quotas():
     }
     of_users = QuotaFilter(entity_type="user")
     assert set(connect(cluster).describe_client_quotas([of_users], strict=True)) == {IN_SALES}
-    of_hr = QuotaFilter(entity_type=VIRTUAL_CLUSTER, match=Match.EXACT, name=HR)
+    of_hr = QuotaFilter(entity_type=VIRTUAL_CLUSTER, match=EntityMatch.EXACT, name=HR)
     for principal, wanted in (("User:a", [of_hr]), ("User:b", []), ("User:c", [of_users])):
         with pytest.raises(Refusal) as refused:
             connect(cluster, principal).describe_client_quotas(wanted)
         assert refused.value.result.code is DENIED
-    any_of_them = replace(of_hr, match=Match.ANY, name=None)
+    any_of_them = replace(of_hr, match=EntityMatch.ANY, name=None)
     assert set(connect(cluster).describe_client_quotas([any_of_them])) == {CAP, IN_SALES}

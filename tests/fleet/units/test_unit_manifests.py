@@ -26,8 +26,8 @@ from kgitops.fleet.units.manifests import declared_in
 from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
 from kgitops.fleet.units.unit_json import unit_to_text
 from kgitops.fleet.work import work
-from kgitops.manifests import library as library_module
-from kgitops.manifests.library import Library
+from kgitops.manifests import cache as library_module
+from kgitops.manifests.cache import ManifestCache
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.json.canonical import canonical_text
 from kgitops.plan.document.to_json import plan_to_json
@@ -79,7 +79,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TOPIC_NAME", "no topic can be called so!")
     now = library_module.time.time_ns
     monkeypatch.setattr(library_module.time, "time_ns", lambda: now() + 10_000_000_000)
-    monkeypatch.setattr(manifests, "_LIBRARY", Library(1_000_000))
+    monkeypatch.setattr(manifests, "_LIBRARY", ManifestCache(1_000_000))
     for name in CLUSTERS:
         write(tmp_path, {f"states/{name}.json": write_snapshot(a_cluster())})
     return tmp_path

@@ -17,7 +17,7 @@ _FIRST_PORT = 9092
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class BrokerNode:
     """A living broker; nothing listens at its host and port (A4-20)."""
 
     node_id: int
@@ -38,7 +38,7 @@ class PartitionMetadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicMetadata:
+class TopicDescription:
     """One topic; the mark of deletion is an extra that KIP-4 announced and left out (A4-25)."""
 
     name: str
@@ -55,7 +55,7 @@ class ClusterDescription:
 
     cluster_id: str
     controller_id: int
-    brokers: tuple[Node, ...]
+    brokers: tuple[BrokerNode, ...]
 
 
 def describe_cluster(draft: Draft, cluster_id: str) -> ClusterDescription:
@@ -64,7 +64,7 @@ def describe_cluster(draft: Draft, cluster_id: str) -> ClusterDescription:
         cluster_id=cluster_id,
         controller_id=controller_id(draft.image),
         brokers=tuple(
-            Node(node_id=item.id, host=_HOST, port=_FIRST_PORT + item.id, rack=item.rack)
+            BrokerNode(node_id=item.id, host=_HOST, port=_FIRST_PORT + item.id, rack=item.rack)
             for item in draft.delta.brokers.all()
             if not item.fenced
         ),
@@ -73,7 +73,7 @@ def describe_cluster(draft: Draft, cluster_id: str) -> ClusterDescription:
 
 def describe_topics(
     draft: Draft, names: Sequence[str] | None, *, version: int
-) -> tuple[TopicMetadata, ...]:
+) -> tuple[TopicDescription, ...]:
     """The topics of these names; None: all, and in version 0 an empty list too (A4-18, A4-19).
 
     A bound caller's names are those of its links (VC-038).
@@ -84,20 +84,20 @@ def describe_topics(
     return tuple(_by_name(here, name, version) for name in dict.fromkeys(names))
 
 
-def _by_name(here: GlobalNamespace, name: str, version: int) -> TopicMetadata:
+def _by_name(here: GlobalNamespace, name: str, version: int) -> TopicDescription:
     if not here.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
-        return TopicMetadata(name=name, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return TopicDescription(name=name, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if topic_name_problem(name):
-        return TopicMetadata(name=name, error=ErrorCode.INVALID_TOPIC_EXCEPTION)
+        return TopicDescription(name=name, error=ErrorCode.INVALID_TOPIC_EXCEPTION)
     topic = here.find_topic(name)
     if topic is None:
-        return TopicMetadata(name=name, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return TopicDescription(name=name, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     return replace(_describe(here.draft, topic, version), name=name)
 
 
-def _describe(draft: Draft, topic: TopicImage, version: int) -> TopicMetadata:
+def _describe(draft: Draft, topic: TopicImage, version: int) -> TopicDescription:
     brokers = draft.delta.brokers.all()
-    return TopicMetadata(
+    return TopicDescription(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=is_internal(topic.name),

@@ -6,8 +6,8 @@ from dataclasses import replace
 from kgitops.cluster.embedded.client.connection import Connection
 from kgitops.cluster.embedded.controls import quotas as quota_control
 from kgitops.cluster.embedded.controls.quotas import (
+    EntityMatch,
     EntityParts,
-    Match,
     QuotaAlteration,
     QuotaFilter,
     canonical,
@@ -71,5 +71,5 @@ def _filters_in_scope(draft: Draft, components: Sequence[QuotaFilter]) -> Sequen
     virtual_cluster = namespace(draft).virtual_cluster
     if virtual_cluster is None or any(c.entity_type == VIRTUAL_CLUSTER for c in components):
         return components
-    own = QuotaFilter(entity_type=VIRTUAL_CLUSTER, match=Match.EXACT, name=virtual_cluster)
+    own = QuotaFilter(entity_type=VIRTUAL_CLUSTER, match=EntityMatch.EXACT, name=virtual_cluster)
     return [own, *components]

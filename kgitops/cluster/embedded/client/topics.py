@@ -12,7 +12,7 @@ from kgitops.cluster.embedded.client.connection import (
     is_gone,
     without_message,
 )
-from kgitops.cluster.embedded.client.metadata import ClusterDescription, TopicMetadata
+from kgitops.cluster.embedded.client.metadata import ClusterDescription, TopicDescription
 from kgitops.cluster.embedded.controls.partitions import NewPartitions
 from kgitops.cluster.embedded.controls.topics import NewTopic
 from kgitops.model.results import ErrorCode, RequestResult
@@ -101,7 +101,7 @@ class TopicCalls(Connection):
         *,
         version: int = 1,
         allow_auto_create: bool = False,
-    ) -> tuple[TopicMetadata, ...]:
+    ) -> tuple[TopicDescription, ...]:
         """The topics of these names, or all; those that do not exist may be created (VC-066).
 
         Kafka answers that a topic which it has just created has no leader yet; here it has one.
@@ -116,7 +116,7 @@ class TopicCalls(Connection):
         cluster_id = self._controller.cluster_id
         return self._read(lambda draft: metadata.describe_cluster(draft, cluster_id))
 
-    def _create_missing(self, described: Sequence[TopicMetadata]) -> None:
+    def _create_missing(self, described: Sequence[TopicDescription]) -> None:
         defaults = self._controller.options.static_configs
         missing = [
             NewTopic(

@@ -39,7 +39,7 @@ class QuotaAlteration:
     operations: Sequence[tuple[str, float | None]]
 
 
-class Match(StrEnum):
+class EntityMatch(StrEnum):
     """How a DescribeClientQuotas component picks entities."""
 
     EXACT = "exact"
@@ -52,7 +52,7 @@ class QuotaFilter:
     """One component: entities that have this type, with this name, the default one, or any."""
 
     entity_type: str
-    match: Match = Match.ANY
+    match: EntityMatch = EntityMatch.ANY
     name: str | None = None
 
     def matches(self, entity: ClientQuotaEntity) -> bool:
@@ -61,11 +61,11 @@ class QuotaFilter:
         if self.entity_type not in parts:
             return False
         match self.match:
-            case Match.EXACT:
+            case EntityMatch.EXACT:
                 return parts[self.entity_type] == self.name and self.name is not None
-            case Match.DEFAULT:
+            case EntityMatch.DEFAULT:
                 return parts[self.entity_type] is None
-            case Match.ANY:
+            case EntityMatch.ANY:
                 return True
 
 

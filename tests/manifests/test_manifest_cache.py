@@ -10,8 +10,8 @@ import pytest
 from manifests.loading import acl, build, quota, tombstone, topic, write
 
 from kgitops.desired.state import DesiredState
-from kgitops.manifests import library as library_module
-from kgitops.manifests.library import Library
+from kgitops.manifests import cache as cache_module
+from kgitops.manifests.cache import ManifestCache
 from kgitops.manifests.load import ManifestSet, load_manifests
 from kgitops.manifests.project.values import ProjectFile, load_project
 from kgitops.manifests.yaml.parse import parse
@@ -55,8 +55,8 @@ FILES = {
 @pytest.fixture(autouse=True)
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """A while after the files were written."""
-    now = library_module.time.time_ns
-    monkeypatch.setattr(library_module.time, "time_ns", lambda: now() + 10_000_000_000)
+    now = cache_module.time.time_ns
+    monkeypatch.setattr(cache_module.time, "time_ns", lambda: now() + 10_000_000_000)
 
 
 @pytest.fixture
@@ -68,12 +68,12 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(Path(file.name).name)
         return parse(file, findings)
 
-    monkeypatch.setattr(library_module, "parse", parsing)
+    monkeypatch.setattr(cache_module, "parse", parsing)
     return names
 
 
-def load(folder: Path, library: Library, cluster: str = "dev", *only: str) -> ManifestSet:
-    library.begin()
+def load(folder: Path, cache: ManifestCache, cluster: str = "dev", *only: str) -> ManifestSet:
+    cache.next_cluster()
     variables = {"name": f"of-{cluster}"} | ({"only-dev": "2"} if cluster == "dev" else {})
     return load_manifests(
         [folder],
@@ -82,7 +82,7 @@ def load(folder: Path, library: Library, cluster: str = "dev", *only: str) -> Ma
         env={"S": "secret"},
         known_clusters=CLUSTERS,
         only=only,
-        library=library,
+        cache=cache,
     )
 
 
@@ -110,26 +110,26 @@ def test_answers_are_the_same_with_and_without(tmp_path: Path, seed: int, room: 
     chance = random.Random(seed)  # noqa: S311 (the same each time)
     names = list(FILES) if seed == 0 else chance.sample(sorted(FILES), 6)
     write(tmp_path, {name: FILES[name].encode("utf-8", "surrogateescape") for name in names})
-    library = Library(room)
+    cache = ManifestCache(room)
     for _ in range(8):
         cluster, only = chance.choice(CLUSTERS), chance.choice([(), (), ("Policy", "Waiver")])
-        remembered = load(tmp_path, library, cluster, *only)
-        assert answer(remembered) == answer(load(tmp_path, Library(), cluster, *only))
+        remembered = load(tmp_path, cache, cluster, *only)
+        assert answer(remembered) == answer(load(tmp_path, ManifestCache(), cluster, *only))
 
 
 def test_a_file_is_parsed_once_for_all_clusters(tmp_path: Path, parsed: list[str]) -> None:
     write(tmp_path, {"a.yaml": FILES["plain.yaml"], "b.yaml": FILES["var.yaml"]})
-    library = Library(LARGE)
+    cache = ManifestCache(LARGE)
     for cluster in CLUSTERS:
-        assert len(load(tmp_path, library, cluster).manifests) == 3
+        assert len(load(tmp_path, cache, cluster).manifests) == 3
     assert parsed == ["a.yaml", "b.yaml"]
 
 
 def test_what_depends_on_the_cluster_is_not_remembered(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": FILES["var.yaml"], "b.yaml": FILES["here.yaml"]})
-    library = Library(LARGE)
+    cache = ManifestCache(LARGE)
     named = [
-        [item.declares.metadata.name for item in load(tmp_path, library, cluster).manifests]
+        [item.declares.metadata.name for item in load(tmp_path, cache, cluster).manifests]
         for cluster in ("dev", "prod", "dev")
     ]
     assert named == [["of-dev", "here"], ["of-prod"], ["of-dev", "here"]]
@@ -155,12 +155,12 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path, change: Callable[[Pat
     """Even where size and time of change are as before."""
     write(tmp_path, {"a.yaml": topic("a")})
     path = tmp_path / "a.yaml"
-    before, library = path.stat(), Library(LARGE)
-    assert [item.declares.metadata.name for item in load(tmp_path, library).manifests] == ["a"]
+    before, cache = path.stat(), ManifestCache(LARGE)
+    assert [item.declares.metadata.name for item in load(tmp_path, cache).manifests] == ["a"]
     change(path)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
-    assert [item.declares.metadata.name for item in load(tmp_path, library).manifests] == ["b"]
+    assert [item.declares.metadata.name for item in load(tmp_path, cache).manifests] == ["b"]
 
 
 def test_a_file_that_just_changed_is_not_remembered(
@@ -169,31 +169,31 @@ def test_a_file_that_just_changed_is_not_remembered(
     """It may change once more in the same tick of the clock that marks it."""
     write(tmp_path, {"a.yaml": topic("a")})
     changed = (tmp_path / "a.yaml").stat().st_ctime_ns
-    monkeypatch.setattr(library_module.time, "time_ns", lambda: changed + 1_000_000)
-    library = Library(LARGE)
+    monkeypatch.setattr(cache_module.time, "time_ns", lambda: changed + 1_000_000)
+    cache = ManifestCache(LARGE)
     for _ in range(2):
-        load(tmp_path, library)
+        load(tmp_path, cache)
     assert parsed == ["a.yaml"] * 2
 
 
 def test_a_pipe_is_read_each_time(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)
-    library = Library(LARGE)
+    cache = ManifestCache(LARGE)
     for name in ("a", "b"):
         writing = threading.Thread(target=pipe.write_text, args=[topic(name)])
         writing.start()
-        manifests = load_manifests([pipe], cluster="x", variables={}, env={}, library=library)
+        manifests = load_manifests([pipe], cluster="x", variables={}, env={}, cache=cache)
         writing.join()
         assert [item.declares.metadata.name for item in manifests.manifests] == [name]
 
 
 def test_a_file_that_is_gone_is_gone(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": topic("a"), "b.yaml": topic("b")})
-    library = Library(LARGE)
-    load(tmp_path, library)
+    cache = ManifestCache(LARGE)
+    load(tmp_path, cache)
     (tmp_path / "a.yaml").unlink()
-    assert [item.declares.metadata.name for item in load(tmp_path, library).manifests] == ["b"]
+    assert [item.declares.metadata.name for item in load(tmp_path, cache).manifests] == ["b"]
 
 
 def folders(tmp_path: Path) -> Iterator[Path]:
@@ -209,9 +209,9 @@ def test_a_project_that_is_too_large_is_remembered_as_far_as_it_fits(
 ) -> None:
     """Read in the same order each time, it would else push out each file before its next use."""
     one, _ = folders(tmp_path)
-    library = Library(int(len(topic("t0")) * 2.5))
+    cache = ManifestCache(int(len(topic("t0")) * 2.5))
     for _ in range(4):
-        load(one, library)
+        load(one, cache)
     assert sorted(parsed) == sorted(
         [f"one-{n}.yaml" for n in range(4)] + ["one-2.yaml", "one-3.yaml"] * 3
     )
@@ -219,10 +219,10 @@ def test_a_project_that_is_too_large_is_remembered_as_far_as_it_fits(
 
 def test_what_is_not_used_any_more_makes_room(tmp_path: Path, parsed: list[str]) -> None:
     one, two = folders(tmp_path)
-    library = Library(len(topic("t0")) * 4)
-    load(one, library)
+    cache = ManifestCache(len(topic("t0")) * 4)
+    load(one, cache)
     for _ in range(4):
-        load(two, library)
+        load(two, cache)
     assert parsed[:4] == [f"one-{n}.yaml" for n in range(4)]
     assert parsed[4:] == [f"two-{n}.yaml" for n in range(4)] * 2, "the third time all are there"
 
@@ -231,9 +231,9 @@ def test_a_file_that_is_too_large_for_all_the_room_leaves_the_rest(
     tmp_path: Path, parsed: list[str]
 ) -> None:
     write(tmp_path, {"a.yaml": topic("a"), "z.yaml": topic("z") + "#" * 5_000})
-    library = Library(1_000)
+    cache = ManifestCache(1_000)
     for _ in range(3):
-        load(tmp_path, library)
+        load(tmp_path, cache)
     assert parsed.count("a.yaml") == 1
     assert parsed.count("z.yaml") == 3
 
@@ -246,19 +246,19 @@ def test_the_project_file_is_in_the_library_too(tmp_path: Path, parsed: list[str
             'spec: {clusters: {dev: {url: "embedded:", variables: {v: "${env:V}"}}}}\n'
         },
     )
-    library = Library(LARGE)
+    cache = ManifestCache(LARGE)
     for value in ("1", "2"):
-        file: ProjectFile = load_project(tmp_path, env={"V": value}, library=library)
+        file: ProjectFile = load_project(tmp_path, env={"V": value}, cache=cache)
         assert file.cluster("dev", env={"V": value}).variables == {"v": value}
     assert parsed == ["kgitops.yaml"]
 
 
 def test_a_broken_project_file_is_said_each_time(tmp_path: Path) -> None:
     write(tmp_path, {"kgitops.yaml": "a: 1\na: 2\n"})
-    library = Library(LARGE)
+    cache = ManifestCache(LARGE)
     said = []
-    for shelf in (library, library, Library()):
+    for shelf in (cache, cache, ManifestCache()):
         with pytest.raises(FindingsError) as caught:
-            load_project(tmp_path, env={}, library=shelf)
+            load_project(tmp_path, env={}, cache=shelf)
         said.append(str(caught.value))
     assert len(set(said)) == 1
