@@ -93,6 +93,7 @@ def test_a_plan_tells_the_labels_of_every_kind(project: Project, kgitops: Kgitop
     assert json.loads(project.plan_file.read_text())["plan_digest"] != first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("virtual_clusters", CLUSTERS)
 def test_an_owner_can_be_required_wherever_is_judged(
     project: Project, kgitops: Kgitops, virtual_clusters: str

@@ -71,6 +71,7 @@ def apply(kgitops: Kgitops, stage: str, cluster: str) -> None:
     assert drift.code == 0, drift.said
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("example")
 def test_every_stage_applies_and_is_taken_back(kgitops: Kgitops, cluster: str) -> None:
     """VC-346, VC-347, VC-349: to the end, and each stage back to the beginning, and again."""
@@ -184,6 +185,7 @@ def test_on_brokers_that_know_virtual_clusters_names_change_with_the_members(
         assert not refused[ORDERS, 0].ok
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("example")
 def test_copied_rights_can_be_written_out(kgitops: Kgitops, cluster: str) -> None:
     """VC-197: then Git says them, and nothing changes on the cluster."""

@@ -208,6 +208,7 @@ def test_a_test_for_other_clusters_is_left_out(project: Project, kgitops: Kgitop
     assert "All 4 cases" in kgitops("policy", "test", project.folder, "-c", "prod").out
 
 
+@pytest.mark.slow
 def test_coverage_says_what_never_fired_and_what_never_stayed_silent(
     project: Project, kgitops: Kgitops
 ) -> None:
@@ -413,6 +414,7 @@ def test_explain_shows_a_policy_in_cel_with_its_lines(write: Project, kgitops: K
     assert "kind: Waiver" not in ran.out  # it is hard
 
 
+@pytest.mark.slow
 def test_explain_gives_a_waiver_that_works_when_pasted(project: Project, kgitops: Kgitops) -> None:
     put(project, replicas())
     assert kgitops("plan", project.folder).code == 3

@@ -226,6 +226,7 @@ def apply_to(there: Cluster, workspace: Workspace) -> None:
     Twin(there, lambda *_: None).apply(sealed, workspace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("example", "cluster"), PROJECTS)
 def test_examples_are_planned_alike(example: str, cluster: str, examples: Path) -> None:
     """P201-42: on an empty cluster, one that it was applied to, and one that others changed."""

@@ -103,6 +103,7 @@ def test_the_bill_of_materials_names_what_the_pins_name(dist: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_wheel_installs_with_the_pins_alone_and_runs(dist: Path, tmp_path: Path) -> None:
     environ = {**os.environ, "VIRTUAL_ENV": str(tmp_path / "venv")}
     install = [UV, "pip", "install", "--quiet"]

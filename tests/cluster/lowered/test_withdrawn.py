@@ -38,6 +38,7 @@ def leftovers(state: ClusterState, code: str = "L-LEFTOVER") -> list[str]:
     return [line.subject for line in lowering_report(state) if line.code == code]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*SCRIPT][2:])
 def test_what_was_interrupted_is_seen_and_put_right_without_asking_for_it_again(name: str) -> None:
     """VC-327, VC-329: at every boundary of each step, what the next plan sees amiss is made right,

@@ -150,6 +150,7 @@ def test_a_place_is_called_as_where_the_command_was_typed(here: Path) -> None:
     assert said_by_unit(unit).startswith("pay/manifests/a.yaml:4:")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["environments", "quickstart", "shared-cluster", "virtual-clusters", "policies"]
 )
@@ -181,6 +182,7 @@ def bare_unit(cluster: str, home: Path) -> tuple[Unit, ManifestsAt]:
     return Unit(cluster=cluster, project="x", state=state, desired=at), at
 
 
+@pytest.mark.slow
 def test_a_unit_has_the_plan_that_plan_makes(capsys: pytest.CaptureFixture[str]) -> None:
     """The levels that policies have on a cluster, and its variables, included."""
     folder = project({"a.yaml": topic("a", COUNTED % "${var:n}"), "p.yaml": POLICY % "false"})

@@ -54,6 +54,7 @@ DENIALS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CRASHES)
 def test_a_bad_policy_denies_what_it_goes_wrong_on_and_nothing_else(name: str):
     """P201-67, P201-68, P201-21: nothing gets through, and all other requests are judged."""

@@ -82,6 +82,7 @@ def large_page() -> str:
     return render_fleet_html(large())
 
 
+@pytest.mark.slow
 def test_the_same_history_gives_the_same_bytes_in_every_process() -> None:
     assert told_by_processes(large_page) == {large_page()}
 
