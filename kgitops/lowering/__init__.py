@@ -1,1 +1,1 @@
-"""Virtual clusters on a Kafka that has none: what stands for them there, as plain functions."""
+"""Expresses virtual clusters with the ACLs, quotas and names of a Kafka that has none."""

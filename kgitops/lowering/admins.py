@@ -219,6 +219,6 @@ def _scope_text(where: VirtualClusterScope | str) -> str:
 
 
 def _scope_of_quota(entity: ClientQuotaEntity) -> VirtualClusterScope:
-    """The scope of a quota; a cap limits its administrator, so it is not in it (VC-214)."""
+    """The scope to have rights on; for a cap kafka-cluster, as it binds administrators (VC-214)."""
     name = entity[0][1]
     return _PHYSICAL if len(entity) == 1 or name is None else VirtualClusterScope(name)

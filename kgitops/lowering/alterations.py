@@ -1,4 +1,4 @@
-"""Virtual clusters and their members on brokers that know none: records, and what follows."""
+"""Changes of virtual clusters and their members on brokers without them: records and effects."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -30,7 +30,7 @@ from kgitops.virtual_clusters.records import (
 
 
 class Alterations:
-    """Decides as brokers that know virtual clusters do, and does what they would."""
+    """Decides as brokers with virtual clusters would, and collects the effects."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class Alterations:
     def create(
         self, request: CreateVirtualClusterRequest, request_index: int, effects: Effects
     ) -> None:
-        """Make an empty one.
+        """Create an empty virtual cluster.
 
         Raises:
-            VirtualClusterRefusal: it can't be made.
+            VirtualClusterRefusal: it can't be created.
         """
         for record in deciding.create(self._namespaces.delta, request):
             self._namespaces.delta.replay(record)
@@ -60,10 +60,10 @@ class Alterations:
     def delete(
         self, request: DeleteVirtualClusterRequest, request_index: int, effects: Effects
     ) -> None:
-        """Delete an empty one.
+        """Delete an empty virtual cluster.
 
         Raises:
-            VirtualClusterRefusal: it is not there, or not empty.
+            VirtualClusterRefusal: it does not exist, or is not empty.
         """
         name = request.virtual_cluster
         for record in list(deciding.delete(self._namespaces.delta, request)):
@@ -78,11 +78,11 @@ class Alterations:
     def alter(
         self, request: AlterVirtualClusterRequest, request_index: int, effects: Effects
     ) -> None:
-        """Add, remove or move one entity, let a link lead elsewhere, or set the options.
+        """Add, remove or move one entity, redirect a link, or set the options.
 
         Raises:
-            VirtualClusterRefusal: it can't be done.
-            NotLowerable: it would contradict a rule.
+            VirtualClusterRefusal: the alteration is not possible.
+            NotLowerable: it would make rules contradict each other.
         """
         records = list(
             deciding.alter(
@@ -107,7 +107,7 @@ class Alterations:
                     raise ValueError(f"an alteration makes no {type(record).__name__}")
 
     def _check(self, record: VirtualClusterMetadataRecord) -> None:
-        """Refuse what would contradict rules, before anything of the request is done."""
+        """Refuse a record that makes rules contradict each other; called before any effect."""
         match record:
             case VirtualClusterRecord():
                 before = self._namespaces.delta.get(record.name)
@@ -188,7 +188,7 @@ class Alterations:
         else:
             self._namespaces.bind(name, entity, request_index)
         if moved and record.remove:
-            return  # the addition that follows says where the user is from now on
+            return  # the addition that follows replaces the user's record
         mark = RecordStatus.DELETING if record.remove else RecordStatus.PENDING
         if not moved:
             effects.marks.append((request_index, user_record(name, entity, mark)))

@@ -1,4 +1,4 @@
-"""Binding sheets: what members of a virtual cluster have to configure on this Kafka (VC-048)."""
+"""Binding sheets: the physical names that clients of a virtual cluster must configure (VC-048)."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ from kgitops.model.resources.virtual_clusters import VirtualCluster, physical_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BindingSheet:
-    """One member's names: local ones to physical ones; every other id begins with the prefix.
+    """One member's local names with their physical ones; all other ids begin with the prefix.
 
-    ``transactional_id_prefix`` is empty where nothing about transactions is declared.
+    ``transactional_id_prefix`` is empty if no transactional id or ACL on one is declared.
     """
 
     principal: str
@@ -39,7 +39,7 @@ def binding_sheets(state: ClusterState) -> tuple[BindingSheet, ...]:
 
 
 def to_json(sheets: Iterable[BindingSheet]) -> dict[str, Json]:
-    """By principal; the same sheets give the same JSON."""
+    """The sheets as JSON, by principal."""
     return {
         sheet.principal: {
             "virtual_cluster": sheet.virtual_cluster,
@@ -54,7 +54,7 @@ def to_json(sheets: Iterable[BindingSheet]) -> dict[str, Json]:
 
 
 def to_yaml(sheets: Iterable[BindingSheet]) -> str:
-    """The same as YAML, every name in quotes."""
+    """The sheets as YAML, by principal, with all names in quotes."""
     lines: list[str] = []
     for principal, sheet in to_json(sheets).items():
         lines.append(f"{_quoted(principal)}:")

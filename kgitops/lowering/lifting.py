@@ -1,4 +1,4 @@
-"""From what brokers have, and what the registry says of virtual clusters, to the logical state."""
+"""Lifts the physical state and the registry's records of virtual clusters to the logical state."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, C
 from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster
 
 _RECORDED = ("vc/", f"quota/{VIRTUAL_CLUSTER}=")
-"""How addresses of quotas of virtual clusters begin; a global one has no record of its own."""
+"""Prefixes of addresses of virtual clusters' quotas; a global quota has no record of its own."""
 
 
 def lift(physical: ClusterState) -> ClusterState:
-    """The logical state: virtual clusters, their ACLs and quotas, and not what stands for them.
+    """The logical state: virtual clusters with their ACLs and quotas, without physical stand-ins.
 
-    Without records of virtual clusters it is the very same object. What is being deleted is still
-    there, what is pending is not there yet. A binding or quota of virtual clusters is there only
-    if all that stands for it is, and no more (VC-327); else it is in ``lowered.missing_…``.
+    Without records of virtual clusters the same object is returned. Objects that are being deleted
+    are still in it, pending ones not yet. A binding or quota of virtual clusters is in it only if
+    its physical counterparts are exactly in place (VC-327); else it is in ``lowered.missing_…``.
 
     Raises:
-        SafetyError: a record can't be trusted.
+        SafetyError: a record is damaged or unknown.
     """
     registry = physical.registry
     if registry is None or not registry.virtual_clusters:
@@ -67,9 +67,9 @@ def lift(physical: ClusterState) -> ClusterState:
 def _lowered(
     physical: ClusterState, records: Records, sources: set[str], quotas: set[tuple[str, str]]
 ) -> Lowered:
-    """What stands for virtual clusters, and what of it brokers have.
+    """The physical objects of virtual clusters, and the state that brokers have of them.
 
-    A source that is not meant was never made, or was interrupted: it is no reason to stay.
+    A source that is not declared was never completed: it does not keep a physical object.
     """
 
     def found(entity: ClientQuotaEntity, key: str) -> float | None:
@@ -117,7 +117,7 @@ def _lowered(
 def _meant(
     physical: ClusterState, records: Records, lowered: Lowered
 ) -> dict[ClientQuotaEntity, dict[str, float]]:
-    """Global quotas with what is hidden in the place of what hides it, and virtual clusters'."""
+    """All declared quotas: global ones, hidden ones restored, and those of virtual clusters."""
     values: dict[QuotaKey, float | None] = {
         place: quota.hidden for place, quota in lowered.quotas.items()
     }

@@ -1,4 +1,4 @@
-"""Logical requests on a Kafka without virtual clusters: decided, and what they take physically."""
+"""Decides logical requests for a Kafka without virtual clusters, as physical requests."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -64,17 +64,17 @@ def lower_batch(
     super_users: Collection[str] = (),
     principal: str | None = None,
 ) -> LoweredBatch:
-    """One batch on a lifted state; for several in a row :class:`Lowering` keeps its indexes."""
+    """Lower one batch on a lifted state; for several in a row use one :class:`Lowerer`."""
     return Lowerer(state, mint, super_users, principal).lower_batch(requests)
 
 
 class Lowerer:
-    """A logical state, to which batches of logical requests are applied one after the other.
+    """Applies batches of logical requests to a logical state, one after the other.
 
-    ``state`` is a lifted one (:func:`kgitops.lowering.lifting.lift`). ``mint`` gives the uuids of
-    new topics, ``NEW_UUID`` where only a plan is made. ``principal`` asks for everything, and is
-    refused what it has no right to (VC-146); None: no rights are looked at. Nothing is carried out
-    here: each step assumes that the one before was, wholly.
+    ``state`` is a lifted one (:func:`kgitops.lowering.lifting.lift`). ``mint`` returns the uuids of
+    new topics, ``NEW_UUID`` while planning. Requests that ``principal`` has no right to are refused
+    (VC-146); with None rights are not checked. Nothing is sent to a cluster here: each batch
+    assumes that the previous one was carried out completely.
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class Lowerer:
     def continue_from(
         self, state: ClusterState, super_users: Collection[str], principal: str | None
     ) -> "Lowerer":
-        """Go on, for this principal: ``state`` is what the last step led to, its topics read anew.
+        """Continue with ``state``, the result of the last batch with topics that were read again.
 
-        What was worked out for the steps so far stays, so that many of them cost no more each.
+        The indexes are kept, so that the cost of a batch does not depend on the size of the state.
         """
         self._state = state
         self._topics.by_name = dict(state.topics)
@@ -118,9 +118,9 @@ class Lowerer:
         return self
 
     def with_topic_ids(self, topic_ids: Mapping[LocalName, str]) -> ClusterState:
-        """The state after the last step, where these topics that it asked for have these ids."""
+        """The state after the last batch, with the ids of the topics that it created."""
         for local, topic_id in topic_ids.items():
-            link = self._known(local.virtual_cluster).links[local.name]
+            link = self._virtual_cluster(local.virtual_cluster).links[local.name]
             self._delta.replay(
                 VirtualClusterTopicLinkRecord(
                     virtual_cluster=local.virtual_cluster,
@@ -130,11 +130,11 @@ class Lowerer:
                 )
             )
         if topic_ids:
-            self._state = self._after()
+            self._state = self._next_state()
         return self._state
 
     def involves_virtual_clusters(self, request: Request) -> bool:
-        """Whether the request is any different from what it is on brokers alone."""
+        """True if brokers alone could not carry out the request correctly."""
         match request:
             case CreateTopicRequest() | AlterTopicRequest() | DeleteRecordsRequest():
                 return request.local is not None
@@ -144,14 +144,15 @@ class Lowerer:
             case CreateAclRequest() | DeleteAclRequest():
                 return is_logical(request.binding) or request.binding in self._bindings.lowered
             case AlterClientQuotaRequest():
-                return request.entity[0][0] == VIRTUAL_CLUSTER or bool(self._users(request))
+                scoped = request.entity[0][0] == VIRTUAL_CLUSTER
+                return scoped or bool(self._affected_users(request))
             case AlterBrokerRequest():
                 return False
             case _:
                 return True
 
     def lower_batch(self, requests: Sequence[Request]) -> LoweredBatch:
-        """Apply one batch of requests of one api."""
+        """Apply one batch of requests, all of the same api."""
         effects = Effects()
         refused = self._unauthorized(requests)
         results = [
@@ -162,7 +163,7 @@ class Lowerer:
         self._bindings.finish(effects)
         self._quotas.finish(effects, self._virtual_cluster_of)
         self._recheck_missing()
-        self._state = self._after()
+        self._state = self._next_state()
         return LoweredBatch(
             results=tuple(results),
             state=self._state,
@@ -177,7 +178,7 @@ class Lowerer:
         self._principal = principal
 
     def _drop_stale(self, requests: Sequence[Request], results: Sequence[RequestResult]) -> None:
-        """Whoever is about virtual clusters takes along what an interrupted apply left over."""
+        """Clean up after an interrupted apply with the first request about virtual clusters."""
         for request_index, (request, result) in enumerate(zip(requests, results, strict=True)):
             if result.ok and self.involves_virtual_clusters(request):
                 self._bindings.drop_stale(request_index)
@@ -185,24 +186,24 @@ class Lowerer:
                 return
 
     def _unauthorized(self, requests: Sequence[Request]) -> Mapping[int, RequestResult]:
-        """Those for which the principal has not the right, by the ACLs before the batch."""
+        """Refusals of requests that the principal has no right to by the ACLs before the batch."""
         if self._principal is None:
             return {}
         administrator = Administrator(self._state, self._principal, self._super_users)
         refusals = enumerate(map(administrator.refusal, requests))
         code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-        return {i: RequestResult(code=code, message=why) for i, why in refusals if why}
+        return {i: RequestResult(code=code, message=reason) for i, reason in refusals if reason}
 
     def _decide(self, request: Request, request_index: int, effects: Effects) -> RequestResult:
         try:
-            self._do(request, request_index, effects)
+            self._apply(request, request_index, effects)
         except VirtualClusterRefusal as refusal:
             return RequestResult(code=refusal.code, message=str(refusal))
         except NotLowerable as refusal:
             return RequestResult(code=ErrorCode.INVALID_REQUEST, message=str(refusal))
         return OK
 
-    def _do(self, request: Request, request_index: int, effects: Effects) -> None:
+    def _apply(self, request: Request, request_index: int, effects: Effects) -> None:
         match request:
             case CreateTopicRequest():
                 self._topics.create(request, request_index, effects)
@@ -215,7 +216,7 @@ class Lowerer:
             case DeleteAclRequest():
                 self._delete_acl(request, request_index, effects)
             case AlterClientQuotaRequest():
-                self._quota(request, request_index, effects)
+                self._alter_quotas(request, request_index, effects)
             case CreateVirtualClusterRequest():
                 lost = lost_registry(self._state)
                 if lost is not None:
@@ -226,7 +227,7 @@ class Lowerer:
             case DeleteVirtualClusterRequest():
                 self._alterations.delete(request, request_index, effects)
             case CopyGroupOffsetsRequest() | DeleteGroupRequest():
-                self._known(request.virtual_cluster)
+                self._virtual_cluster(request.virtual_cluster)
                 _pass_through(request, request_index, effects)
             case AlterBrokerRequest():
                 _pass_through(request, request_index, effects)
@@ -257,7 +258,7 @@ class Lowerer:
         binding = request.binding
         if not is_logical(binding):
             self._bindings.delete(request, request_index, effects)
-        elif any(binding in it for it in (self._acls, self._missing_acls, self._begun_acls)):
+        elif any(binding in acls for acls in (self._acls, self._missing_acls, self._begun_acls)):
             self._namespaces.disallow(binding, request_index)
             effects.marks.append((request_index, acl_record(binding, RecordStatus.DELETING)))
             effects.after.append(
@@ -267,7 +268,7 @@ class Lowerer:
             self._begun_acls.discard(binding)
         self._acls.discard(binding)
 
-    def _quota(
+    def _alter_quotas(
         self, request: AlterClientQuotaRequest, request_index: int, effects: Effects
     ) -> None:
         kind, name = request.entity[0]
@@ -282,14 +283,14 @@ class Lowerer:
                 self._missing_quotas.pop((request.entity, key), None)
                 self._begun_quotas.discard((request.entity, key))
             return
-        users = self._users(request)
+        users = self._affected_users(request)
         self._quotas.set_quotas(request, request_index)
         for user in users:
             self._quotas.mark_dirty(user, request_index)
         if user_of(request.entity) not in users:
             _pass_through(request, request_index, effects)
 
-    def _users(self, request: AlterClientQuotaRequest) -> frozenset[str]:
+    def _affected_users(self, request: AlterClientQuotaRequest) -> frozenset[str]:
         """The members whose physical quotas a global request may change."""
         kind, name = request.entity[0]
         if kind == USER and name is not None:
@@ -299,7 +300,7 @@ class Lowerer:
             return self._namespaces.users()
         return frozenset()
 
-    def _known(self, name: str) -> VirtualCluster:
+    def _virtual_cluster(self, name: str) -> VirtualCluster:
         virtual_cluster = self._delta.get(name)
         if virtual_cluster is None:
             raise VirtualClusterRefusal(Symbol.VC_NOT_FOUND, f"there is no virtual cluster {name}")
@@ -310,15 +311,15 @@ class Lowerer:
         return None if name is None else self._delta.get(name)
 
     def _recheck_missing(self) -> None:
-        """What was amiss may have been put right by the way."""
+        """Forget the missing ACLs and quotas that this batch has put in place."""
         acls = tuple(repaired_acls(self._missing_acls, self._namespaces, self._bindings))
         self._missing_acls.difference_update(acls)
         self._acls.update(acls)
-        for place in tuple(repaired_quotas(self._missing_quotas, self._namespaces, self._quotas)):
-            del self._missing_quotas[place]
+        for key in tuple(repaired_quotas(self._missing_quotas, self._namespaces, self._quotas)):
+            del self._missing_quotas[key]
             self._quotas.changed = True
 
-    def _after(self) -> ClusterState:
+    def _next_state(self) -> ClusterState:
         for name in self._delta.changed:
             virtual_cluster = self._delta.get(name)
             if virtual_cluster is None:
@@ -358,7 +359,7 @@ class Lowerer:
 
 
 def _labelled(physical: PhysicalRequest, requests: Sequence[Request]) -> PhysicalRequest:
-    """Policies of the brokers are told the labels of what it is done for."""
+    """The request with the labels of a logical request behind it, for the brokers' policies."""
     labels = next(
         filter(None, (requests[request_index].labels for request_index in physical.requested_by)),
         None,

@@ -1,4 +1,4 @@
-"""Whether all that must stand for virtual clusters is there, and nothing that no longer should."""
+"""Finds recorded ACLs and quotas of virtual clusters that are not fully in place (VC-327)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,18 +22,19 @@ from kgitops.model.resources.virtual_clusters import TopicLink, VirtualCluster, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedObjects:
-    """Physical bindings and the addresses of their sources (VC-168), and physical quota values."""
+    """The physical bindings, with the addresses of their sources (VC-168), and physical quotas."""
 
     acls: Mapping[AclBinding, tuple[str, ...]]
-    quotas: Mapping[tuple[ClientQuotaEntity, str], QuotaTarget]
+    quotas: Mapping[QuotaKey, QuotaTarget]
 
 
 def expected_objects(
     virtual_cluster: VirtualCluster, bindings: Iterable[AclBinding], table: QuotaTable
 ) -> ExpectedObjects:
-    """``bindings`` are those that act in the virtual cluster, ``table`` holds all quotas.
+    """The physical objects that one virtual cluster needs.
 
-    No user is in two virtual clusters, so nothing physical belongs to two.
+    ``bindings`` are those that act in it, ``table`` has all quotas. No user is in two virtual
+    clusters, so no physical object belongs to two.
     """
     acls: dict[AclBinding, list[str]] = {}
     for binding in bindings:
@@ -42,7 +43,7 @@ def expected_objects(
             binding, virtual_cluster.name, virtual_cluster.links, virtual_cluster.users
         ):
             acls.setdefault(physical, []).append(source)
-    quotas: dict[tuple[ClientQuotaEntity, str], QuotaTarget] = {}
+    quotas: dict[QuotaKey, QuotaTarget] = {}
     for user in sorted(filter(None, map(user_name, virtual_cluster.users))):
         quotas |= lower_user_quotas(table, virtual_cluster, user)
     return ExpectedObjects(
@@ -53,7 +54,7 @@ def expected_objects(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """Addresses of bindings, and of quotas with their keys, for which something else is there."""
+    """Addresses of bindings, and of quotas with their keys, that are not exactly in place."""
 
     acls: set[str] = field(default_factory=set)
     quotas: set[tuple[str, str]] = field(default_factory=set)
@@ -64,46 +65,46 @@ def find_missing(
     lowered: Lowered,
     quotas: Mapping[ClientQuotaEntity, ClientQuotaState],
 ) -> Missing:
-    """What is recorded and not so; ``quotas`` are all that are meant.
+    """The recorded ACLs and quotas that are not in place; ``quotas`` are all declared ones.
 
-    What is being deleted is there as long as anything that stands for it may be: whoever wants it
-    back after all, or still wants it to go, finds that it is not what it should be.
+    One that is being deleted counts as recorded until its physical objects are gone. So it is found
+    to be missing both by a plan that wants it back and by one that still deletes it.
     """
     bindings = ScopedAcls(
         b for b, status in records.acls.items() if status is not RecordStatus.PENDING
     )
     table = QuotaTable(quotas.values())
-    found = Missing()
+    missing = Missing()
     expected_acls: set[object] = set()
     expected_quotas: set[object] = set()
-    for virtual_cluster in _settled(records):
+    for virtual_cluster in _without_pending(records):
         name = virtual_cluster.name
-        compiled = expected_objects(virtual_cluster, bindings.in_virtual_cluster(name).all(), table)
-        expected_acls |= compiled.acls.keys()
-        expected_quotas |= compiled.quotas.keys()
-        _compare(compiled, lowered, found)
+        expected = expected_objects(virtual_cluster, bindings.in_virtual_cluster(name).all(), table)
+        expected_acls |= expected.acls.keys()
+        expected_quotas |= expected.quotas.keys()
+        _compare(expected, lowered, missing)
     for binding, acl in lowered.acls.items():
         if acl.present and not acl.adopted and binding not in expected_acls:
-            found.acls.update(acl.sources)
-    for place, quota in lowered.quotas.items():
-        if quota.found != quota.hidden and place not in expected_quotas:
-            found.quotas.update((source, quota.key) for source in quota.sources)
-    return found
+            missing.acls.update(acl.sources)
+    for quota_key, quota in lowered.quotas.items():
+        if quota.found != quota.hidden and quota_key not in expected_quotas:
+            missing.quotas.update((source, quota.key) for source in quota.sources)
+    return missing
 
 
-def _compare(compiled: ExpectedObjects, lowered: Lowered, found: Missing) -> None:
-    for binding, sources in compiled.acls.items():
+def _compare(expected: ExpectedObjects, lowered: Lowered, missing: Missing) -> None:
+    for binding, sources in expected.acls.items():
         acl = lowered.acls.get(binding)
         if acl is None or not acl.present:
-            found.acls.update(sources)
-    for (entity, key), target in compiled.quotas.items():
+            missing.acls.update(sources)
+    for (entity, key), target in expected.quotas.items():
         quota = lowered.quotas.get((entity, key))
         if quota is None or quota.found != target.value:
-            found.quotas.update((source, key) for source in target.sources)
+            missing.quotas.update((source, key) for source in target.sources)
 
 
-def _settled(records: Records) -> list[VirtualCluster]:
-    """The virtual clusters, without what is not there yet."""
+def _without_pending(records: Records) -> list[VirtualCluster]:
+    """The virtual clusters with their links and users, except pending ones."""
     links: defaultdict[str, dict[str, TopicLink]] = defaultdict(dict)
     users: defaultdict[str, set[str]] = defaultdict(set)
     for local, (link, status) in records.links.items():
@@ -126,45 +127,45 @@ def _settled(records: Records) -> list[VirtualCluster]:
 def repaired_acls(
     missing: Collection[AclBinding], namespaces: Namespaces, acls: AclChanges
 ) -> Iterator[AclBinding]:
-    """The bindings that exactly what must stand for does."""
+    """The missing bindings whose physical bindings are now exactly the expected ones."""
     for binding in missing:
-        wanted = {
+        expected = {
             physical
             for virtual_cluster in namespaces.virtual_clusters_of(binding)
             for physical in lower_binding(
                 binding, virtual_cluster.name, virtual_cluster.links, virtual_cluster.users
             )
         }
-        standing = acls.bindings_for(acl_address(binding))
-        if wanted == standing and all(acls.lowered[physical].present for physical in wanted):
+        actual = acls.bindings_for(acl_address(binding))
+        if expected == actual and all(acls.lowered[physical].present for physical in expected):
             yield binding
 
 
 def repaired_quotas(
     missing: Mapping[QuotaKey, float], namespaces: Namespaces, quotas: QuotaChanges
 ) -> Iterator[QuotaKey]:
-    """The quotas that all of what must stand for does."""
+    """The missing quotas whose physical values are now all in place."""
     if not missing:
         return
-    find_missing: set[tuple[str, str]] = set()
+    still_missing: set[tuple[str, str]] = set()
     for name in namespaces.names:
         virtual_cluster = namespaces.delta.get(name)
-        bound = (
+        members = (
             set(filter(None, map(user_name, virtual_cluster.users))) if virtual_cluster else set()
         )
-        for user in bound | quotas.users_in(name):
+        for user in members | quotas.users_in(name):
             targets = (
                 lower_user_quotas(quotas.table, virtual_cluster, user)
-                if virtual_cluster and user in bound
+                if virtual_cluster and user in members
                 else {}
             )
-            places = quotas.lowered_of(user)
-            for place in targets.keys() | places.keys():
-                target, quota = targets.get(place), places.get(place)
+            lowered = quotas.lowered_of(user)
+            for entity, key in targets.keys() | lowered.keys():
+                target, quota = targets.get((entity, key)), lowered.get((entity, key))
                 if target is None and quota is not None and quota.found != quota.hidden:
-                    find_missing |= {(source, place[1]) for source in quota.sources}
+                    still_missing |= {(source, key) for source in quota.sources}
                 elif target and (quota is None or quota.found != target.value):
-                    find_missing |= {(source, place[1]) for source in target.sources}
+                    still_missing |= {(source, key) for source in target.sources}
     for entity, key in missing:
-        if (quota_address(entity), key) not in find_missing:
+        if (quota_address(entity), key) not in still_missing:
             yield entity, key

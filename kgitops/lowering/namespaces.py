@@ -1,4 +1,4 @@
-"""What becomes of physical bindings and quotas when virtual clusters and their rules change."""
+"""Updates physical bindings and quotas when virtual clusters and their ACLs change."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,7 +22,7 @@ from kgitops.virtual_clusters.rights import VirtualClusterScope
 
 
 class Namespaces:
-    """Virtual clusters by now, their bindings, and what stands for them: changed one by one."""
+    """The current virtual clusters and their bindings, with the physical objects behind them."""
 
     def __init__(
         self,
@@ -41,30 +41,31 @@ class Namespaces:
     def refuse_conflicts(
         self, after: VirtualCluster, added: AclBinding | None = None, *, all_of: bool = False
     ) -> None:
-        """Refuse what would contradict another rule on the same physical topic (VC-169).
+        """Refuse a change that makes rules on one physical topic contradict each other (VC-169).
 
-        ``after`` is the virtual cluster as it would be; with ``all_of`` also what did before.
+        ``after`` is the virtual cluster after the change; with ``all_of`` conflicts that existed
+        before are refused too.
 
         Raises:
-            NotLowerable: it would.
+            NotLowerable: there is such a conflict.
         """
         bindings = self._scoped.in_virtual_cluster(after.name)
         denies = bindings.denies or (added is not None and is_topic_denial(added))
         if after.options.deny_wins or not denies:
             return
-        there = list(bindings.all())
-        found = set(find_conflicts(after, [*there, added] if added else there))
+        existing = list(bindings.all())
+        conflicts = set(find_conflicts(after, [*existing, added] if added else existing))
         before = self.delta.get(after.name)
-        if found and before is not None and not all_of:
-            found -= set(find_conflicts(before, there))
-        if found:
+        if conflicts and before is not None and not all_of:
+            conflicts -= set(find_conflicts(before, existing))
+        if conflicts:
             raise NotLowerable(
-                f"L-ACL-CONFLICT: {min(found)}; brokers know the topic only, so change one of the "
-                f"rules, or set lowering.denyWins on the virtual cluster {after.name}"
+                f"L-ACL-CONFLICT: {min(conflicts)}; brokers know the topic only, so change one of "
+                f"the rules, or set lowering.denyWins on the virtual cluster {after.name}"
             )
 
     def link(self, local: LocalName, link: TopicLink, request_index: int) -> None:
-        """A link is there from now on (VC-161 to VC-163)."""
+        """Require the bindings for a new link (VC-161 to VC-163)."""
         virtual_cluster = self._known(local.virtual_cluster)
         for binding in self._scoped.in_virtual_cluster(virtual_cluster.name).about(local.name):
             source = acl_address(binding)
@@ -74,7 +75,7 @@ class Namespaces:
                 self._acls.require(physical, source, virtual_cluster.name, request_index)
 
     def unlink(self, local: LocalName, link: TopicLink, request_index: int) -> None:
-        """A link is gone, or leads elsewhere; another to the same topic keeps what it needs."""
+        """Release the bindings for a removed link, except those that another link needs."""
         virtual_cluster = self._known(local.virtual_cluster)
         others = [
             other.name
@@ -93,7 +94,7 @@ class Namespaces:
                 self._acls.release(physical, source, request_index)
 
     def bind(self, name: str, principal: str, request_index: int) -> None:
-        """A user is a member from now on (VC-145, VC-166)."""
+        """Require the bindings for a new member (VC-145, VC-166)."""
         virtual_cluster = self._known(name)
         for binding in self._scoped.in_virtual_cluster(name).of(principal):
             source = acl_address(binding)
@@ -102,7 +103,7 @@ class Namespaces:
         self._member_changed(virtual_cluster, principal, request_index)
 
     def unbind(self, name: str, principal: str, request_index: int) -> None:
-        """A user is no member any more: nothing that stood for it stays (VC-089)."""
+        """Release all bindings for a former member (VC-089)."""
         virtual_cluster = self._known(name)
         for binding in self._scoped.in_virtual_cluster(name).of(principal):
             source = acl_address(binding)
@@ -111,7 +112,7 @@ class Namespaces:
         self._member_changed(virtual_cluster, principal, request_index)
 
     def allow(self, binding: AclBinding, request_index: int) -> None:
-        """A binding of virtual clusters is meant from now on."""
+        """Add a binding of virtual clusters."""
         for virtual_cluster in self.virtual_clusters_of(binding):
             self.refuse_conflicts(virtual_cluster, binding)
         self._scoped.add(binding)
@@ -127,14 +128,14 @@ class Namespaces:
             self._acls.release(physical, source, request_index)
 
     def disallow(self, binding: AclBinding, request_index: int) -> None:
-        """A binding of virtual clusters is not meant any more."""
+        """Remove a binding of virtual clusters."""
         self._scoped.discard(binding)
         source = acl_address(binding)
         for physical in self._acls.bindings_for(source):
             self._acls.release(physical, source, request_index)
 
     def recompile(self, name: str | None, request_index: int) -> None:
-        """The quotas of all members are to be looked at; None: of all virtual clusters."""
+        """Have the quotas of all members recompiled; with None those of all virtual clusters."""
         for each in (name,) if name is not None else tuple(self.names):
             virtual_cluster = self.delta.get(each)
             users = (
@@ -147,12 +148,12 @@ class Namespaces:
                     self._quotas.mark_dirty(user, request_index)
 
     def users(self) -> frozenset[str]:
-        """Every member, by the name in quotas."""
-        found = filter(None, map(self.delta.get, self.names))
-        return frozenset(filter(None, (user_name(user) for vc in found for user in vc.users)))
+        """The members of all virtual clusters, by their name in quotas."""
+        current = filter(None, map(self.delta.get, self.names))
+        return frozenset(filter(None, (user_name(user) for vc in current for user in vc.users)))
 
     def virtual_clusters_of(self, binding: AclBinding) -> Iterator[VirtualCluster]:
-        """The virtual clusters where the binding can matter: one user is only in one (X-15)."""
+        """The virtual clusters where the binding can apply: a user is in one at most (X-15)."""
         if binding.resource_type is ResourceType.CLUSTER:
             return
         if not spans_virtual_clusters(binding):

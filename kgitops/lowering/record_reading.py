@@ -1,4 +1,4 @@
-"""The records below ``vcs/``, as they are read: what is not of the expected shape stops the run."""
+"""Reads the records below ``vcs/``; a record of an unexpected shape stops the run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ _KEYS = {
 
 @dataclass(slots=True, kw_only=True)
 class Records:
-    """What the registry says of virtual clusters; ``users`` and ``client_ids`` map to where."""
+    """All records of virtual clusters; ``users`` and ``client_ids`` map to virtual clusters."""
 
     virtual_clusters: dict[str, LoweringOptions] = field(default_factory=dict)
     links: dict[LocalName, tuple[TopicLink, RecordStatus]] = field(default_factory=dict)
@@ -58,11 +58,11 @@ class Records:
 
 
 def read_records(raw: Mapping[str, Mapping[str, Json]]) -> Records:
-    """The records by their key without ``vcs/``, as values; ``present`` and ``found`` are not told.
+    """Read records, given by their key without ``vcs/``; ``present`` and ``found`` stay unset.
 
     Raises:
-        SafetyError: one is damaged, of a version that this kgitops does not know, or belongs to a
-            virtual cluster of which there is no record.
+        SafetyError: a record is damaged, of a version that this kgitops does not know, or belongs
+            to a virtual cluster without a record.
     """
     records = Records()
     for key in raw:
@@ -70,7 +70,7 @@ def read_records(raw: Mapping[str, Mapping[str, Json]]) -> Records:
             _read(records, key, raw[key])
         except ShapeError as error:
             raise _damaged(key, str(error)) from error
-    for key, virtual_cluster in _belonging(records):
+    for key, virtual_cluster in _owners(records):
         if virtual_cluster not in records.virtual_clusters:
             raise _damaged(key, f"there is no record of the virtual cluster {virtual_cluster}")
     return records
@@ -147,12 +147,12 @@ def _read(records: Records, key: str, value: Json) -> None:
             records.hidden[_quota_key(given)] = read_quota(given["value"], "value")
 
 
-def _belonging(records: Records) -> list[tuple[str, str]]:
-    """Each record that belongs to a virtual cluster, and to which."""
+def _owners(records: Records) -> list[tuple[str, str]]:
+    """The key of each record that belongs to a virtual cluster, with that virtual cluster."""
     return [
         *((f"link/{local}", local.virtual_cluster) for local in records.links),
-        *((f"user/{user}", where) for user, (where, _) in records.users.items()),
-        *((f"client/{client_id}", where) for client_id, where in records.client_ids.items()),
+        *((f"user/{user}", owner) for user, (owner, _) in records.users.items()),
+        *((f"client/{client_id}", owner) for client_id, owner in records.client_ids.items()),
         *((f"group/{local}", local.virtual_cluster) for local in records.groups),
         *((f"txn/{local}", local.virtual_cluster) for local in records.transactional_ids),
     ]

@@ -1,15 +1,15 @@
-"""The records below ``vcs/``, as they are written: a full key and canonical JSON, None removes it.
+"""Writes the records below ``vcs/``: a full key with canonical JSON, or None to remove it.
 
 ==========================  =====================================================================
 ``vcs/vc/<vc>``             a virtual cluster and its ``spec.lowering``
-``vcs/link/<vc>/<link>``    a link; PENDING without a topic id: its topic is being made (VC-063)
-``vcs/user/<principal>``    where a user belongs; ``vcs/client/<id>`` likewise a client id
-``vcs/group/<physical>``    a group, and which global one it took over; ``vcs/txn/<physical>``
-``vcs/vcacl/<hash>``        a binding as it is meant (VC-327)
-``vcs/acl/<hash>``          a physical one that stands for such: no other is ever deleted (VC-175)
-``vcs/vcquota/<entity>/<key>``  a quota as it is meant
-``vcs/quota/<entity>/<key>``    a physical value that stands for such; null: it is only hidden
-``vcs/quota-shadow/…``      the global value in its place, which comes back (VC-220)
+``vcs/link/<vc>/<link>``    a link; PENDING without topic id: its topic is being created (VC-063)
+``vcs/user/<principal>``    the virtual cluster of a user; ``vcs/client/<id>`` of a client id
+``vcs/group/<physical>``    a group, and the global one that it took over; ``vcs/txn/<physical>``
+``vcs/vcacl/<hash>``        a declared binding (VC-327)
+``vcs/acl/<hash>``          a physical binding for such; no other is ever deleted (VC-175)
+``vcs/vcquota/<entity>/<key>``  a declared quota
+``vcs/quota/<entity>/<key>``    a physical value for such; null: the global one is only hidden
+``vcs/quota-shadow/…``      the global value that it hides, to be restored (VC-220)
 ==========================  =====================================================================
 """
 
@@ -40,9 +40,10 @@ PREFIX = "vcs/"
 
 
 class RecordStatus(StrEnum):
-    """How far something is (VC-329).
+    """The progress of a recorded object (VC-329).
 
-    PENDING is not there yet, DELETING is still there: both until what stands for it is done.
+    PENDING: it does not exist yet. DELETING: it still exists. Both last until the physical changes
+    are done.
     """
 
     PENDING = "PENDING"
@@ -51,19 +52,19 @@ class RecordStatus(StrEnum):
 
 
 def removal(record: Record) -> Record:
-    """The record's removal."""
+    """The removal of a record."""
     return record[0], None
 
 
 def virtual_cluster_record(name: str, options: LoweringOptions) -> Record:
-    """That there is a virtual cluster."""
+    """The record of a virtual cluster."""
     return _record("vc", encode(name), {"options": options_to_json(options)})
 
 
 def link_record(
     virtual_cluster: str, link: TopicLink, status: RecordStatus = RecordStatus.ACTIVE
 ) -> Record:
-    """That a link leads to a physical topic."""
+    """The record of a link to a physical topic."""
     return _record(
         "link",
         f"{encode(virtual_cluster)}/{encode(link.name)}",
@@ -74,13 +75,13 @@ def link_record(
 def user_record(
     virtual_cluster: str, user: str, status: RecordStatus = RecordStatus.ACTIVE
 ) -> Record:
-    """That a user belongs to a virtual cluster: the key leaves room for one only (VC-080)."""
+    """The record of a user's virtual cluster; its key allows only one (VC-080)."""
     value = {"virtual_cluster": virtual_cluster, "status": status.value}
     return _record("user", encode(user), value)
 
 
 def member_record(local: LocalName, entity_type: EntityType, adopts: str | None = None) -> Record:
-    """That a client id, a group or a transactional id belongs to a virtual cluster."""
+    """The record of a client id, group or transactional id of a virtual cluster."""
     physical = physical_id(local.virtual_cluster, local.name)
     match entity_type:
         case EntityType.CLIENT_ID:
@@ -97,13 +98,13 @@ def member_record(local: LocalName, entity_type: EntityType, adopts: str | None 
 
 
 def acl_record(binding: AclBinding, status: RecordStatus = RecordStatus.ACTIVE) -> Record:
-    """That a binding of virtual clusters is meant."""
+    """The record of a declared binding of virtual clusters."""
     value = {"binding": binding_to_json(binding), "status": status.value}
     return _record("vcacl", acl_hash(binding), value)
 
 
 def lowered_acl_record(acl: LoweredAcl) -> Record:
-    """That a physical binding stands for bindings of a virtual cluster."""
+    """The record of a physical binding for bindings of a virtual cluster."""
     value = {
         "binding": binding_to_json(acl.binding),
         "virtual_cluster": acl.virtual_cluster,
@@ -116,7 +117,7 @@ def lowered_acl_record(acl: LoweredAcl) -> Record:
 def quota_record(
     entity: ClientQuotaEntity, key: str, value: float, status: RecordStatus = RecordStatus.ACTIVE
 ) -> Record:
-    """That a quota of a virtual cluster is meant."""
+    """The record of a declared quota of a virtual cluster."""
     return _record(
         "vcquota",
         _quota_key(entity, key),
@@ -125,7 +126,7 @@ def quota_record(
 
 
 def lowered_quota_record(quota: LoweredQuota) -> Record:
-    """That a physical value stands for quotas of a virtual cluster."""
+    """The record of a physical value for quotas of a virtual cluster."""
     value = {
         "entity": dict(quota.entity),
         "key": quota.key,
@@ -137,13 +138,13 @@ def lowered_quota_record(quota: LoweredQuota) -> Record:
 
 
 def shadow_record(entity: ClientQuotaEntity, key: str, value: float) -> Record:
-    """Which global value a lowered one hides."""
+    """The record of the global value that a lowered one hides."""
     hidden = {"entity": dict(entity), "key": key, "value": quota_text(value)}
     return _record("quota-shadow", _quota_key(entity, key), hidden)
 
 
 def acl_hash(binding: AclBinding) -> str:
-    """What stands for a binding in a key."""
+    """The hash of a binding, for record keys."""
     return sha256(canonical_json(binding_to_json(binding))).removeprefix("sha256:")
 
 

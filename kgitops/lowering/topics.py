@@ -1,4 +1,4 @@
-"""Topics of virtual clusters on brokers that know none: made under a name that no one else has."""
+"""Topics of virtual clusters on brokers without them: created under unique physical names."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ from kgitops.virtual_clusters.refusals import Symbol, VirtualClusterRefusal
 
 
 class TopicChanges:
-    """The physical topics by now, and the names that pending ones were given (VC-063)."""
+    """The current physical topics, and the physical names of pending ones (VC-063)."""
 
     def __init__(
         self,
@@ -43,17 +43,17 @@ class TopicChanges:
         self._mint = mint
 
     def topic_id(self, name: str) -> str | None:
-        """The topic id; empty for a topic that is only just asked for, None where there is none."""
-        found = self.by_name.get(name)
-        return None if found is None or found.marked_for_deletion else found.topic_id or ""
+        """The topic id; empty for a topic that this batch creates, None if there is no topic."""
+        topic = self.by_name.get(name)
+        return None if topic is None or topic.marked_for_deletion else topic.topic_id or ""
 
     def create(self, request: CreateTopicRequest, request_index: int, effects: Effects) -> None:
-        """Make a topic; one of a virtual cluster with its link.
+        """Create a topic; one of a virtual cluster with its link.
 
-        Its name is written down first: whoever goes on after a crash makes no second topic.
+        Its name is recorded first, so that a retry after a crash creates no second topic.
 
         Raises:
-            VirtualClusterRefusal: it can't be made.
+            VirtualClusterRefusal: the topic can't be created.
         """
         local = request.local
         if local is None:
@@ -67,13 +67,15 @@ class TopicChanges:
             topic = generated_topic_name(self._mint(), local.name)
             link = TopicLink(name=local.name, topic=topic)
             effects.before.append(link_record(local.virtual_cluster, link, RecordStatus.PENDING))
-        there = self.by_name.get(topic)
-        if there is None:
+        existing = self.by_name.get(topic)
+        if existing is None:
             state = replace(request.requested_state, name=topic)
             physical = replace(request, topic=topic, requested_state=state, local=None)
             self._ask(physical, request_index, effects)
             self.by_name[topic] = _state(state)
-        link = TopicLink(name=local.name, topic=topic, topic_id=there.topic_id if there else None)
+        link = TopicLink(
+            name=local.name, topic=topic, topic_id=existing.topic_id if existing else None
+        )
         self._namespaces.delta.replay(
             VirtualClusterTopicLinkRecord(
                 virtual_cluster=local.virtual_cluster,
@@ -87,7 +89,7 @@ class TopicChanges:
             FinalRecord(
                 record=link_record(local.virtual_cluster, link),
                 requested_by=(request_index,),
-                topic=request_index if there is None else None,
+                topic=request_index if existing is None else None,
             )
         )
 
@@ -97,13 +99,13 @@ class TopicChanges:
         request_index: int,
         effects: Effects,
     ) -> None:
-        """Brokers know the topic by its physical name only."""
+        """Alter a topic or delete records, under the physical name that brokers know."""
         self._ask(replace(request, local=None), request_index, effects)
         if isinstance(request, AlterTopicRequest):
             self.by_name[request.topic] = _state(request.requested_state)
 
     def delete(self, request: DeleteTopicRequest, request_index: int, effects: Effects) -> None:
-        """Brokers would delete a topic that is linked to, so it is refused here (VC-033).
+        """Delete a topic, unless links lead to it, which brokers would not check (VC-033).
 
         Raises:
             VirtualClusterRefusal: links lead to it.
@@ -152,20 +154,23 @@ def _state(requested: RequestedTopicState) -> TopicState:
 
 
 def orphaned_topics(state: ClusterState) -> tuple[str, ...]:
-    """Physical topics whose last link is gone, or nobody knows; they are never deleted unasked."""
+    """Physical topics that were created in a virtual cluster and have no link any more (VC-068).
+
+    Their names show it. kgitops never deletes them by itself.
+    """
     linked = {link.topic for vc in state.virtual_clusters.values() for link in vc.links.values()}
     pending = state.lowered.pending.values() if state.lowered else ()
-    known = linked.union(pending)
-    return tuple(sorted(t for t in state.topics if t not in known and generated_parts(t)))
+    used = linked.union(pending)
+    return tuple(sorted(t for t in state.topics if t not in used and generated_parts(t)))
 
 
 def lost_registry(state: ClusterState) -> str | None:
-    """Why no virtual cluster may be made: the registry is not there, but was once (VC-330)."""
-    found = orphaned_topics(state) if state.registry is None else ()
-    if not found:
+    """The reason to create no virtual cluster if the registry was lost (VC-330), or None."""
+    topics = orphaned_topics(state) if state.registry is None else ()
+    if not topics:
         return None
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    more = f" and {len(topics) - 1} more" if len(topics) > 1 else ""
     return (
-        f"the registry is gone, but {found[0]}{more} was made in a virtual cluster; restore "
+        f"the registry is gone, but {topics[0]}{more} was made in a virtual cluster; restore "
         "__kgitops as docs/reference/virtual-clusters.md says, and delete nothing before that"
     )

@@ -1,4 +1,4 @@
-"""Physical bindings that stand for those of virtual clusters, and what a batch makes of them."""
+"""Tracks the physical bindings for those of virtual clusters while a batch changes them."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -14,7 +14,7 @@ from kgitops.model.resources.addresses import acl_address
 
 
 class AclChanges:
-    """Counts for what each physical binding stands (VC-168); the last one takes it along."""
+    """Keeps the sources of each physical binding (VC-168); it is deleted with the last of them."""
 
     def __init__(self, lowered: Iterable[LoweredAcl], bindings: Collection[AclBinding]) -> None:
         self.lowered = {acl.binding: acl for acl in lowered}
@@ -28,13 +28,13 @@ class AclChanges:
         self._requested_by: defaultdict[AclBinding, set[int]] = defaultdict(set)
 
     def bindings_for(self, source: str) -> frozenset[AclBinding]:
-        """What stands for the binding at this address."""
+        """The physical bindings that implement the binding at this address."""
         return frozenset(self._of_source.get(source, ()))
 
     def require(
         self, binding: AclBinding, source: str, virtual_cluster: str, request_index: int
     ) -> None:
-        """The physical binding stands for one more, unless it did already."""
+        """Add a source that requires the physical binding."""
         acl = self._mark_dirty(binding, request_index) or LoweredAcl(
             binding=binding,
             virtual_cluster=virtual_cluster,
@@ -47,7 +47,7 @@ class AclChanges:
         self.lowered[binding] = replace(acl, sources=sources, virtual_cluster=virtual_cluster)
 
     def release(self, binding: AclBinding, source: str, request_index: int) -> None:
-        """The physical binding no longer stands for this one."""
+        """Remove a source of the physical binding."""
         acl = self._mark_dirty(binding, request_index) if binding in self.lowered else None
         if acl is not None:
             self._of_source[source].discard(binding)
@@ -55,7 +55,7 @@ class AclChanges:
             self.lowered[binding] = replace(acl, sources=sources)
 
     def create(self, binding: AclBinding, request_index: int, effects: Effects) -> None:
-        """A global binding is asked for; one that stands for others is global as well then."""
+        """Create a global binding; if it exists for virtual clusters it becomes global as well."""
         acl = self._mark_dirty(binding, request_index) if binding in self.lowered else None
         self.physical.add(binding)
         if acl is not None:
@@ -64,7 +64,7 @@ class AclChanges:
             effects.creations.append(_create(binding, (request_index,)))
 
     def delete(self, request: DeleteAclRequest, request_index: int, effects: Effects) -> None:
-        """A global binding is to go; what it stands for keeps it on brokers."""
+        """Delete a global binding; it stays on the brokers while it has sources."""
         binding = request.binding
         acl = self._mark_dirty(binding, request_index) if binding in self.lowered else None
         self.physical.discard(binding)
@@ -77,14 +77,14 @@ class AclChanges:
             )
 
     def drop_stale(self, request_index: int) -> None:
-        """Look at what an interrupted apply left over."""
+        """Remove the physical bindings without sources, left over by an interrupted apply."""
         for binding in self._stale:
             if binding in self.lowered:
                 self._mark_dirty(binding, request_index)
         self._stale.clear()
 
     def finish(self, effects: Effects) -> None:
-        """Say what the batch comes down to, and begin the next one."""
+        """Add the effects of the batch to ``effects``, and begin the next batch."""
         for binding in sorted(self._before):
             self._finish(binding, self._before[binding], effects)
         self._before.clear()
@@ -106,7 +106,7 @@ class AclChanges:
                 effects.after.append(FinalRecord(record=record, requested_by=requested_by))
             return
         if not acl.present:
-            # One that others had made, and have deleted since, is kgitops' own from now on.
+            # A binding that others created, and have deleted since, belongs to kgitops from now on.
             acl = replace(acl, adopted=binding in self.physical)
             effects.creations.append(_create(binding, requested_by))
         record = lowered_acl_record(acl)

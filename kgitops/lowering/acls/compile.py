@@ -1,4 +1,4 @@
-"""ACLs of virtual clusters as physical ones (VC-161 to VC-174): one to many, and members only."""
+"""Lowers ACLs of virtual clusters to physical ones for members (VC-161 to VC-174), one to many."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -15,8 +15,8 @@ from kgitops.model.resources.virtual_clusters import TopicLink, physical_id
 
 WILDCARD = "*"
 
-# What is lowered (VC-167). Create and Delete of a topic never are: a tenant can't know the uuid,
-# and would delete what others share (VC-171, VC-172).
+# The operations that are lowered (VC-167). Create and Delete of a topic never are: a tenant can't
+# know the uuid, and would delete a topic that others share (VC-171, VC-172).
 OPERATIONS: dict[ResourceType, frozenset[Operation]] = {
     ResourceType.TOPIC: frozenset(
         {
@@ -35,7 +35,7 @@ INEXPRESSIBLE = frozenset({ResourceType.DELEGATION_TOKEN, ResourceType.USER})
 
 
 def is_logical(binding: AclBinding) -> bool:
-    """Whether brokers can't keep the binding as it is, so that the registry does (VC-140)."""
+    """True if the binding is kept in the registry, because brokers can't express it (VC-140)."""
     if binding.resource_type is ResourceType.CLUSTER:
         return (
             binding.resource_name != CLUSTER_NAME or binding.operation in VIRTUAL_CLUSTER_OPERATIONS
@@ -44,7 +44,7 @@ def is_logical(binding: AclBinding) -> bool:
 
 
 def lowered_operations(binding: AclBinding) -> frozenset[Operation]:
-    """What of the binding's operation is lowered; All is never lowered as such (VC-167)."""
+    """The operations that the binding is lowered to; All is expanded (VC-167)."""
     lowered = OPERATIONS.get(binding.resource_type, frozenset())
     return lowered if binding.operation is Operation.ALL else lowered & {binding.operation}
 
@@ -55,7 +55,7 @@ def lower_binding(
     links: Mapping[str, TopicLink],
     users: Collection[str],
 ) -> Iterator[AclBinding]:
-    """The physical bindings that stand for a scoped one, as far as these links and users go.
+    """The physical bindings that implement a scoped one for these links and users.
 
     ``virtual_cluster`` is one that the binding's scope covers; ``users`` are some of its members.
     """
@@ -82,7 +82,7 @@ def lower_binding(
 
 
 def matches_link(binding: AclBinding, link: str) -> bool:
-    """Whether a binding on topics is about the link by its name."""
+    """True if a binding on topics applies to a link of this name."""
     if binding.pattern_type is PatternType.PREFIXED:
         return link.startswith(binding.resource_name)
     return binding.resource_name in (link, WILDCARD)
@@ -94,12 +94,12 @@ def _resources(
     name = binding.resource_name
     literal = binding.pattern_type is PatternType.LITERAL
     if binding.resource_type is ResourceType.TOPIC:
-        # The uuid comes first, so no prefix of physical names says what one of link names says.
+        # A prefix of link names can't be lowered to one of physical names, which begin with a uuid.
         if literal and name != WILDCARD:
-            found = [links[name]] if name in links else []
+            matching = [links[name]] if name in links else []
         else:
-            found = [link for link in links.values() if matches_link(binding, link.name)]
-        yield from dict.fromkeys((link.topic, PatternType.LITERAL) for link in found)
+            matching = [link for link in links.values() if matches_link(binding, link.name)]
+        yield from dict.fromkeys((link.topic, PatternType.LITERAL) for link in matching)
     elif literal and name == WILDCARD:
         yield physical_id(virtual_cluster, ""), PatternType.PREFIXED
     else:

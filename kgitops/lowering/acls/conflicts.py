@@ -1,4 +1,4 @@
-"""Contradicting rules for two links of one topic: on Kafka they can't both hold (VC-169)."""
+"""Finds rules for two links to one topic that contradict each other on brokers (VC-169)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from kgitops.model.resources.virtual_clusters import VirtualCluster
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Conflict:
-    """``allow`` lets in by the link ``allowed``, which ``deny`` shuts by the link ``denied``."""
+    """``allow`` grants through the link ``allowed`` what ``deny`` forbids through ``denied``."""
 
     topic: str
     allowed: str
@@ -37,7 +37,7 @@ class Conflict:
 def find_conflicts(
     virtual_cluster: VirtualCluster, bindings: Iterable[AclBinding]
 ) -> Iterator[Conflict]:
-    """Each pair of the virtual cluster's bindings on topics that contradict each other."""
+    """Each pair of bindings on topics of the virtual cluster that contradict each other."""
     allows: list[AclBinding] = []
     denies: list[AclBinding] = []
     for binding in bindings:
@@ -72,7 +72,7 @@ def _topic_conflicts(
 
 
 def _is_overridden(allow: AclBinding, deny: AclBinding, here: list[AclBinding]) -> bool:
-    """Whether the denial takes what nothing denies on the allowing link itself."""
+    """True if the Deny takes away an operation that no Deny forbids on the allowing link itself."""
     if not (_meet(allow.principal, deny.principal, EVERYONE) and _meet(allow.host, deny.host)):
         return False
     taken = _allowed(allow) & lowered_operations(deny)

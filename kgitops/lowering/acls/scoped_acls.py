@@ -1,4 +1,4 @@
-"""The bindings of virtual clusters, by where they act and what they are about."""
+"""Indexes the bindings of virtual clusters by virtual cluster, principal and link."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from kgitops.virtual_clusters.rights import VirtualClusterScope
 
 
 class BindingIndex:
-    """The bindings that act in one virtual cluster."""
+    """The bindings that act in one virtual cluster, by principal and by link."""
 
     def __init__(self, bindings: Iterable[AclBinding]) -> None:
         self._of: defaultdict[str, dict[AclBinding, None]] = defaultdict(dict)
@@ -41,22 +41,22 @@ class BindingIndex:
             self._about(binding).pop(binding, None)
 
     def all(self) -> Iterator[AclBinding]:
-        """Every one."""
+        """All bindings."""
         for bindings in self._of.values():
             yield from bindings
 
     @property
     def denies(self) -> bool:
-        """Whether any takes something away from a topic."""
+        """True if any binding denies an operation on topics."""
         return bool(self._denials)
 
     def of(self, principal: str) -> Iterator[AclBinding]:
-        """What may concern the user, by name or as a member like any other (VC-166)."""
+        """The bindings that may apply to a user, by name or through ``User:*`` (VC-166)."""
         for name in (principal, EVERYONE):
             yield from self._of.get(name, ())
 
     def about(self, link: str) -> Iterator[AclBinding]:
-        """What may concern the link; a prefix may be of another."""
+        """The bindings that may apply to the link; those with patterns must still be matched."""
         yield from self._links.get(link, ())
         yield from self._patterns
 
@@ -68,7 +68,7 @@ class BindingIndex:
 
 
 class ScopedAcls:
-    """All bindings of virtual clusters; those of many are looked up in each (VC-165)."""
+    """All bindings of virtual clusters; those whose scope is a pattern act in many (VC-165)."""
 
     def __init__(self, bindings: Iterable[AclBinding]) -> None:
         self._literal: defaultdict[str, set[AclBinding]] = defaultdict(set)
@@ -79,15 +79,15 @@ class ScopedAcls:
                 (self._wide if spans_virtual_clusters(binding) else self._at(binding)).add(binding)
 
     def in_virtual_cluster(self, name: str) -> BindingIndex:
-        """The bindings that act in it."""
-        found = self._indexed.get(name)
-        if found is None:
-            here = VirtualClusterScope(name)
+        """The bindings that act in the virtual cluster of this name."""
+        index = self._indexed.get(name)
+        if index is None:
+            scope = VirtualClusterScope(name)
             wide = (
-                binding for binding in self._wide if VirtualClusterScope.of(binding).covers(here)
+                binding for binding in self._wide if VirtualClusterScope.of(binding).covers(scope)
             )
-            found = self._indexed[name] = BindingIndex((*self._literal.get(name, ()), *wide))
-        return found
+            index = self._indexed[name] = BindingIndex((*self._literal.get(name, ()), *wide))
+        return index
 
     def add(self, binding: AclBinding) -> None:
         """Take one in."""
@@ -112,13 +112,13 @@ class ScopedAcls:
 
 
 def is_topic_denial(binding: AclBinding) -> bool:
-    """Whether the binding denies something on topics."""
+    """True if the binding denies an operation on topics."""
     topics = binding.resource_type is ResourceType.TOPIC
     return topics and binding.permission_type is PermissionType.DENY
 
 
 def spans_virtual_clusters(binding: AclBinding) -> bool:
-    """Whether the binding may act in more than one virtual cluster."""
+    """True if the binding may act in more than one virtual cluster."""
     return (
         binding.virtual_cluster_pattern_type is PatternType.PREFIXED
         or binding.virtual_cluster == WILDCARD

@@ -1,4 +1,4 @@
-"""The physical quotas that stand for those of virtual clusters, and what a batch makes of them."""
+"""Tracks the physical quotas for those of virtual clusters while a batch changes them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -28,19 +28,19 @@ from kgitops.model.resources.quotas import (
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 
 FindVirtualCluster = Callable[[str], VirtualCluster | None]
-"""The virtual cluster that a user of quotas is bound to by now."""
+"""Returns the virtual cluster that a user, by the name in quotas, is bound to at the moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class _DeclaredQuota:
-    """A quota of a virtual cluster before a batch, and who asked for it to change."""
+    """A quota of a virtual cluster before a batch, and the request that changes it."""
 
     before: float | None
     request_index: int
 
 
 class QuotaChanges:
-    """Recompiles the users whom a batch touches, once each, when it is over."""
+    """Recompiles the quotas of each user that a batch affects, once, at its end."""
 
     def __init__(self, lowered: Iterable[LoweredQuota], quotas: Iterable[ClientQuotaState]) -> None:
         self.table = QuotaTable(quotas)
@@ -50,35 +50,35 @@ class QuotaChanges:
         for quota in lowered:
             self._put((quota.entity, quota.key), quota)
         self._stale = {user_of(q.entity) or "" for q in self.lowered.values() if not q.sources}
-        self._meant: dict[QuotaKey, _DeclaredQuota] = {}
+        self._declared: dict[QuotaKey, _DeclaredQuota] = {}
         self._physical: dict[QuotaKey, float | None] = {}
         self._dirty: defaultdict[str, set[int]] = defaultdict(set)
         self._addresses: dict[int, str] = {}
         self.changed = False
 
     def has_lowered(self, user: str) -> bool:
-        """Whether something stands on entities of this user."""
+        """True if entities of this user have lowered quotas."""
         return bool(self._of_user.get(user))
 
     def users_in(self, virtual_cluster: str) -> frozenset[str]:
-        """The users on whose entities something stands for it, bound or left over."""
+        """The users with lowered quotas of the virtual cluster, also former members."""
         return frozenset(self._users_of.get(virtual_cluster, ()))
 
     def lowered_of(self, user: str) -> Mapping[QuotaKey, LoweredQuota]:
-        """What stands on entities of this user."""
-        return {place: self.lowered[place] for place in self._of_user.get(user, ())}
+        """The lowered quotas on entities of this user."""
+        return {key: self.lowered[key] for key in self._of_user.get(user, ())}
 
     def set_quotas(self, request: AlterClientQuotaRequest, request_index: int) -> None:
-        """Quotas, of a virtual cluster or global, are meant from now on."""
+        """Set declared quotas, of a virtual cluster or global."""
         entity = request.entity
         scoped = entity[0][0] == VIRTUAL_CLUSTER
         self._addresses[request_index] = quota_address(entity)
         for key, value in request.quotas.items():
             before = self.table.get(entity, key)
             if scoped:
-                known = self._meant.get((entity, key))
-                self._meant[entity, key] = _DeclaredQuota(
-                    known.before if known else before, request_index
+                earlier = self._declared.get((entity, key))
+                self._declared[entity, key] = _DeclaredQuota(
+                    earlier.before if earlier else before, request_index
                 )
             else:
                 self._physical.setdefault((entity, key), before)
@@ -86,37 +86,41 @@ class QuotaChanges:
             self.changed = True
 
     def mark_dirty(self, user: str, request_index: int) -> None:
-        """What stands on the user's entities may be no longer right."""
+        """Have the user's quotas recompiled at the end of the batch."""
         self._dirty[user].add(request_index)
 
     def drop_stale(self, request_index: int) -> None:
-        """Look at what an interrupted apply left over."""
+        """Remove the lowered quotas without sources, left over by an interrupted apply."""
         for user in self._stale:
             self.mark_dirty(user, request_index)
         self._stale.clear()
 
-    def finish(self, effects: Effects, whereabouts: FindVirtualCluster) -> None:
-        """Say what the batch comes down to, and begin the next one."""
+    def finish(self, effects: Effects, find_virtual_cluster: FindVirtualCluster) -> None:
+        """Add the effects of the batch to ``effects``, and begin the next batch."""
         requests: defaultdict[ClientQuotaEntity, dict[str, float | None]] = defaultdict(dict)
         requested_by: defaultdict[ClientQuotaEntity, set[int]] = defaultdict(set)
         notes: dict[QuotaKey, str] = {}
         for user in sorted(self._dirty):
-            virtual_cluster = whereabouts(user)
+            virtual_cluster = find_virtual_cluster(user)
             targets = (
                 lower_user_quotas(self.table, virtual_cluster, user)
                 if virtual_cluster is not None
                 else {}
             )
-            for place, wanted, why in self._user_changes(user, virtual_cluster, targets, effects):
-                requests[place[0]][place[1]] = wanted
-                requested_by[place[0]].update(why)
-                notes[place] = self._note(place)
-        asked = {request_index for those in requested_by.values() for request_index in those}
-        for place, meant in self._meant.items():
-            self._record(place, meant, effects, physical=meant.request_index in asked)
+            for quota_key, value, indexes in self._user_changes(
+                user, virtual_cluster, targets, effects
+            ):
+                entity, key = quota_key
+                requests[entity][key] = value
+                requested_by[entity].update(indexes)
+                notes[quota_key] = self._note(quota_key)
+        with_physical = {index for indexes in requested_by.values() for index in indexes}
+        for quota_key, declared in self._declared.items():
+            physical = declared.request_index in with_physical
+            self._record_declared(quota_key, declared, effects, physical=physical)
         for entity, quotas in requests.items():
             effects.creations.append(_request(entity, quotas, unique(requested_by[entity]), notes))
-        self._meant.clear()
+        self._declared.clear()
         self._physical.clear()
         self._dirty.clear()
         self._addresses.clear()
@@ -129,107 +133,101 @@ class QuotaChanges:
         effects: Effects,
     ) -> Iterable[tuple[QuotaKey, float | None, RequestIndexes]]:
         """Each physical value of the user that has to change; records go to ``effects``."""
-        changed = {place for place in self._physical if user_of(place[0]) == user}
-        for place in sorted(targets.keys() | self._of_user[user] | changed, key=_order):
-            before, target = self.lowered.get(place), targets.get(place)
-            meant = self.table.get(*place)
-            there = before.found if before else self._physical.get(place, meant)
-            wanted = target.value if target else meant
-            requested_by = self._requested_by(user, place, before, target)
+        changed = {key for key in self._physical if user_of(key[0]) == user}
+        for key in sorted(targets.keys() | self._of_user[user] | changed, key=_order):
+            before, target = self.lowered.get(key), targets.get(key)
+            declared = self.table.get(*key)
+            actual = before.found if before else self._physical.get(key, declared)
+            desired = target.value if target else declared
+            requested_by = self._requested_by(user, key, before, target)
             after = (
-                self._lowered(place, virtual_cluster, target)
-                if virtual_cluster and target
-                else None
+                self._lowered(key, virtual_cluster, target) if virtual_cluster and target else None
             )
-            self._keep(place, before, after, requested_by, effects)
-            if wanted != there:
-                yield place, wanted, requested_by
+            self._record_lowered(key, before, after, requested_by, effects)
+            if desired != actual:
+                yield key, desired, requested_by
 
     def _lowered(
-        self, place: QuotaKey, virtual_cluster: VirtualCluster, target: QuotaTarget
+        self, key: QuotaKey, virtual_cluster: VirtualCluster, target: QuotaTarget
     ) -> LoweredQuota:
         return LoweredQuota(
-            entity=place[0],
-            key=place[1],
+            entity=key[0],
+            key=key[1],
             virtual_cluster=virtual_cluster.name,
             value=target.value,
             sources=target.sources,
-            hidden=self.table.get(*place),
+            hidden=self.table.get(*key),
             found=target.value,
         )
 
-    def _keep(
+    def _record_lowered(
         self,
-        place: QuotaKey,
+        quota_key: QuotaKey,
         before: LoweredQuota | None,
         after: LoweredQuota | None,
         requested_by: RequestIndexes,
         effects: Effects,
     ) -> None:
-        """What is hidden is written down before it is overwritten, and struck out once back."""
+        """Record a hidden value before it is overwritten, and drop the record once it is back."""
         old = _records(before) if before else {}
         new = _records(after) if after else {}
         effects.before += [(key, new[key]) for key in new if new[key] != old.get(key)]
         for key in old.keys() - new.keys():
             effects.after.append(FinalRecord(record=(key, None), requested_by=requested_by))
         if after is not None:
-            self._put(place, after)
+            self._put(quota_key, after)
         elif before is not None:
-            self._remove(place, before)
+            self._remove(quota_key, before)
 
-    def _record(
-        self, place: QuotaKey, meant: _DeclaredQuota, effects: Effects, *, physical: bool
+    def _record_declared(
+        self, key: QuotaKey, declared: _DeclaredQuota, effects: Effects, *, physical: bool
     ) -> None:
-        value = self.table.get(*place)
-        requested_by = (meant.request_index,)
-        if physical and meant.before is None and value is not None:
-            effects.before.append(quota_record(*place, value, RecordStatus.PENDING))
-        elif physical and meant.before is not None and meant.before != value:
-            effects.before.append(quota_record(*place, meant.before, RecordStatus.DELETING))
+        before, value = declared.before, self.table.get(*key)
+        requested_by = (declared.request_index,)
+        if physical and before is None and value is not None:
+            effects.before.append(quota_record(*key, value, RecordStatus.PENDING))
+        elif physical and before is not None and before != value:
+            effects.before.append(quota_record(*key, before, RecordStatus.DELETING))
         if value is not None:
-            record = quota_record(*place, value)
+            record = quota_record(*key, value)
         else:
-            # One that an interrupted apply had only begun has a record as well.
-            record = removal(quota_record(*place, meant.before or 0.0))
+            # A quota that an interrupted apply had only begun has a record too.
+            record = removal(quota_record(*key, before or 0.0))
         effects.after.append(FinalRecord(record=record, requested_by=requested_by))
 
     def _requested_by(
-        self, user: str, place: QuotaKey, before: LoweredQuota | None, target: QuotaTarget | None
+        self, user: str, key: QuotaKey, before: LoweredQuota | None, target: QuotaTarget | None
     ) -> RequestIndexes:
-        """Of those who touched the user, the ones whose quota it is about, or else all."""
-        sources = {quota_address(place[0])}
+        """The requests about one of the sources, or else all that affect the user."""
+        sources = {quota_address(key[0])}
         sources.update(before.sources if before else (), target.sources if target else ())
-        touched = self._dirty[user]
-        about = [
-            request_index
-            for request_index in touched
-            if self._addresses.get(request_index) in sources
-        ]
-        return unique(about or touched)
+        affecting = self._dirty[user]
+        about = [index for index in affecting if self._addresses.get(index) in sources]
+        return unique(about or affecting)
 
-    def _note(self, place: QuotaKey) -> str:
-        quota = self.lowered.get(place)
+    def _note(self, key: QuotaKey) -> str:
+        quota = self.lowered.get(key)
         if quota is None or quota.hidden is None or quota.hidden == quota.value:
             return ""
         return f" (in the place of {quota_text(quota.hidden)})"
 
-    def _put(self, place: QuotaKey, quota: LoweredQuota) -> None:
+    def _put(self, key: QuotaKey, quota: LoweredQuota) -> None:
         user = user_of(quota.entity) or ""
-        self.lowered[place] = quota
-        self._of_user[user].add(place)
+        self.lowered[key] = quota
+        self._of_user[user].add(key)
         self._users_of[quota.virtual_cluster].add(user)
 
-    def _remove(self, place: QuotaKey, quota: LoweredQuota) -> None:
+    def _remove(self, key: QuotaKey, quota: LoweredQuota) -> None:
         user = user_of(quota.entity) or ""
-        del self.lowered[place]
-        self._of_user[user].discard(place)
+        del self.lowered[key]
+        self._of_user[user].discard(key)
 
 
 def _records(quota: LoweredQuota) -> dict[str, Mapping[str, Json] | None]:
-    found = [lowered_quota_record(quota)]
+    records = [lowered_quota_record(quota)]
     if quota.hidden is not None:
-        found.append(shadow_record(quota.entity, quota.key, quota.hidden))
-    return dict(found)
+        records.append(shadow_record(quota.entity, quota.key, quota.hidden))
+    return dict(records)
 
 
 def _request(
@@ -249,5 +247,5 @@ def _request(
     )
 
 
-def _order(place: QuotaKey) -> tuple[str, str]:
-    return quota_address(place[0]), place[1]
+def _order(quota_key: QuotaKey) -> tuple[str, str]:
+    return quota_address(quota_key[0]), quota_key[1]

@@ -1,7 +1,7 @@
-"""Quotas of virtual clusters as physical ones, user by user (VC-219 to VC-224).
+"""Lowers quotas of virtual clusters to physical ones, user by user (VC-219 to VC-224).
 
-A user is in one virtual cluster, so its quotas there can stand on entities that name the user.
-Nothing is ever lowered to an entity of the default user or of a client id alone (VC-222).
+A user is in one virtual cluster, so its quotas there can be set on entities that name the user.
+Entities of the default user or of a client id alone are never used (VC-222).
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from kgitops.model.resources.virtual_clusters import CapLowering, VirtualCluster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaTarget:
-    """A physical value that must be there, None for none; and because of which quotas."""
+    """A physical value to set, None for no value, and the addresses of the quotas behind it."""
 
     value: float | None
     sources: tuple[str, ...]
@@ -33,7 +33,7 @@ QuotaTargets = dict[tuple[ClientQuotaEntity, str], QuotaTarget]
 def lower_user_quotas(
     table: QuotaTable, virtual_cluster: VirtualCluster, user: str
 ) -> QuotaTargets:
-    """What the physical entities of one bound user must have, where it is not what is meant.
+    """The values that the physical entities of one bound user need, if not those declared.
 
     ``user`` is the name in quotas, of the principal ``User:<user>``.
     """
@@ -47,7 +47,7 @@ def lower_user_quotas(
 def user_cap(
     table: QuotaTable, virtual_cluster: VirtualCluster, key: str
 ) -> tuple[str, float] | None:
-    """Up to what each user of the virtual cluster may go, and by which cap (VC-221)."""
+    """The address of the virtual cluster's cap, and each user's limit under it (VC-221)."""
     cap = table.cap(virtual_cluster.name, key)
     if cap is None or virtual_cluster.options.cap_lowering is CapLowering.NONE:
         return None
@@ -60,24 +60,24 @@ def user_cap(
 
 
 class _UserQuotas:
-    """One user's entities for one key; entries are looked up in Kafka's own order."""
+    """Lowers the quotas of one user for one key; entries are looked up in Kafka's own order."""
 
     def __init__(
         self, table: QuotaTable, virtual_cluster: VirtualCluster, user: str, key: str
     ) -> None:
         self._table = table
-        self._found = virtual_cluster
+        self._virtual_cluster = virtual_cluster
         self._key = key
         self._user: UserPart = ((USER, user),)
         self._lowered: dict[ClientQuotaEntity, tuple[float, str]] = {}
 
     def targets(self) -> Iterator[tuple[ClientQuotaEntity, QuotaTarget]]:
-        scope = (VIRTUAL_CLUSTER, self._found.name)
-        last = self._walk(self._table.of(self._found.name), (scope,))
-        cap = user_cap(self._table, self._found, self._key)
+        scope = (VIRTUAL_CLUSTER, self._virtual_cluster.name)
+        last = self._walk(self._table.of(self._virtual_cluster.name), (scope,))
+        cap = user_cap(self._table, self._virtual_cluster, self._key)
         if last is not None:
             yield from self._hidden(last)
-        # What the user would fall back to would be outranked by the cap, or exceeds it.
+        # The global quota that the user would fall back to ranks below the cap, or exceeds it.
         elif cap is not None and self._walk(self._table.physical, ()) is None:
             self._lowered[self._user] = cap[1], cap[0]
         for entity, (value, source) in self._lowered.items():
@@ -90,7 +90,7 @@ class _UserQuotas:
                 yield entity, QuotaTarget(value=cap[1], sources=(cap[0],))
 
     def _walk(self, family: QuotaEntries, scope: ClientQuotaEntity) -> ClientQuotaEntity | None:
-        """Lower a family's entries until one leaves no client id over; the entity of that one."""
+        """Lower entries until one covers all client ids; return the entity of that one."""
         default: UserPart = ((USER, None),)
         nobody: UserPart = ()
         for who in (self._user, default, nobody):
@@ -113,8 +113,8 @@ class _UserQuotas:
         if last == self._user:
             hidden.append((*self._user, (CLIENT_ID, None)))
         for entity in hidden:
-            there = physical.get(entity, self._key) is not None
-            if there and entity not in self._lowered:
+            exists = physical.get(entity, self._key) is not None
+            if exists and entity not in self._lowered:
                 yield entity, QuotaTarget(value=None, sources=(self._lowered[last][1],))
 
 

@@ -1,1 +1,1 @@
-"""What a Kafka without virtual clusters does not keep exactly."""
+"""The lowering report: deviations from virtual clusters on a Kafka without them."""

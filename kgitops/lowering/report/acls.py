@@ -1,4 +1,4 @@
-"""What of the ACLs of virtual clusters is not kept exactly."""
+"""Report lines on ACLs: deviations of virtual clusters' own, and global ones that bypass them."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -25,7 +25,7 @@ from kgitops.model.resources.virtual_clusters import SEPARATOR, VirtualCluster, 
 def acl_lines(
     bindings: Iterable[AclBinding], virtual_clusters: Iterable[VirtualCluster]
 ) -> Iterator[LoweringLine]:
-    """One binding may have several lines."""
+    """Lines for the bindings of virtual clusters and for conflicts; a binding may have several."""
     scoped = ScopedAcls(bindings)
     for binding in bindings:
         if is_logical(binding):
@@ -73,7 +73,7 @@ def _lost(kind: ResourceType, operation: Operation) -> str:
 
 
 def _expanded(binding: AclBinding) -> bool:
-    """Groups and transactional ids have prefixes of their own on brokers, topics have not."""
+    """True for patterns on topics: unlike those on ids, they have no equivalent on brokers."""
     prefixed = binding.pattern_type is PatternType.PREFIXED
     pattern = prefixed or binding.resource_name == WILDCARD
     return binding.resource_type is ResourceType.TOPIC and pattern
@@ -86,11 +86,11 @@ _SCOPED = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID
 def isolation_lines(
     bindings: Iterable[AclBinding],
     virtual_clusters: Mapping[str, VirtualCluster],
-    standing: Collection[AclBinding] = (),
+    lowered: Collection[AclBinding] = (),
 ) -> Iterator[LoweringLine]:
-    """A line for each principal and virtual cluster that it reaches by ACLs of no virtual cluster.
+    """A line for each principal that reaches a virtual cluster through global ACLs (VC-176).
 
-    ``standing`` stand for ACLs of virtual clusters as well: no member goes past these by them.
+    ``lowered`` bindings also implement ACLs of virtual clusters, so members bypass nothing by them.
     """
     reaching: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     prefixes = _OwnedNames({physical_id(name, ""): {name} for name in virtual_clusters})
@@ -109,7 +109,7 @@ def isolation_lines(
         of_topics = binding.resource_type is ResourceType.TOPIC
         reached = topics.of(binding) if of_topics else _by_id(binding, prefixes)
         for name in reached:
-            if binding.principal not in virtual_clusters[name].users or binding not in standing:
+            if binding.principal not in virtual_clusters[name].users or binding not in lowered:
                 reaching[name, binding.principal].append(acl_address(binding))
     for (name, principal), addresses in sorted(reaching.items()):
         more = f" and {len(addresses) - _MANY} more" if len(addresses) > _MANY else ""
@@ -123,7 +123,7 @@ def isolation_lines(
 
 
 class _OwnedNames:
-    """Names in their order, so that those with a prefix stand together."""
+    """Names with their owning virtual clusters, sorted so that those with a prefix are adjacent."""
 
     def __init__(self, owners: Mapping[str, set[str]]) -> None:
         self._owners = owners
@@ -131,30 +131,33 @@ class _OwnedNames:
         self._all = set().union(*owners.values())
 
     def of(self, binding: AclBinding) -> set[str]:
-        """The virtual clusters that own a name which the binding covers."""
+        """The virtual clusters that own a name that the binding covers."""
         name = binding.resource_name
         if binding.pattern_type is PatternType.PREFIXED:
             return self.beginning(name)
         return self._all if name == WILDCARD else self._owners.get(name, set())
 
     def beginning(self, prefix: str) -> set[str]:
-        """The owners of the names that begin so."""
+        """The owners of the names with this prefix."""
         if not prefix:
             return self._all
-        found: set[str] = set()
-        at = bisect_left(self._sorted, prefix)
-        while at < len(self._sorted) and self._sorted[at].startswith(prefix):
-            found |= self._owners[self._sorted[at]]
-            at += 1
-        return found
+        owners: set[str] = set()
+        index = bisect_left(self._sorted, prefix)
+        while index < len(self._sorted) and self._sorted[index].startswith(prefix):
+            owners |= self._owners[self._sorted[index]]
+            index += 1
+        return owners
 
     def owner(self, name: str) -> set[str]:
-        """Who owns exactly this name."""
+        """The owners of exactly this name."""
         return self._owners.get(name, set())
 
 
 def _by_id(binding: AclBinding, prefixes: _OwnedNames) -> set[str]:
-    """Ids in a virtual cluster begin with its name and a colon, which stands in no such name."""
+    """The virtual clusters whose ids a binding on groups or transactional ids covers.
+
+    Their ids begin with the virtual cluster's name and a colon, which no such name contains.
+    """
     name = binding.resource_name
     scope, colon, _ = name.partition(SEPARATOR)
     if colon:

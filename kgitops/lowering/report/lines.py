@@ -1,4 +1,4 @@
-"""The lines of the lowering report by their code: how well each is kept, why, what to do (§18)."""
+"""The lines of the lowering report by code, with grade, reason and remedy (§18)."""
 
 from dataclasses import dataclass
 
@@ -195,13 +195,13 @@ def report_line(
     reason: str = "",
     grade: Grade | None = None,
 ) -> LoweringLine:
-    """A line of this code, in its own words and grade unless others are given."""
-    known = _CODES[code]
+    """A line of this code, with the code's own grade and reason unless others are given."""
+    default = _CODES[code]
     return LoweringLine(
         code=code,
-        grade=grade or known.grade,
+        grade=grade or default.grade,
         virtual_cluster=virtual_cluster,
         subject=subject,
-        reason=reason or known.reason,
-        remedy=known.remedy,
+        reason=reason or default.reason,
+        remedy=default.remedy,
     )

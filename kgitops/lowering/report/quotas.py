@@ -1,4 +1,4 @@
-"""What of the quotas of virtual clusters is not kept exactly."""
+"""Report lines on quotas of virtual clusters that are not kept exactly."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -22,7 +22,7 @@ def quota_lines(
     quotas: Mapping[ClientQuotaEntity, ClientQuotaState],
     virtual_clusters: Mapping[str, VirtualCluster],
 ) -> Iterator[LoweringLine]:
-    """Lines for each entity of a virtual cluster, and for what is hidden by them."""
+    """Lines for each entity of a virtual cluster, and for global quotas that are hidden."""
     scoped = {e: state for e, state in quotas.items() if e[0][0] == VIRTUAL_CLUSTER}
     if not scoped:
         return
@@ -43,7 +43,7 @@ def quota_lines(
 def _cap(
     table: QuotaTable, state: ClientQuotaState, virtual_clusters: Mapping[str, VirtualCluster]
 ) -> Iterator[LoweringLine]:
-    """A cap holds for each member, and not for all together: up to how much may that be?"""
+    """A line for a cap, which limits each member instead of all together, with the worst case."""
     name = state.entity[0][1]
     capped = [
         virtual_cluster
@@ -77,7 +77,7 @@ def _grade(virtual_cluster: VirtualCluster) -> Grade:
 
 
 def _multiple(virtual_cluster: VirtualCluster) -> int:
-    """By how much all members together may exceed the cap."""
+    """The factor by which all members together may exceed the cap."""
     if virtual_cluster.options.cap_lowering is CapLowering.DIVIDE:
         return min(len(virtual_cluster.users), 1)
     return len(virtual_cluster.users)

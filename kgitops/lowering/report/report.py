@@ -1,4 +1,4 @@
-"""The lowering report: whatever a Kafka without virtual clusters does not keep exactly (§18)."""
+"""The lowering report: the deviations from virtual clusters on a Kafka without them (§18)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -18,9 +18,9 @@ _GRADES = tuple(Grade)
 
 
 def lowering_report(state: ClusterState) -> tuple[LoweringLine, ...]:
-    """All lines for a logical state, as a rule the one after a plan; none without any (VC-390).
+    """All lines for a logical state, usually the one after a plan, sorted by code (VC-390).
 
-    They are in the order of their codes, then of virtual clusters and subjects.
+    There are none if the state has nothing about virtual clusters.
     """
     virtual_clusters = state.virtual_clusters
     if not virtual_clusters and not state.lowered and not any(map(is_logical, state.acls)):
@@ -44,12 +44,12 @@ def lowering_report(state: ClusterState) -> tuple[LoweringLine, ...]:
 
 
 def native_report(state: ClusterState) -> tuple[LoweringLine, ...]:
-    """The one line where brokers know virtual clusters, but move no data (VC-392)."""
+    """The one line for a cluster with virtual clusters that moves no data (VC-392)."""
     return (report_line("L-DATAPLANE"),) if state.virtual_clusters else ()
 
 
 def failing_lines(lines: Iterable[LoweringLine], threshold: Grade) -> tuple[LoweringLine, ...]:
-    """The lines that are at least as bad; what is refused fails anyway (§18, ``--fail-on``)."""
+    """The lines at least as bad as ``threshold`` (§18, ``--fail-on``)."""
     worst = _GRADES.index(threshold)
     return tuple(
         found for found in lines if found.grade is not None and _GRADES.index(found.grade) >= worst
@@ -57,7 +57,7 @@ def failing_lines(lines: Iterable[LoweringLine], threshold: Grade) -> tuple[Lowe
 
 
 def _preflight(state: ClusterState) -> Iterator[LoweringLine]:
-    """VC-391: what isolation depends on."""
+    """Lines on the broker configs that isolation depends on (VC-391)."""
     settings = state.settings
     if not state.has_authorizer:
         yield report_line("L-NO-AUTHORIZER")
@@ -70,7 +70,7 @@ def _preflight(state: ClusterState) -> Iterator[LoweringLine]:
     if _true(settings.get("auto.create.topics.enable", "false")):
         yield report_line("L-AUTO-CREATE")
     for key in ("allow.everyone.if.no.acl.found", "super.users"):
-        if settings.get(key) == "":  # no config of theirs, so that brokers take it for a secret
+        if settings.get(key) == "":  # not a config that brokers know, so they treat it as a secret
             yield report_line("L-HIDDEN", subject=key)
     for virtual_cluster in state.virtual_clusters.values():
         for user in virtual_cluster.users & super_users(state):
@@ -79,9 +79,9 @@ def _preflight(state: ClusterState) -> Iterator[LoweringLine]:
 
 
 def super_users(state: ClusterState) -> frozenset[str]:
-    """The principals that brokers let do everything: none of them can be bound (VC-092)."""
-    given = state.settings.get("super.users", "").split(";")
-    return frozenset(user.strip() for user in given if user.strip())
+    """The brokers' super users, none of which can be bound (VC-092)."""
+    users = state.settings.get("super.users", "").split(";")
+    return frozenset(user.strip() for user in users if user.strip())
 
 
 def _members(virtual_cluster: VirtualCluster, kinds: set[ResourceType]) -> Iterator[LoweringLine]:
@@ -115,7 +115,7 @@ def _topics(state: ClusterState) -> Iterator[LoweringLine]:
 
 
 def _leftovers(state: ClusterState) -> Iterator[LoweringLine]:
-    """What an interrupted apply has made of what is not there: nothing else shows it."""
+    """Lines on objects that an interrupted apply left over, which no other command shows."""
     lowered = state.lowered or Lowered()
     for acl in lowered.acls.values():
         if not acl.sources and acl.present and not acl.adopted:
@@ -131,7 +131,7 @@ def _leftovers(state: ClusterState) -> Iterator[LoweringLine]:
 
 
 def _goal_lines(codes: set[str]) -> Iterator[LoweringLine]:
-    """KIP-1134's goals, and which of them hold (VC-003)."""
+    """Lines on KIP-1134's goals, each with its grade (VC-003)."""
     open_to_all = codes & {"L-NO-AUTHORIZER", "L-ALLOW-EVERYONE"}
     isolation = Grade.NONE if open_to_all else Grade.EXACT
     if isolation is Grade.EXACT and "L-ISOLATION" in codes:
