@@ -68,7 +68,8 @@ def list_policies(
 
     from kgitops.cli.console.streams import print_result, wants_colour
     from kgitops.cli.running.selection import make_selection
-    from kgitops.report.policies.list_text import policies_to_json, render_policies
+    from kgitops.report.json.policies import policies_to_json
+    from kgitops.report.text.policies import render_policies
     from kgitops.workflow.policy_descriptions import describe_policies
     from kgitops.workflow.project.selection import open_workspace
 
@@ -100,8 +101,8 @@ def explain(
 
     from kgitops.cli.console.streams import print_result, wants_colour
     from kgitops.cli.running.selection import make_selection
-    from kgitops.report.policies.explain_text import render_policy
-    from kgitops.report.policies.list_text import policy_to_json
+    from kgitops.report.json.policies import policy_to_json
+    from kgitops.report.text.policies import render_policy
     from kgitops.workflow.policy_descriptions import describe_policies, find_policy
     from kgitops.workflow.project.selection import open_workspace
 
@@ -185,15 +186,15 @@ def _render(report: "PolicyTestReport", format_: TestFormat, *, no_color: bool) 
 
     match format_:
         case TestFormat.JSON:
-            from kgitops.report.json.policy_tests import policy_tests_to_json
+            from kgitops.report.json.policies import policy_tests_to_json
 
             return policy_tests_to_json(report)
         case TestFormat.JUNIT:
-            from kgitops.report.ci.policy_tests_junit import render_policy_tests_junit
+            from kgitops.report.ci.junit import render_policy_tests_junit
 
             return render_policy_tests_junit(report)
         case TestFormat.TEXT:
-            from kgitops.report.policies.tests_text import render_policy_tests
+            from kgitops.report.text.policy_tests import render_policy_tests
 
             colour = wants_colour(sys.stdout, no_color=no_color)
             return render_policy_tests(report, colour=colour)

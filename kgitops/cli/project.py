@@ -63,7 +63,7 @@ def validate(
             _print_validation(validation)
         case FindingsFormat.JSON:
             from kgitops.model.json.layout import json_text
-            from kgitops.report.json.findings import findings_json
+            from kgitops.report.json.plans import findings_json
 
             print_result(
                 json_text(findings_json(validation.findings, validation.counts, validation.left))
@@ -82,7 +82,7 @@ def validate(
 def _print_validation(validation: "Validation") -> None:
     """Print errors, warnings and skipped clusters to stderr, and what is valid to stdout."""
     from kgitops.cli.console.streams import print_notice, print_result
-    from kgitops.report.text.findings import render_findings
+    from kgitops.report.text.listings import render_findings
 
     if not validation.valid:
         print_notice(render_findings(validation.findings).removesuffix("\n"))

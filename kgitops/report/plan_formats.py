@@ -29,7 +29,7 @@ def render_plan(
                 plan, sealed=sealed, full=full, colour=colour, width=width, saved_as=saved_as
             )
         case "json":
-            from kgitops.report.json.plan import render_json
+            from kgitops.report.json.plans import render_json
 
             return render_json(plan, sealed=sealed)
         case "markdown":
@@ -37,7 +37,7 @@ def render_plan(
 
             return render_markdown(plan, sealed=sealed)
         case "html":
-            from kgitops.report.html import render_html
+            from kgitops.report.html.render import render_html
 
             return render_html(plan, sealed=sealed)
         case "sarif":

@@ -11,7 +11,7 @@ from cli.conftest import Kgitops
 from jsonschema import Draft202012Validator
 from report.plans import make_plan
 
-from kgitops.report.html import render_html
+from kgitops.report.html.render import render_html
 from kgitops.report.markdown.plan import render_markdown
 
 ROOT = Path(__file__).parents[2]

@@ -22,8 +22,9 @@ from kgitops.apply.events import (
 from kgitops.apply.result import ApplyResult, StepFailure
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
-from kgitops.report.text.apply import event_to_json, render_event_text, render_summary
-from kgitops.report.text.findings import render_findings
+from kgitops.report.json.plans import event_to_json
+from kgitops.report.text.apply import render_event_text, render_summary
+from kgitops.report.text.listings import render_findings
 
 STEP = {"step": "topic/orders#1", "address": "topic/orders", "api": "CreateTopic"}
 PARTIAL = decide([Reason(exit=ExitCode.PARTIAL, sentence="1 of 3 steps are done")], changes=False)

@@ -20,7 +20,7 @@ from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.ci.github import render_github
 from kgitops.report.ci.junit import render_junit
 from kgitops.report.content.headline import first_words, lost_words
-from kgitops.report.html import render_html
+from kgitops.report.html.render import render_html
 from kgitops.report.markdown.plan import render_markdown
 from kgitops.report.text.plan import render_text
 

@@ -44,20 +44,18 @@ from kgitops.model.json.layout import json_line
 from kgitops.plan.document.file import read_plan, to_text
 from kgitops.plan.document.to_json import plan_to_json
 from kgitops.report.ci.github import render_github, render_github_refusal
-from kgitops.report.ci.junit import render_junit
-from kgitops.report.ci.policy_tests_junit import render_policy_tests_junit
+from kgitops.report.ci.junit import render_junit, render_policy_tests_junit
 from kgitops.report.ci.sarif import render_sarif
-from kgitops.report.html import render_html
-from kgitops.report.json.plan import render_json
-from kgitops.report.json.policy_tests import policy_tests_to_json
+from kgitops.report.html.render import render_html
+from kgitops.report.json.plans import event_to_json, render_json
+from kgitops.report.json.policies import policies_to_json, policy_tests_to_json, policy_to_json
 from kgitops.report.markdown.plan import GITHUB_BUDGET, render_markdown_comments
-from kgitops.report.policies.explain_text import render_policy
-from kgitops.report.policies.list_text import policies_to_json, policy_to_json, render_policies
-from kgitops.report.policies.tests_text import render_policy_tests
-from kgitops.report.text.apply import event_to_json, render_event_text, render_summary
+from kgitops.report.text.apply import render_event_text, render_summary
 from kgitops.report.text.drift import render_drift
-from kgitops.report.text.findings import render_findings
+from kgitops.report.text.listings import render_findings
 from kgitops.report.text.plan import render_text
+from kgitops.report.text.policies import render_policies, render_policy
+from kgitops.report.text.policy_tests import render_policy_tests
 from kgitops.report.virtual_clusters.graph import graph_of_clusters, graph_of_plan
 from kgitops.report.virtual_clusters.mermaid import render_mermaid
 from kgitops.report.virtual_clusters.svg import render_svg
@@ -251,6 +249,12 @@ def _show(name: str, payload: str) -> None:
         assert renderer.shape(shown) == _expected(name), repr(payload)
 
 
+def _show_families(name: str) -> None:
+    for family in FAMILIES:
+        for payload in some(family, name):
+            _show(name, payload)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", RENDERERS)
 def test_a_payload_is_shown_as_text(name: str, payloads: Sequence[str]) -> None:
@@ -261,26 +265,24 @@ def test_a_payload_is_shown_as_text(name: str, payloads: Sequence[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "escaping"),
     [
-        ("text", "kgitops.report.content.ink.terminal_text"),
+        ("text", "kgitops.report.content.safe_text.terminal_text"),
         ("markdown", "kgitops.report.markdown.plan.code_span"),
-        ("html", "kgitops.report.html.template.terminal_text"),
+        ("html", "kgitops.report.html.render.terminal_text"),
         ("graph, mermaid", "kgitops.report.virtual_clusters.mermaid._label"),
         ("graph, svg", "kgitops.report.virtual_clusters.svg.terminal_text"),
         ("graph, svg", "kgitops.report.virtual_clusters.svg.escape"),
         ("sarif", "kgitops.report.ci.sarif_rules.terminal_text"),
-        ("junit", "kgitops.report.ci.junit_elements.terminal_text"),
+        ("junit", "kgitops.report.ci.junit.terminal_text"),
         ("github", "kgitops.report.ci.github.terminal_text"),
-        ("findings", "kgitops.report.content.ink.terminal_text"),
+        ("findings", "kgitops.report.content.safe_text.terminal_text"),
     ],
 )
 def test_two_of_each_family_are_enough_to_see_that_nothing_is_escaped(
     name: str, escaping: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(escaping, lambda text, *_, **__: text)
-    with pytest.raises((AssertionError, ValueError, SyntaxError, ExpatError)):  # noqa: PT012
-        for family in FAMILIES:
-            for payload in some(family, name):
-                _show(name, payload)
+    with pytest.raises((AssertionError, ValueError, SyntaxError, ExpatError)):
+        _show_families(name)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from tiers import examples
 
 from kgitops.plan.document.file import sealed_to_json, to_text
 from kgitops.plan.document.plan import Plan
-from kgitops.report.json.plan import render_json
 from kgitops.report.json.plan_schema import plan_schema, schema_text
+from kgitops.report.json.plans import render_json
 
 VALIDATOR = Draft202012Validator(plan_schema())
 

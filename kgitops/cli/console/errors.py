@@ -57,7 +57,7 @@ def unexpected(error: Exception, words: Sequence[str], *, as_json: bool) -> int:
 
 
 def _refuse_findings(error: FindingsError, *, as_json: bool) -> int:
-    from kgitops.report.text.findings import render_findings
+    from kgitops.report.text.listings import render_findings
 
     print_notice(render_findings(error.findings).removesuffix("\n"))
     reasons = [Reason(exit=error.exit, sentence=str(finding)) for finding in error.findings]

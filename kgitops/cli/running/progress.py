@@ -20,7 +20,8 @@ from kgitops.cli.console.streams import print_notice, print_result, wants_colour
 from kgitops.cli.running.options import EventFormat
 from kgitops.model.errors import KgitopsError
 from kgitops.model.json.layout import json_line
-from kgitops.report.text.apply import event_to_json, render_event_text
+from kgitops.report.json.plans import event_to_json
+from kgitops.report.text.apply import render_event_text
 from kgitops.workflow.stages import OnStage, in_silence
 
 if TYPE_CHECKING:

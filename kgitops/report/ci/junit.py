@@ -4,23 +4,76 @@ A case is an object that the policy has something to say about. Those that it ac
 case together: a plan of 10,000 changes under 20 policies would be 200,000 cases of no news.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
+from io import BytesIO
 
-from junitparser import Failure, Skipped, TestCase
+from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from kgitops.model.source import Finding
-from kgitops.model.wording import counted
+from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
 from kgitops.policy.evaluate.verdict import Outcome
-from kgitops.report.ci.junit_elements import JUnit
 from kgitops.report.content.headline import lost_words
 from kgitops.report.content.policy_rows import Group, Row, Standing, groups, today_of, with_advice
+from kgitops.report.content.safe_text import guarded_line, terminal_text
 from kgitops.report.content.statements import drift_sentence, summary_sentence
+from kgitops.report.text.policy_tests import coverage_sentence, score_sentence
+from kgitops.workflow.policy_tests.report import CaseOutcome, PolicyTestReport, SuiteOutcome
 
 _OWN = "kgitops"
-_JUNIT = JUnit(name=_OWN, longest=1_000)
+_TESTS_NAME = "kgitops policy test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JUnit:
+    """``name`` is the document's own; texts of more than ``longest`` characters are shortened."""
+
+    name: str
+    longest: int | None = None
+
+    def text(self, suites: Iterable[tuple[str, Iterable[TestCase]]]) -> str:
+        """The document; the names of its suites are safe already."""
+        root = JUnitXml(name=self.name)
+        for name, cases in suites:
+            suite = TestSuite(name=name)
+            suite.add_testcases(list(cases))
+            root.add_testsuite(suite)
+        # Set by hand: a count of skipped tests on the root is more than Jenkins's schema allows.
+        root.tests = sum(suite.tests for suite in root)
+        root.failures = sum(suite.failures for suite in root)
+        root.errors = sum(suite.errors for suite in root)
+        written = BytesIO()
+        root.write(written, pretty=True)
+        # As references, so that it stays what it says it is in whatever encoding it is printed.
+        return written.getvalue().decode().encode("ascii", "xmlcharrefreplace").decode()
+
+    def case(self, name: str, classname: str) -> TestCase:
+        """A case that passes as long as it gets no other result."""
+        return TestCase(name=self.safe(name), classname=self.safe(classname), time=0)
+
+    def failure(self, message: str, kind: str, lines: Iterable[str]) -> Failure:
+        """Why a case fails: in one sentence, and line by line."""
+        failure = Failure(self.safe(message), kind)
+        failure.text = "\n".join(map(self.safe, lines))
+        return failure
+
+    def skipped(self, message: str) -> Skipped:
+        """Why a case neither fails nor passes."""
+        return Skipped(self.safe(message))
+
+    def safe(self, text: str) -> str:
+        """Without anything that acts or hides; what XML can't hold is an escape in words."""
+        line = terminal_text(text)
+        if self.longest is not None:
+            line = shortened(line, self.longest)
+        return guarded_line(line) or "(empty)"
+
+
+_PLAN = JUnit(name=_OWN, longest=1_000)
+_TESTS = JUnit(name=_TESTS_NAME)
 
 
 def render_junit(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
@@ -33,8 +86,8 @@ def render_junit(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     for name in dict.fromkeys([*loaded, *passed, *(group.policy for group in found)]):
         told = [group for group in found if group.policy == name]
         cases = _cases(name, told, passed.get(name, 0), today)
-        suites.setdefault(_JUNIT.safe(name), []).extend(cases)
-    return _JUNIT.text(suites.items())
+        suites.setdefault(_PLAN.safe(name), []).extend(cases)
+    return _PLAN.text(suites.items())
 
 
 def _passed(plan: Plan) -> dict[str, int]:
@@ -57,9 +110,9 @@ def _cases(
     for address, violations in by_address.items():
         yield _of_object(policy, address, violations, today)
     # Always there under one name, so that a reporter which compares runs finds it again.
-    case = _JUNIT.case("other changes", policy)
+    case = _PLAN.case("other changes", policy)
     if not passed and not told:
-        case.result = [_JUNIT.skipped("no change is any of its business")]
+        case.result = [_PLAN.skipped("no change is any of its business")]
     case.system_out = f"{counted(passed, 'change')} accepted"
     yield case
 
@@ -68,36 +121,36 @@ def _of_object(
     policy: str, address: str, violations: Sequence[tuple[Group, Row]], today: date | None
 ) -> TestCase:
     """One case however many violations there are: the groups come worst first."""
-    case = _JUNIT.case(address, policy)
+    case = _PLAN.case(address, policy)
     worst, first = violations[0]
     lines = [_line(group, row, today) for group, row in violations]
     more = f" (and {len(lines) - 1:,} more)" if len(lines) > 1 else ""
     if worst.standing is Standing.DENIED:
-        case.result = [_JUNIT.failure(f"{first.message}{more}", str(worst.level), lines)]
+        case.result = [_PLAN.failure(f"{first.message}{more}", str(worst.level), lines)]
     else:
-        case.result = [_JUNIT.skipped(f"{lines[0]}{more}")]
+        case.result = [_PLAN.skipped(f"{lines[0]}{more}")]
     return case
 
 
 def _line(group: Group, row: Row, today: date | None) -> str:
     place = f"{row.place}: " if row.place else ""
     said = f"{group.standing} ({group.level}): {place}{row.message}"
-    return _JUNIT.safe(with_advice(said, group, row, today))
+    return _PLAN.safe(with_advice(said, group, row, today))
 
 
 def _own_cases(plan: Plan) -> Iterator[TestCase]:
-    plan_case = _JUNIT.case("plan", _OWN)
+    plan_case = _PLAN.case("plan", _OWN)
     told = ". ".join(filter(None, (lost_words(plan), summary_sentence(plan))))
-    plan_case.system_out = _JUNIT.safe(told)
+    plan_case.system_out = _PLAN.safe(told)
     yield plan_case
     for finding in plan.findings:
-        yield _of_finding(finding, _JUNIT.failure(finding.problem, "finding", [str(finding)]))
+        yield _of_finding(finding, _PLAN.failure(finding.problem, "finding", [str(finding)]))
     for warning in plan.warnings:
-        yield _of_finding(warning, _JUNIT.skipped(str(warning)))
+        yield _of_finding(warning, _PLAN.skipped(str(warning)))
     for reason in plan.refusals:
-        case = _JUNIT.case(reason.sentence, f"{_OWN}.refusal")
+        case = _PLAN.case(reason.sentence, f"{_OWN}.refusal")
         case.result = [
-            _JUNIT.failure(reason.sentence, f"exit {int(reason.exit)}", [reason.sentence]),
+            _PLAN.failure(reason.sentence, f"exit {int(reason.exit)}", [reason.sentence]),
         ]
         yield case
     yield from _drifted(plan)
@@ -109,14 +162,73 @@ def _drifted(plan: Plan) -> Iterator[TestCase]:
         found.setdefault(drift.address, []).append(drift)
     for address, drifts in found.items():
         more = f" (and {len(drifts) - 1:,} more)" if len(drifts) > 1 else ""
-        case = _JUNIT.case(address, f"{_OWN}.drift")
-        case.result = [_JUNIT.skipped(f"{drift_sentence(drifts[0], full=False)}{more}")]
+        case = _PLAN.case(address, f"{_OWN}.drift")
+        case.result = [_PLAN.skipped(f"{drift_sentence(drifts[0], full=False)}{more}")]
         yield case
 
 
 def _of_finding(finding: Finding, result: Failure | Skipped) -> TestCase:
     # By file and words, without the line: a reporter that compares runs finds it again.
     name = f"{finding.source.file}: {finding.problem}" if finding.source else finding.problem
-    case = _JUNIT.case(name, f"{_OWN}.{finding.severity}")
+    case = _PLAN.case(name, f"{_OWN}.{finding.severity}")
     case.result = [result]
+    return case
+
+
+def render_policy_tests_junit(report: PolicyTestReport) -> str:
+    """A suite for each document, then one each for coverage and mutants where asked for.
+
+    A rule that is not covered and a mutant that survived fail only where too many of them do.
+    """
+    return _TESTS.text(_suites(report))
+
+
+def _suites(report: PolicyTestReport) -> Iterator[tuple[str, Iterable[TestCase]]]:
+    for suite in report.suites:
+        yield _TESTS.safe(suite.name), (_test_case(suite, case) for case in suite.cases)
+    extra = [*_coverage(report), *_mutation(report)]
+    if extra:
+        yield _TESTS_NAME, extra
+
+
+def _test_case(suite: SuiteOutcome, outcome: CaseOutcome) -> TestCase:
+    case = _TESTS.case(outcome.name, suite.policy)
+    if outcome.failures:
+        lines = [
+            f"{failure.source}: expected {failure.expected}; came {failure.came}"
+            + (f"; {failure.advice}" if failure.advice else "")
+            for failure in outcome.failures
+        ]
+        case.result = [_TESTS.failure(outcome.failures[0].came, "case", lines)]
+    return case
+
+
+def _coverage(report: PolicyTestReport) -> Iterator[TestCase]:
+    if report.covered is None:
+        return
+    case = _TESTS.case("coverage", _TESTS_NAME)
+    lines = [
+        f"{item.source or item.policy}: {item.rule} of {item.policy} never "
+        + ("denied" if item.silent else "let anything pass" if item.fired else "judged")
+        for item in report.covered
+        if not (item.fired and item.silent)
+    ]
+    said = coverage_sentence(report, report.covered)
+    yield _judged(case, said, lines, failed=report.uncovered)
+
+
+def _mutation(report: PolicyTestReport) -> Iterator[TestCase]:
+    if report.mutation is None:
+        return
+    case = _TESTS.case("mutants", _TESTS_NAME)
+    lines = [f"{item.source}: {item.what}: {item.excerpt}" for item in report.mutation.survivors]
+    said = score_sentence(report, report.mutation)
+    yield _judged(case, said, lines, failed=report.survived)
+
+
+def _judged(case: TestCase, said: str, lines: list[str], *, failed: bool) -> TestCase:
+    if failed:
+        case.result = [_TESTS.failure(said, str(case.name), lines)]
+    else:
+        case.system_out = "\n".join(map(_TESTS.safe, (said, *lines)))
     return case

@@ -1,1 +1,1 @@
-"""What every rendering of a plan says, whatever its format."""
+"""The contents of reports, the same in every format."""

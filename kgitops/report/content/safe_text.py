@@ -8,6 +8,7 @@ HTML or markup. JSON needs none of this: its encoder escapes.
 import re
 import unicodedata
 from collections.abc import Sequence
+from enum import StrEnum
 from functools import lru_cache
 
 from kgitops.model.wording import shortened
@@ -25,6 +26,7 @@ _SERVICE_COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 _LINE_COMMAND = re.compile(r"^(\s*):(?=:)")
 _BACKTICKS = re.compile(r"`+")
 _LONGEST = 1_000
+_RESET = "\x1b[0m"
 
 
 def terminal_text(text: str, *, ascii_only: bool = False) -> str:
@@ -98,3 +100,36 @@ def _escaped(char: str) -> str:
     if code <= 0xFF:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+class Style(StrEnum):
+    """How a part looks on a terminal; what it means is always said in words as well."""
+
+    PLAIN = ""
+    BOLD = "\x1b[1m"
+    DIM = "\x1b[2m"
+    RED = "\x1b[31m"
+    GREEN = "\x1b[32m"
+    YELLOW = "\x1b[33m"
+    CYAN = "\x1b[36m"
+    RED_BOLD = "\x1b[1;31m"
+    YELLOW_BOLD = "\x1b[1;33m"
+
+
+Part = str | tuple[Style, str]
+Line = Sequence[Part]
+
+
+def ink(lines: Sequence[Line], *, colour: bool, ascii_only: bool) -> str:
+    """The lines as text, with ANSI colours only when asked for."""
+    return "".join(f"{_line(line, colour, ascii_only)}\n" for line in lines)
+
+
+def _line(line: Line, colour: bool, ascii_only: bool) -> str:
+    parts = [(Style.PLAIN, part) if isinstance(part, str) else part for part in line]
+    safe = [(style, terminal_text(text, ascii_only=ascii_only)) for style, text in parts]
+    plain = "".join(text for _, text in safe).rstrip()
+    guarded = guarded_line(plain)
+    if not colour or guarded != plain:
+        return guarded
+    return "".join(f"{style}{text}{_RESET}" if style else text for style, text in safe).rstrip()

@@ -5,7 +5,7 @@ from pathlib import Path
 from kgitops.fleet.summary import History
 from kgitops.report.fleet.fleet_page import page_of_fleet
 from kgitops.report.html import render as plan_page
-from kgitops.report.html.template import content_security_policy, environment, inline
+from kgitops.report.html.render import content_security_policy, environment, inline
 
 _HERE = Path(__file__).parent
 _SHARED = Path(plan_page.__file__).parent / "plan.css"

@@ -34,8 +34,7 @@ from kgitops.report.fleet.telling import (
     rules,
     since_words,
 )
-from kgitops.report.html.limits import Limited, limited
-from kgitops.report.html.pieces import Fact, Segment, Share, segments
+from kgitops.report.html.pieces import Fact, Limited, Segment, Share, limited, segments
 
 _MOST_NIGHTS = 90
 _MOST_UNITS = 1_000

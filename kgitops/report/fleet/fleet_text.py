@@ -7,9 +7,8 @@ from typing import TypeVar
 
 from kgitops.fleet.summary import History, RunSummary, verdict
 from kgitops.model.wording import counted, shortened
-from kgitops.report.content.ink import Line, Style, ink
 from kgitops.report.content.policy_rows import Standing
-from kgitops.report.content.safe_text import terminal_text
+from kgitops.report.content.safe_text import Line, Style, ink, terminal_text
 from kgitops.report.fleet.history import Since, nights, since
 from kgitops.report.fleet.outliers import outliers
 from kgitops.report.fleet.telling import (

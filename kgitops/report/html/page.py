@@ -33,26 +33,24 @@ from kgitops.report.content.virtual_clusters import VirtualClusterSummary, virtu
 from kgitops.report.html.brokers import BrokerChart, byte_chart, replica_chart
 from kgitops.report.html.drawing import Drawing, drawing_of
 from kgitops.report.html.graph import dependency_graph
-from kgitops.report.html.limits import Limited, limited
 from kgitops.report.html.pieces import (
+    NOT_JUDGED,
     Choice,
     Facet,
     Fact,
-    Group,
+    Limited,
     PolicyBar,
     Segment,
     Share,
+    Violations,
+    limited,
     policy_bar,
     segments,
-)
-from kgitops.report.html.rows import hidden_in_brief, may_be_brief, row_of
-from kgitops.report.html.rulings import (
-    NOT_JUDGED,
-    Violations,
     standings_of,
     tallies,
     violations,
 )
+from kgitops.report.html.rows import Group, hidden_in_brief, may_be_brief, row_of
 from kgitops.report.virtual_clusters.graph import graph_of_plan
 from kgitops.report.virtual_clusters.svg import svg_element
 

@@ -28,7 +28,7 @@ from kgitops.report.content.policy_rows import Standing, standing, waiver_senten
 from kgitops.report.content.sections import never_folded, symbol
 from kgitops.report.content.units import with_unit
 from kgitops.report.content.virtual_clusters import derived, facts
-from kgitops.report.html.rulings import standings_of
+from kgitops.report.html.pieces import standings_of
 
 _BODY = 2_000
 _WAITS = 20
@@ -96,6 +96,16 @@ class Row:
     def badges(self) -> tuple[str, ...]:
         """The standings worth a badge."""
         return tuple(each for each in self.standings if each in tuple(Standing)[:-1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A section's rows below its heading."""
+
+    title: str
+    level: RiskLevel
+    open: bool
+    rows: tuple[Row, ...]
 
 
 def row_of(change: Change, anchor: str, *, today: date | None, brief: bool, opened: bool) -> Row:

@@ -1,1 +1,1 @@
-"""JSON of plans, findings and policy tests, and the schema of a plan."""
+"""JSON of plans, findings, events of an apply, policies and their tests; the schema of a plan."""

@@ -14,11 +14,19 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.details import Detail, details, labels_text, stake, warning
-from kgitops.report.content.folding import FOLD_ABOVE, Grouping, blocks, name_patterns
 from kgitops.report.content.lowering import lowering_counts, lowering_rows
 from kgitops.report.content.policy_rows import Group, Standing, denying, groups, standings
 from kgitops.report.content.safe_text import terminal_text
-from kgitops.report.content.sections import Section, hurts, kind_word, sections
+from kgitops.report.content.sections import (
+    FOLD_ABOVE,
+    Grouping,
+    Section,
+    blocks,
+    hurts,
+    kind_word,
+    name_patterns,
+    sections,
+)
 from kgitops.report.content.statements import (
     drift_sentence,
     loss_sentence,

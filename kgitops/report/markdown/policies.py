@@ -8,7 +8,6 @@ from kgitops.model.resources.object_names import object_name
 from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
-from kgitops.report.content.folding import FOLD_ABOVE, name_patterns
 from kgitops.report.content.policy_rows import (
     Group,
     Row,
@@ -19,6 +18,7 @@ from kgitops.report.content.policy_rows import (
     today_of,
     waiver_sentence,
 )
+from kgitops.report.content.sections import FOLD_ABOVE, name_patterns
 
 _KEPT = (Standing.DENIED, Standing.WAIVED)
 

@@ -1,1 +1,1 @@
-"""Plans, drift and applies as text for a terminal."""
+"""Plans, drift, applies, policies and lists as text for a terminal."""

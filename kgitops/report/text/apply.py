@@ -13,11 +13,9 @@ from kgitops.apply.events import (
     Waiting,
 )
 from kgitops.apply.result import ApplyResult
-from kgitops.model.registry import Json
 from kgitops.model.resources.object_names import object_name
-from kgitops.model.verdict import verdict_to_json
 from kgitops.model.wording import counted
-from kgitops.report.content.ink import Line, ink
+from kgitops.report.content.safe_text import Line, ink
 from kgitops.report.content.statements import reason_lines
 
 _STEPS_SHOWN = 20
@@ -26,51 +24,6 @@ _STEPS_SHOWN = 20
 def render_event_text(event: Event) -> str:
     """One line for a person, without a line end."""
     return ink([[_sentence(event)]], colour=False, ascii_only=False).rstrip("\n")
-
-
-def event_to_json(event: Event) -> dict[str, Json]:
-    """One object with a ``type``; new types and keys may be added, none is ever renamed."""
-    match event:
-        case ApplyStarted():
-            return {
-                "type": "apply_started",
-                "run_id": event.run_id,
-                "project": event.project,
-                "planned": event.planned,
-                "earlier": event.earlier,
-                "resumed": event.resumed,
-            }
-        case StepStarted():
-            return {"type": "step_started", **_step(event)}
-        case StepDone():
-            return {"type": "step_done", **_step(event)}
-        case StepFailed():
-            return {"type": "step_failed", **_step(event), "sentence": event.sentence}
-        case Waiting():
-            return {
-                "type": "waiting",
-                "reason": str(event.reason),
-                "sentence": event.sentence,
-                "steps": list(event.steps),
-            }
-        case Noted():
-            return {
-                "type": "note",
-                "step": event.step,
-                "address": event.address,
-                "sentence": event.sentence,
-            }
-        case ApplyFinished():
-            return {
-                "type": "apply_finished",
-                "run_id": event.run_id,
-                "done": event.done,
-                "failed": event.failed,
-                "not_attempted": event.not_attempted,
-                "verdict": verdict_to_json(event.verdict),
-            }
-        case _:
-            assert_never(event)
 
 
 def render_summary(result: ApplyResult) -> str:
@@ -131,7 +84,3 @@ def _counts(done: int, failed: int, not_attempted: int) -> str:
     told = ((done, "done"), (failed, "failed"), (not_attempted, "not attempted"))
     parts = ", ".join(f"{count:,} {words}" for count, words in told if count)
     return f"Not complete: {parts}; {planned:,} planned"
-
-
-def _step(event: StepStarted | StepDone | StepFailed) -> dict[str, Json]:
-    return {"step": event.step, "address": event.address, "api": event.api}

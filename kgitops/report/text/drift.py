@@ -9,7 +9,7 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, FieldChange, Plan
 from kgitops.report.content.details import field_detail
-from kgitops.report.content.ink import Line, Style, ink
+from kgitops.report.content.safe_text import Line, Style, ink
 from kgitops.report.content.statements import kept_counts, reason_lines, verdict_sentence
 
 _SHOWN = 100

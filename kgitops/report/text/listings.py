@@ -8,7 +8,9 @@ from kgitops.model.resources.acls import AclBinding, PatternType
 from kgitops.model.resources.addresses import acl_address, quota_address
 from kgitops.model.resources.quotas import CLIENT_KEYS, quota_text
 from kgitops.model.resources.virtual_clusters import VirtualCluster, as_principal, user_name
-from kgitops.report.content.safe_text import guarded_line, terminal_text
+from kgitops.model.source import Finding
+from kgitops.model.wording import counted
+from kgitops.report.content.safe_text import Line, guarded_line, ink, terminal_text
 from kgitops.virtual_clusters.resolution import Quotas, explain, resolve
 
 
@@ -167,3 +169,10 @@ def _shared_by(bucket: tuple[tuple[str, str | None], ...]) -> str:
     if not bucket:
         return ""
     return f", shared by all of {quota_address(bucket)}"
+
+
+def render_findings(findings: Sequence[Finding]) -> str:
+    """``FILE:LINE:COLUMN: what is wrong; what to do``, one a line, and how many there are."""
+    ordered = sorted(findings, key=lambda finding: finding.sort_key)
+    lines: list[Line] = [[str(finding)] for finding in ordered]
+    return ink([*lines, [f"{counted(len(ordered), 'finding')}."]], colour=False, ascii_only=False)

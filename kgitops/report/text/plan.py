@@ -11,14 +11,16 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.details import Detail, details, labels_text, stake, warning
-from kgitops.report.content.folding import FOLD_ABOVE, Block, Grouping, blocks
 from kgitops.report.content.headline import first_words
-from kgitops.report.content.ink import Line, Part, Style, ink
 from kgitops.report.content.policy_rows import denying
-from kgitops.report.content.safe_text import terminal_text
+from kgitops.report.content.safe_text import Line, Part, Style, ink, terminal_text
 from kgitops.report.content.sections import (
+    FOLD_ABOVE,
     SYMBOLS,
+    Block,
+    Grouping,
     Section,
+    blocks,
     kind_word,
     sections,
     symbol,
@@ -36,8 +38,7 @@ from kgitops.report.content.statements import (
     summary_sentence,
     verdict_sentence,
 )
-from kgitops.report.policies.text import policy_lines
-from kgitops.report.text.virtual_clusters import lowering_lines, virtual_cluster_lines
+from kgitops.report.text.plan_sections import lowering_lines, policy_lines, virtual_cluster_lines
 
 _NARROWEST, _WIDEST = 80, 160
 _LABEL_WIDTH = 12

@@ -8,7 +8,7 @@ import pytest
 from report.plans import sealed
 
 from kgitops.plan.document.plan import Plan
-from kgitops.report.html import render_html
+from kgitops.report.html.render import render_html
 
 if TYPE_CHECKING:
     from report.html.browser import Browser

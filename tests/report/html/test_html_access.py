@@ -11,7 +11,7 @@ from report.html.test_html_charts import moving_plan
 from report.plans import judged_plan, refused_plan, sealed, twelve_changes
 
 from kgitops.plan.document.plan import Plan
-from kgitops.report.html import render_html
+from kgitops.report.html.render import render_html
 
 Save = Callable[[Plan], Path]
 PLANS = [judged_plan, twelve_changes, refused_plan, moving_plan]

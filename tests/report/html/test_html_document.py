@@ -38,7 +38,7 @@ from kgitops.report.content.statements import (
     summary_sentence,
     verdict_sentence,
 )
-from kgitops.report.html import render_html
+from kgitops.report.html.render import render_html
 
 # What an element may bear; nothing that acts (on…, style, src, href to elsewhere) is among them.
 _ATTRIBUTES = re.compile(

@@ -25,7 +25,7 @@ from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.document.to_json import summary
 from kgitops.report.content.statements import summary_sentence
-from kgitops.report.html import render_html
+from kgitops.report.html.render import render_html
 
 Save = Callable[[Plan], Path]
 

@@ -8,7 +8,7 @@ from report.plans import twelve_changes
 from report.tenant_plans import farewell_plan, golden_plan
 
 from kgitops.plan.document.plan import Plan
-from kgitops.report.html import render_html
+from kgitops.report.html.render import render_html
 from kgitops.report.virtual_clusters.graph import graph_of_plan
 from kgitops.report.virtual_clusters.svg import render_page
 

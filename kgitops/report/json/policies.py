@@ -1,15 +1,75 @@
-"""What came of testing policies, as JSON."""
+"""A project's policies, and the outcome of their tests, as JSON."""
+
+from collections.abc import Sequence
 
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
-from kgitops.report.policies.tests_text import summary
+from kgitops.policy.evaluate.bundle import CelPolicy
+from kgitops.report.text.policy_tests import summary
+from kgitops.workflow.policy_descriptions import PolicyDescription
 from kgitops.workflow.policy_tests.report import (
     Covered,
     PolicyTestReport,
     SuiteOutcome,
     percent_covered,
 )
+
+
+def policies_to_json(described: Sequence[PolicyDescription]) -> str:
+    """All policies as JSON text; keys may be added, none is ever renamed."""
+    return json_text(
+        {
+            "format_version": "1.0",
+            "kind": "kgitops.policies",
+            "policies": [_description_json(item) for item in described],
+        }
+    )
+
+
+def policy_to_json(item: PolicyDescription) -> str:
+    """One policy as JSON text, with the same keys as among all."""
+    return json_text({"format_version": "1.0", "kind": "kgitops.policy", **_description_json(item)})
+
+
+def _description_json(item: PolicyDescription) -> dict[str, Json]:
+    policy = item.policy
+    content: dict[str, Json] = {
+        "name": policy.name,
+        "form": item.form,
+        "cluster": item.cluster,
+        "level": str(policy.level),
+        "default_level": str(item.default),
+        "levels": {name: level and str(level) for name, level in item.levels.items()},
+        "requests": None if item.judges is None else list(item.judges),
+        "description": policy.description,
+        "remediation": policy.remediation,
+        "digest": policy.digest,
+        "source": _place(policy.source),
+        "waivers": [
+            {
+                "name": waiver.name,
+                "address": waiver.address,
+                "owner": waiver.owner,
+                "reason": waiver.reason,
+                "ticket": waiver.ticket,
+                "expires": waiver.expires.isoformat(),
+                "days_left": item.days_left(waiver),
+            }
+            for waiver in item.waivers
+        ],
+    }
+    if isinstance(policy, CelPolicy):
+        content["names"] = list(policy.match.names)
+        content["variables"] = {entry.name: entry.expression for entry in policy.variables}
+        content["validations"] = [
+            {"expression": validation.expression, "source": _place(validation.source)}
+            for validation in policy.validations
+        ]
+    else:
+        content["class"] = policy.class_
+        content["configs"] = dict(policy.configs)
+    return content
 
 
 def policy_tests_to_json(report: PolicyTestReport) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kgitops.model.wording import counted
-from kgitops.report.content.ink import Line, Style, ink
+from kgitops.report.content.safe_text import Line, Style, ink
 from kgitops.workflow.policy_tests.report import (
     CaseOutcome,
     Covered,

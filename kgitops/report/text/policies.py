@@ -6,10 +6,53 @@ from fnmatch import fnmatchcase
 
 from kgitops.model.wording import counted
 from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, Level
-from kgitops.report.content.ink import Line, Style, ink
+from kgitops.report.content.safe_text import Line, Style, ink
 from kgitops.workflow.policy_descriptions import PolicyDescription
 
 _WAIVED_FOR = timedelta(days=30)
+_HEAD = ("policy", "level", "default", "form", "judges", "waivers", "from")
+_MOST_REQUESTS = 3
+_STYLES = {Level.HARD: Style.BOLD, Level.OFF: Style.DIM}
+
+
+def render_policies(described: Sequence[PolicyDescription], *, colour: bool) -> str:
+    """A line for each policy, its level on the cluster first, and how many there are."""
+    if not described:
+        nothing = "The project has no policies; docs/guides/policies.md shows how to write one."
+        return ink([[nothing]], colour=colour, ascii_only=False)
+    rows = [_row(item) for item in described]
+    widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
+    lines: list[Line] = [[(Style.DIM, _columns(_HEAD, widths))]]
+    for item, row in zip(described, rows, strict=True):
+        lines.append([(_STYLES.get(item.policy.level, Style.PLAIN), _columns(row, widths))])
+    cluster = described[0].cluster
+    lines += ["", [f"{counted(len(described), 'policy')} on {cluster}."]]
+    return ink(lines, colour=colour, ascii_only=False)
+
+
+def _row(item: PolicyDescription) -> tuple[str, ...]:
+    policy = item.policy
+    return (
+        policy.name,
+        str(policy.level),
+        str(item.default),
+        item.form,
+        _judged(item),
+        str(len(item.waivers) or "-"),
+        str(policy.source or "-"),
+    )
+
+
+def _judged(item: PolicyDescription) -> str:
+    """The first few: a policy that judges all would push its place off every screen."""
+    more = len(item.judges or ()) - _MOST_REQUESTS
+    if item.judges is None or more <= 1:
+        return item.requests
+    return f"{', '.join(item.judges[:_MOST_REQUESTS])} and {more} more"
+
+
+def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
 
 
 def render_policy(item: PolicyDescription, *, colour: bool) -> str:

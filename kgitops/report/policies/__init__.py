@@ -1,1 +1,0 @@
-"""Policies, their verdicts and their tests in every format."""
