@@ -4,7 +4,8 @@ import json
 import sys
 from pathlib import Path
 
-from kgitops.workflow.pipeline import loaded, plan_against
+from kgitops.workflow.loading import loaded
+from kgitops.workflow.pipeline import plan_against
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 workspace = open_workspace(Selection(paths=(Path(sys.argv[1]),), environ={}))

@@ -14,13 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kgitops.cluster.snapshot import SnapshotCluster
-from kgitops.fleet.diff.sides import side_of_rows
-from kgitops.fleet.planning import plan_unit
+from kgitops.fleet.diff.inputs import side_from_rows
+from kgitops.fleet.planning import plan_task, plan_unit
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.units.discovery import find_units
-from kgitops.fleet.work import work
 from kgitops.plan.planner import make_plan
 
 
@@ -32,7 +31,7 @@ def whole(folder: Path) -> Counter[str]:
         files = sorted((folder / "desired" / part.name).iterdir())
         rows = open_desired(files, "bench", cluster)
         plan = make_plan(
-            side_of_rows(rows).whole(),
+            side_from_rows(rows).whole(),
             state,
             target_name=cluster,
             capabilities=SnapshotCluster(state).capabilities,
@@ -59,7 +58,7 @@ def main() -> None:
     elif how == "units":
         counts = units(folder, Path(sys.argv[3]))
     else:
-        with session("local[2]", None, {}, work=work) as spark:
+        with session("local[2]", None, {}, plan_task=plan_task) as spark:
             spark.engine()
     print(json.dumps({"seconds": time.perf_counter() - started, "actions": dict(counts)}))
 

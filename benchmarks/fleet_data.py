@@ -33,8 +33,7 @@ from fleet_rows import (
 )
 from fleet_tables import RowFile, desired_header, state_header, state_without_objects
 
-from kgitops.fleet.tables.fingerprints import bucket_of
-from kgitops.fleet.tables.schemas import DESIRED, STATE
+from kgitops.fleet.tables.format import DESIRED, STATE, bucket_of
 
 A_CLUSTER = 100_000
 BUCKETS = 256

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgitops.desired.state import DesiredObject
-from kgitops.fleet.diff.reduced import Reduced, reduce_sides
-from kgitops.fleet.diff.sides import side_of_rows
+from kgitops.fleet.diff.inputs import side_from_rows
+from kgitops.fleet.diff.narrow import NarrowedSides, narrow_sides
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.desired_rows import open_desired
@@ -46,8 +46,8 @@ def work(spec: str) -> str:
     gc.disable()
     files = {side: sorted(Path(folder, side, cluster).iterdir()) for side in ("state", "desired")}
     name = cluster.removeprefix("cluster=")
-    side = side_of_rows(open_desired(files["desired"], "bench", name))
-    rows = _rows(reduce_sides(side, open_state(files["state"], name)))
+    side = side_from_rows(open_desired(files["desired"], "bench", name))
+    rows = _rows(narrow_sides(side, open_state(files["state"], name)))
     columns = [
         pa.array(column, field.type)
         for column, field in zip(zip(*rows, strict=True), CHANGED, strict=True)
@@ -58,7 +58,7 @@ def work(spec: str) -> str:
     return json.dumps(Counter(row[1] for row in rows))
 
 
-def _rows(found: Reduced) -> list[tuple[object, ...]]:
+def _rows(found: NarrowedSides) -> list[tuple[object, ...]]:
     declared = {item.address: item for item in found.desired.objects}
     topics = {topic_address(topic.name): topic for topic in found.current.topics.values()}
     registry = found.current.registry

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import product
 
-from kgitops.fleet.tables.fingerprints import fingerprint_of_text
+from kgitops.fleet.tables.format import fingerprint_of_text
 
 IDENTITY, PROJECT = "00000000-0000-4000-8000-000000000001", "bench"
 PARTITIONS, GROWN, REPLICAS, BROKERS = 6, 12, 3, 12

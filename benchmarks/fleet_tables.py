@@ -10,9 +10,8 @@ from fleet_rows import BROKERS, IDENTITY, PROJECT, Row
 
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety
 from kgitops.fleet.tables.desired_rows import desired_rows
-from kgitops.fleet.tables.schemas import DESIRED, STATE
+from kgitops.fleet.tables.format import DESIRED, ROWS_AT_ONCE, STATE
 from kgitops.fleet.tables.state_rows import state_rows
-from kgitops.fleet.tables.writing import ROWS_AT_ONCE
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.registry import RegistryState

@@ -31,7 +31,7 @@ from fleet_tables import desired_without_objects, state_without_objects
 
 from kgitops.cluster.snapshot import write_snapshot
 from kgitops.desired.state import DeletionPolicy, DesiredAcl, DesiredState, DesiredTopic
-from kgitops.fleet.tables.desired_header import Place
+from kgitops.fleet.tables.desired_header import DesiredPlace
 from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.model.cluster_state import ClusterState
@@ -136,8 +136,8 @@ def acl_value(topic: Topic, right: int) -> DesiredAcl:
     return DesiredAcl(address=acl_address(binding), binding=binding, located=_place(topic, "acl"))
 
 
-def _place(topic: Topic, kind: str) -> Place:
-    return Place(Source(f"teams/{topic.team}/{kind}s.yaml", topic.line, 1))
+def _place(topic: Topic, kind: str) -> DesiredPlace:
+    return DesiredPlace(Source(f"teams/{topic.team}/{kind}s.yaml", topic.line, 1))
 
 
 def write_project(folder: Path, cluster: str, size: int, *, acls: bool) -> tuple[Path, Path]:

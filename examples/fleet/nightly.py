@@ -22,7 +22,7 @@ from page import Row, Who, drift_page
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from kgitops.fleet.spark.sentences import failure_of
+from kgitops.fleet.spark.error_messages import error_from_spark
 from kgitops.fleet.spark.session import session
 from kgitops.model.errors import KgitopsError
 
@@ -116,7 +116,7 @@ def main() -> int:
     except KgitopsError as error:
         return _stop(str(error), error.exit)
     except (PySparkException, Py4JError) as error:
-        failure = failure_of(error, f"{night.name} can't be put into {night.history}")
+        failure = error_from_spark(error, f"{night.name} can't be put into {night.history}")
         return _stop(str(failure), failure.exit)
     except subprocess.CalledProcessError as error:
         return _stop(

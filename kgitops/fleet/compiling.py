@@ -6,31 +6,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgitops.fleet.output.places import Contents
+from kgitops.fleet.output.output_paths import OutputLayout
 from kgitops.fleet.output.replacing import private_folder, put_in_place
-from kgitops.fleet.spark.progress import OnProgress, untold
+from kgitops.fleet.spark.engine import OnProgress, ignore_progress
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.tables.desired_rows import write_desired
-from kgitops.fleet.tables.partitions import partition_folder
-from kgitops.fleet.units.desired_paths import told_apart
-from kgitops.fleet.units.given_paths import check_there
-from kgitops.fleet.units.here import work_in
-from kgitops.fleet.units.manifests import declared_in
+from kgitops.fleet.units.data_files import partition_folder
+from kgitops.fleet.units.loading import enter_folder, loaded_unit
+from kgitops.fleet.units.paths import check_paths_exist, classify_paths
 from kgitops.fleet.units.projects import find_projects
-from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
-from kgitops.fleet.units.unit_json import read_unit, unit_to_text
+from kgitops.fleet.units.unit import (
+    ManifestFiles,
+    StateFiles,
+    StateFormat,
+    Unit,
+    read_unit,
+    unit_to_text,
+)
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.json.canonical import canonical_text
 from kgitops.plan.document.from_json import finding_from_json
 from kgitops.plan.document.to_json import finding_to_json
 
-_NO_STATE = StateAt(form=Form.PARQUET, files=())
+_NO_STATE = StateFiles(form=StateFormat.PARQUET, files=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetCompile:
-    """What is asked for: whole projects, where rows go, and which Spark does it."""
+class FleetCompileOptions:
+    """The options of ``fleet compile``: whole projects, the folder for rows, the Spark to use."""
 
     projects: tuple[Path, ...]
     out: Path
@@ -40,61 +44,64 @@ class FleetCompile:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def compile_fleet(asked: FleetCompile, on_progress: OnProgress = untold) -> int:
-    """Write the rows of all projects for all of their clusters, or none; how many files there are.
+def compile_fleet(options: FleetCompileOptions, on_progress: OnProgress = ignore_progress) -> int:
+    """Write the rows of all projects for all of their clusters, or none; return how many files.
 
     Raises:
         FindingsError: with every finding of every project on every cluster.
-        UsageError: a project or a place for rows is none, or no such Spark can be meant.
-        LockedError: another run is at it.
+        UsageError: a PATH is not a project, the rows can't go there, or that is not a URL of Spark.
+        LockedError: another run writes there.
         UnreachableError: Spark can't be reached.
         KgitopsError: they can't be written.
     """
-    files = {_file(unit): unit for unit in _units(asked)}
+    files = {_file(unit): unit for unit in _units(options)}
     with (
-        private_folder(asked.out, _ROWS) as private,
-        session(asked.master, asked.remote, asked.conf, work=compile_unit) as spark,
+        private_folder(options.out, _ROWS) as private,
+        session(options.master, options.remote, options.conf, work=compile_task) as spark,
     ):
         specs = [_spec(unit, private / file) for file, unit in files.items()]
-        answers = run_tasks(spark, specs, compile_unit, on_progress)
+        answers = run_tasks(spark, specs, compile_task, on_progress)
         findings = [
             finding_from_json(row, "finding") for answer in answers for row in json.loads(answer)
         ]
         if findings:
-            # One mistake is found for every cluster that it is for.
+            # The same mistake is found once for each cluster of the project.
             raise FindingsError(dict.fromkeys(findings))
-        put_in_place(private, asked.out, _ROWS, files.keys())
+        put_in_place(private, options.out, _ROWS, files.keys())
     return len(files)
 
 
-def compile_unit(spec: str) -> str:
-    """A task: load what a project declares for a cluster, and write it; or answer with findings.
+def compile_task(spec: str) -> str:
+    """A task: load a project's objects for a cluster and write them, or answer with the findings.
 
     Raises:
-        KgitopsError: the folder where the command was typed is not there; rows can't be written.
+        KgitopsError: the command's folder does not exist here, or the rows can't be written.
     """
-    given = json.loads(spec)
-    work_in(given["here"])
-    unit, path = read_unit(given["unit"]), Path(given["out"])
-    at = unit.desired
-    if not isinstance(at, ManifestsAt):
+    task = json.loads(spec)
+    enter_folder(task["here"])
+    unit, path = read_unit(task["unit"]), Path(task["out"])
+    manifests = unit.desired
+    if not isinstance(manifests, ManifestFiles):
         raise KgitopsError("rows can't be compiled again; give the projects themselves")
     try:
-        with declared_in(unit, at, os.environ) as declared:
-            write_desired(declared.desired, path, (at.git_sha, at.dirty), unit.cluster)
+        with loaded_unit(unit, manifests, os.environ) as declared:
+            write_desired(
+                declared.desired, path, (manifests.git_sha, manifests.dirty), unit.cluster
+            )
     except FindingsError as error:
         return canonical_text([finding_to_json(finding) for finding in error.findings])
     return "[]"
 
 
-def _units(asked: FleetCompile) -> list[Unit]:
-    check_there(asked.projects)
-    told = told_apart(asked.projects)
-    found = find_projects(told, asked.environ)
+def _units(options: FleetCompileOptions) -> list[Unit]:
+    check_paths_exist(options.projects)
+    classified = classify_paths(options.projects)
+    found = find_projects(classified, options.environ)
     if found.findings:
         raise FindingsError(found.findings)
-    if told.loose or told.rows:
-        other = (told.loose or told.rows)[0]
+    others = classified.standalone_manifests or classified.rows
+    if others:
+        other = others[0]
         raise UsageError(f"{other} is no whole project; give folders that hold a kgitops.yaml")
     return [
         Unit(cluster=cluster, project=project.name, state=_NO_STATE, desired=project.desired)
@@ -104,17 +111,17 @@ def _units(asked: FleetCompile) -> list[Unit]:
 
 
 def _file(unit: Unit) -> str:
-    """Where a unit's rows are in DIR."""
+    """The file of a unit's rows, relative to DIR."""
     project = partition_folder("project", unit.project)
     return f"{project}/{partition_folder('cluster', unit.cluster)}/part-0.parquet"
 
 
-def _spec(unit: Unit, place: Path) -> str:
-    return canonical_text({"unit": unit_to_text(unit), "out": str(place), "here": str(Path.cwd())})
+def _spec(unit: Unit, file: Path) -> str:
+    return canonical_text({"unit": unit_to_text(unit), "out": str(file), "here": str(Path.cwd())})
 
 
 def _is_ours(path: Path, is_folder: bool) -> bool:
-    """Whether it is what this command wrote, or Spark where it wrote the rows anew."""
+    """True for a path that this command writes, or Spark where it writes the rows again."""
     match path.parts:
         case (*_, name) if name == "_SUCCESS" or name.endswith(".crc"):
             return not is_folder
@@ -128,4 +135,4 @@ def _is_ours(path: Path, is_folder: bool) -> bool:
             return False
 
 
-_ROWS = Contents(command="kgitops fleet compile", is_ours=_is_ours)
+_ROWS = OutputLayout(command="kgitops fleet compile", is_ours=_is_ours)

@@ -7,26 +7,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kgitops import __version__
-from kgitops.fleet.output.committing import commit, run_folder
-from kgitops.fleet.spark.progress import OnProgress, untold
+from kgitops.fleet.output.publish import commit, run_folder
+from kgitops.fleet.planning import plan_task, task_specs
+from kgitops.fleet.spark.engine import OnProgress, ignore_progress
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.fleet.summary import RunSummary, UnitSummary
 from kgitops.fleet.summary_json import read_unit
-from kgitops.fleet.units.discovery import Found, find_units
-from kgitops.fleet.units.given_paths import check_paths
-from kgitops.fleet.work import specs_of, work
+from kgitops.fleet.units.discovery import FleetUnits, find_units
+from kgitops.fleet.units.paths import check_plan_paths
 from kgitops.model import clock
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.source import Finding
 
 RunsTasks = Callable[[Sequence[str]], Sequence[str]]
-"""Gives each spec to ``work`` somewhere, and answers in their order."""
+"""Gives each spec to ``plan_task`` somewhere, and returns the answers in the order of specs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetPlan:
-    """What is asked for: projects, states, where the result goes, and which Spark runs it."""
+class FleetPlanOptions:
+    """The options of ``fleet plan``: projects, states, the result's folder, the Spark to use."""
 
     desired: tuple[Path, ...]
     state: tuple[Path, ...]
@@ -38,38 +38,38 @@ class FleetPlan:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def plan_fleet(asked: FleetPlan, on_progress: OnProgress = untold) -> RunSummary:
-    """Plan every project for every cluster that it is for; the result replaces the one before.
+def plan_fleet(options: FleetPlanOptions, on_progress: OnProgress = ignore_progress) -> RunSummary:
+    """Plan every project for each of its clusters; the result replaces the previous one.
 
-    What is wrong with one unit is part of the result. Where nothing can be planned at all, there
-    is none, and the one before stays.
+    Mistakes in one unit are part of the result. Where nothing can be planned at all, there is no
+    result, and the previous one stays.
 
     Raises:
         FindingsError: no unit could be found, for these reasons; or two are of one project.
-        UsageError: a PATH is not there, the result can't go there, or no such Spark can be meant.
-        LockedError: another run is at it.
+        UsageError: a PATH does not exist, the result can't go there, or that is not a URL of Spark.
+        LockedError: another run writes there.
         UnreachableError: Spark can't be reached.
         KgitopsError: a task failed as often as it may, or the result can't be written.
     """
-    check_paths(asked.desired, asked.state, asked.policies, asked.out)
-    found = find_units(asked.desired, asked.state, asked.policies, asked.environ)
-    if not found.units:
-        raise FindingsError(found.findings or _nothing_found())
+    check_plan_paths(options.desired, options.state, options.policies, options.out)
+    fleet = find_units(options.desired, options.state, options.policies, options.environ)
+    if not fleet.units:
+        raise FindingsError(fleet.findings or _nothing_found())
     with (
-        run_folder(asked.out) as private,
-        session(asked.master, asked.remote, asked.conf, work=work) as spark,
+        run_folder(options.out) as private,
+        session(options.master, options.remote, options.conf, work=plan_task) as spark,
     ):
-        spark.engine()  # so that the time that is told is not that of its start
+        spark.engine()  # so that the reported time does not include its start
 
         def tasks(specs: Sequence[str]) -> Sequence[str]:
-            return list(run_tasks(spark, specs, work, on_progress))
+            return list(run_tasks(spark, specs, plan_task, on_progress))
 
-        run = run_units(found, private, tasks)
-        commit(private, asked.out, run)
+        run = run_units(fleet, private, tasks)
+        commit(private, options.out, run)
     return run
 
 
-def run_units(found: Found, private: Path, tasks: RunsTasks) -> RunSummary:
+def run_units(fleet: FleetUnits, private: Path, tasks: RunsTasks) -> RunSummary:
     """Plan all units into the run's private folder.
 
     Raises:
@@ -77,32 +77,32 @@ def run_units(found: Found, private: Path, tasks: RunsTasks) -> RunSummary:
         KgitopsError: a unit has no answer: then there is no result.
     """
     created, start = datetime.now(UTC), time.monotonic()
-    answers = tasks(specs_of(found.units, private, created))
+    answers = tasks(task_specs(fleet.units, private, created))
     summaries = [read_unit(answer) for answer in answers]
-    _check_all_answered(found, summaries)
+    _check_all_answered(fleet, summaries)
     units = tuple(sorted(summaries, key=lambda unit: (unit.cluster, unit.project)))
     _check_identities(units)
     return RunSummary(
         created=clock.to_text(created),
         version=__version__,
         units=units,
-        findings=found.findings,
-        unplanned=found.unplanned,
+        findings=fleet.findings,
+        unplanned=fleet.unplanned,
         seconds=time.monotonic() - start,
     )
 
 
-def _check_all_answered(found: Found, summaries: Sequence[UnitSummary]) -> None:
-    asked = [(unit.cluster, unit.project) for unit in found.units]
+def _check_all_answered(fleet: FleetUnits, summaries: Sequence[UnitSummary]) -> None:
+    expected = [(unit.cluster, unit.project) for unit in fleet.units]
     answered = [(unit.cluster, unit.project) for unit in summaries]
-    if answered != asked:
+    if answered != expected:
         raise KgitopsError(
-            f"{len(asked)} units were asked for and {len(answered)} answered; run it again"
+            f"{len(expected)} units were asked for and {len(answered)} answered; run it again"
         )
 
 
 def _check_identities(units: Sequence[UnitSummary]) -> None:
-    """Rows hold their uid inside; of two with one each would remove what the other declares."""
+    """Rows hold their uid inside; two units with one uid would each remove the other's objects."""
     first: dict[tuple[str, str], UnitSummary] = {}
     clashes = [
         Finding(

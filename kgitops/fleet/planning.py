@@ -1,26 +1,41 @@
-"""One unit of work on one page: both sides, what differs, the planner, the policies, the rows."""
+"""One unit of work on one page: both sides narrowed, the planner, the policies, the rows.
+
+A task takes JSON text and answers with JSON text.
+"""
 
 import gc
+import json
+import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from kgitops.cluster.snapshot import SnapshotCluster
-from kgitops.fleet.diff.reduced import reduce_sides
-from kgitops.fleet.diff.sides import DesiredSide, side_of_rows, side_of_value
+from kgitops.fleet import summary_json
+from kgitops.fleet.diff.inputs import DesiredSide, side_from_manifests, side_from_rows
+from kgitops.fleet.diff.narrow import narrow_sides
 from kgitops.fleet.output.writing import failed_unit, write_plan
-from kgitops.fleet.policies.at_large import at_large
-from kgitops.fleet.policies.judges import policies_at
+from kgitops.fleet.policies.evaluator_pool import open_policies
+from kgitops.fleet.policies.lazy_state import lazy_cluster_state
 from kgitops.fleet.summary import Counts, UnitSummary, total
 from kgitops.fleet.tables.desired_header import Git
 from kgitops.fleet.tables.desired_rows import git_of, open_desired
 from kgitops.fleet.tables.hydrating import open_state
-from kgitops.fleet.units.manifests import declared_in
-from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, Unit
+from kgitops.fleet.units.loading import enter_folder, loaded_unit
+from kgitops.fleet.units.unit import (
+    ManifestFiles,
+    RowFiles,
+    StateFormat,
+    Unit,
+    read_unit,
+    unit_to_text,
+)
+from kgitops.model import clock
 from kgitops.model.errors import KgitopsError
+from kgitops.model.json.canonical import canonical_text
 from kgitops.plan.document.plan import Plan
 from kgitops.workflow.loading import Loaded
 from kgitops.workflow.offline import read_cluster
@@ -29,8 +44,8 @@ from kgitops.workflow.policies.policies import OpenPolicies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """A unit's plan; ``kept`` counts by rule what the plan itself does not list."""
+class UnitPlan:
+    """A unit's plan; ``kept`` counts by rule the kept objects that the plan does not list."""
 
     plan: Plan
     captured_at: str
@@ -43,20 +58,20 @@ def plan_unit(
 ) -> UnitSummary:
     """Plan one project for one cluster, and write the plan's rows below ``out``.
 
-    What is wrong with the unit is part of the summary; other units don't suffer.
+    Mistakes in the unit are part of its summary, and don't touch other units.
 
     Raises:
         KgitopsError: the rows can't be written.
     """
     start = time.monotonic()
-    with _uncollected():
-        summary = _written(unit, out, created, environ)
+    with _without_garbage_collection():
+        summary = _plan_and_write(unit, out, created, environ)
     return replace(summary, seconds=time.monotonic() - start)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Let nobody look for garbage: values hold no circles, and there are millions to look at."""
+def _without_garbage_collection() -> Iterator[None]:
+    """Switch the cycle collector off: values have no cycles, and there are millions to visit."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -66,23 +81,25 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _written(unit: Unit, out: Path, created: datetime, environ: Mapping[str, str]) -> UnitSummary:
+def _plan_and_write(
+    unit: Unit, out: Path, created: datetime, environ: Mapping[str, str]
+) -> UnitSummary:
     try:
-        found = plan_of_unit(unit, environ)
+        planned = plan_of_unit(unit, environ)
     except KgitopsError as error:
         return failed_unit(unit, error, out)
     summary = write_plan(
-        found.plan,
+        planned.plan,
         unit,
         out,
-        captured_at=found.captured_at,
+        captured_at=planned.captured_at,
         created=created,
-        objects=found.objects,
+        objects=planned.objects,
     )
-    return replace(summary, kept=total([summary.kept, found.kept]))
+    return replace(summary, kept=total([summary.kept, planned.kept]))
 
 
-def plan_of_unit(unit: Unit, environ: Mapping[str, str]) -> Planned:
+def plan_of_unit(unit: Unit, environ: Mapping[str, str]) -> UnitPlan:
     """The plan of one project for one cluster, as ``kgitops plan --snapshot`` would make it.
 
     Raises:
@@ -90,15 +107,15 @@ def plan_of_unit(unit: Unit, environ: Mapping[str, str]) -> Planned:
         UnreachableError: the state can't be read.
         SafetyError: a side can't be trusted.
     """
-    with _declared(unit, environ) as given:
-        if unit.state.form is Form.JSON:
-            return _plan_whole(unit, given)
-        return _plan_what_differs(unit, given)
+    with _unit_inputs(unit, environ) as inputs:
+        if unit.state.form is StateFormat.JSON:
+            return _plan_whole(unit, inputs)
+        return _plan_differences(unit, inputs)
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """What is declared, from which commit, and who judges."""
+class _UnitInputs:
+    """The declared side, its commit, and the policies."""
 
     side: DesiredSide
     policies: OpenPolicies
@@ -106,47 +123,81 @@ class _Given:
 
 
 @contextmanager
-def _declared(unit: Unit, environ: Mapping[str, str]) -> Iterator[_Given]:
+def _unit_inputs(unit: Unit, environ: Mapping[str, str]) -> Iterator[_UnitInputs]:
     match unit.desired:
-        case RowsAt(files=files, project=named):
+        case RowFiles(files=files, project=named):
             rows = open_desired(files, unit.project, unit.cluster, named=named)
-            with policies_at(unit.policies, unit.cluster, environ) as policies:
-                yield _Given(side_of_rows(rows), policies, git_of(rows))
-        case ManifestsAt() as at:
-            with declared_in(unit, at, environ) as declared:
-                side = side_of_value(declared.desired)
-                yield _Given(side, declared.policies, (at.git_sha, at.dirty))
+            with open_policies(unit.policies, unit.cluster, environ) as policies:
+                yield _UnitInputs(side_from_rows(rows), policies, git_of(rows))
+        case ManifestFiles() as at:
+            with loaded_unit(unit, at, environ) as declared:
+                side = side_from_manifests(declared.desired)
+                yield _UnitInputs(side, declared.policies, (at.git_sha, at.dirty))
 
 
-def _plan_whole(unit: Unit, given: _Given) -> Planned:
-    """By a snapshot in JSON, which has no fingerprints."""
+def _plan_whole(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
+    """Plan with a snapshot in JSON, which has no fingerprints."""
     (file,) = unit.state.files
     cluster = read_cluster(file)
     current = cluster.read_state()
-    declared = Loaded(given.side.whole(), given.policies)
-    plan = plan_state(cluster, current, declared, target_name=unit.cluster, git=given.git)
-    return Planned(plan=plan, captured_at=current.captured_at, objects=given.side.objects, kept={})
+    declared = Loaded(inputs.side.whole(), inputs.policies)
+    plan = plan_state(cluster, current, declared, target_name=unit.cluster, git=inputs.git)
+    return UnitPlan(
+        plan=plan, captured_at=current.captured_at, objects=inputs.side.objects, kept={}
+    )
 
 
-def _plan_what_differs(unit: Unit, given: _Given) -> Planned:
+def _plan_differences(unit: Unit, inputs: _UnitInputs) -> UnitPlan:
     files = unit.state.files
     rows = open_state(files, unit.cluster)
-    found = reduce_sides(given.side, rows)
-    cluster = SnapshotCluster(found.current)
+    narrowed = narrow_sides(inputs.side, rows)
+    cluster = SnapshotCluster(narrowed.current)
     current = cluster.read_state()
     plan = plan_state(
         cluster,
         current,
-        Loaded(found.desired, given.policies),
+        Loaded(narrowed.desired, inputs.policies),
         target_name=unit.cluster,
-        git=given.git,
-        settled=found.settled,
+        git=inputs.git,
+        unchanged_counts=narrowed.unchanged,
         base_digest=str(rows.header["base_digest"]),
-        judged_on=at_large(current, found.desired, files, unit.cluster),
+        judged_on=lazy_cluster_state(current, narrowed.desired, files, unit.cluster),
     )
-    return Planned(
+    return UnitPlan(
         plan=plan,
         captured_at=current.captured_at,
-        objects=given.side.objects,
-        kept=found.kept,
+        objects=inputs.side.objects,
+        kept=narrowed.kept,
     )
+
+
+def task_specs(units: Sequence[Unit], out: Path, created: datetime) -> list[str]:
+    """The text for each unit's task: the unit, the folder for rows, and that of relative paths."""
+    return [
+        canonical_text(
+            {
+                "unit": unit_to_text(unit),
+                "out": str(out.absolute()),
+                "created": clock.to_text(created),
+                "here": str(Path.cwd()),
+            }
+        )
+        for unit in units
+    ]
+
+
+def plan_task(spec: str) -> str:
+    """Plan the unit, write its rows, and answer with its summary.
+
+    Raises:
+        KgitopsError: the command's folder does not exist here, or the rows can't be written.
+    """
+    task = json.loads(spec)
+    enter_folder(task["here"])
+    summary = plan_unit(
+        read_unit(task["unit"]),
+        Path(task["out"]),
+        created=clock.from_text(task["created"]),
+        environ=os.environ,
+    )
+    return summary_json.unit_to_text(summary)

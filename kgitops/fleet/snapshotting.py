@@ -1,8 +1,8 @@
 """Many clusters' states into Parquet, a task and a partition each.
 
-A cluster that can't be read leaves a file that says so in the place of its state: whoever plans
-with it is told when it was tried and why it failed. An older state that looks like tonight's would
-be planned with, and no state at all might be taken for a cluster that nobody has.
+A cluster that can't be read leaves a file that says so in place of its state: a plan with it fails
+with the time and the reason. An older state in its place would be planned with as if it were new,
+and no state at all might be taken for a cluster that does not exist.
 """
 
 import json
@@ -12,16 +12,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kgitops.fleet.spark.progress import OnProgress, untold
+from kgitops.fleet.spark.engine import OnProgress, ignore_progress
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
-from kgitops.fleet.tables.partitions import partition_folder
+from kgitops.fleet.tables.format import UnwritableError
 from kgitops.fleet.tables.state_rows import write_state, write_unread
-from kgitops.fleet.tables.writing import UnwritableError
-from kgitops.fleet.units.desired_paths import told_apart
-from kgitops.fleet.units.given_paths import check_there
-from kgitops.fleet.units.here import work_in
-from kgitops.fleet.units.projects import FoundProject, find_projects
+from kgitops.fleet.units.data_files import partition_folder
+from kgitops.fleet.units.loading import enter_folder
+from kgitops.fleet.units.paths import check_paths_exist, classify_paths
+from kgitops.fleet.units.projects import FleetProject, find_projects
 from kgitops.manifests.problems import suggestion
 from kgitops.model import clock
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
@@ -36,8 +35,8 @@ _FILE = "state.parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetSnapshot:
-    """What is asked for: the clusters of these projects, or some of them, and which Spark reads."""
+class FleetSnapshotOptions:
+    """The options of ``fleet snapshot``: projects, perhaps some clusters, the Spark to use."""
 
     projects: tuple[Path, ...]
     out: Path
@@ -49,8 +48,8 @@ class FleetSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadCluster:
-    """What became of one cluster: how many topics it has, or why it could not be read."""
+class SnapshotResult:
+    """The outcome for one cluster: its number of topics, or the reason that it can't be read."""
 
     cluster: str
     topics: int = 0
@@ -58,49 +57,49 @@ class ReadCluster:
 
 
 def snapshot_fleet(
-    asked: FleetSnapshot, on_progress: OnProgress = untold
-) -> tuple[ReadCluster, ...]:
+    options: FleetSnapshotOptions, on_progress: OnProgress = ignore_progress
+) -> tuple[SnapshotResult, ...]:
     """Read the clusters, in the order of their names; each state is replaced as a whole.
 
     Raises:
         FindingsError: a project can't be used, or two mean different clusters by one name.
-        UsageError: there is no such cluster, states can't go there, or no such Spark can be meant.
+        UsageError: there is no such cluster, states can't go there, or that is not a URL of Spark.
         UnreachableError: Spark can't be reached.
         KgitopsError: a state can't be written.
     """
-    specs = specs_for(asked)
-    master = asked.master
-    if master is None and asked.remote is None:
+    specs = snapshot_specs(options)
+    master = options.master
+    if master is None and options.remote is None:
         master = f"local[{max(os.cpu_count() or 1, min(AT_ONCE, len(specs)))}]"
-    with session(master, asked.remote, asked.conf, work=read_cluster) as spark:
-        return tuple(map(_read_answer, run_tasks(spark, specs, read_cluster, on_progress)))
+    with session(master, options.remote, options.conf, work=snapshot_task) as spark:
+        return tuple(map(_read_answer, run_tasks(spark, specs, snapshot_task, on_progress)))
 
 
-def specs_for(asked: FleetSnapshot) -> list[str]:
-    """What each cluster's task is told: nothing that a project file takes from the environment.
+def snapshot_specs(options: FleetSnapshotOptions) -> list[str]:
+    """The text for each cluster's task, without values that a project file takes from variables.
 
     Raises:
         FindingsError: a project can't be used, or two mean different clusters by one name.
         UsageError: there is no such cluster, or states can't go there.
     """
-    check_there(asked.projects)
-    _check_out(asked.out)
-    return [_spec(asked.out, cluster, project) for cluster, project in _wanted(asked)]
+    check_paths_exist(options.projects)
+    _check_out(options.out)
+    return [_spec(options.out, cluster, project) for cluster, project in _chosen_clusters(options)]
 
 
-def read_cluster(spec: str) -> str:
-    """A task: read a cluster and write its state; what keeps it from being read is an answer.
+def snapshot_task(spec: str) -> str:
+    """A task: read a cluster and write its state; a cluster that can't be read is an answer, too.
 
     ``${env:…}`` is the executor's environment, so that no secret travels.
 
     Raises:
         KgitopsError: the state can't be written.
     """
-    given = json.loads(spec)
-    work_in(given["here"])
-    path = Path(given["out"])
+    task = json.loads(spec)
+    enter_folder(task["here"])
+    path = Path(task["out"])
     selection = Selection(
-        paths=(Path(given["project"]),), cluster=given["cluster"], environ=os.environ
+        paths=(Path(task["project"]),), cluster=task["cluster"], environ=os.environ
     )
     try:
         with open_workspace(selection).connected() as cluster:
@@ -110,78 +109,80 @@ def read_cluster(spec: str) -> str:
     except UnwritableError:
         raise
     except KgitopsError as error:
-        return _unread(given, error.reasons[0], path)
+        return _unread(task, error.reasons[0], path)
     except Exception as error:  # noqa: BLE001 (one cluster's fault is not the others')
-        # What it says may hold what came from the environment.
+        # Its message may hold values from the environment.
         sentence = (
             f"kgitops failed where it should not: {type(error).__name__}; run kgitops --debug "
-            f"snapshot -c {given['cluster']} and report what it prints"
+            f"snapshot -c {task['cluster']} and report what it prints"
         )
-        return _unread(given, Reason(exit=ExitCode.ERROR, sentence=sentence), path)
-    return canonical_text({"topics": len(state.topics), **_of(given)})
+        return _unread(task, Reason(exit=ExitCode.ERROR, sentence=sentence), path)
+    return canonical_text({"topics": len(state.topics), "cluster": task["cluster"]})
 
 
-def _unread(given: Mapping[str, str], reason: Reason, path: Path) -> str:
-    write_unread(given["cluster"], reason, clock.to_text(datetime.now(UTC)), path)
-    return canonical_text({"exit": int(reason.exit), "sentence": reason.sentence, **_of(given)})
+def _unread(task: Mapping[str, str], reason: Reason, path: Path) -> str:
+    write_unread(task["cluster"], reason, clock.to_text(datetime.now(UTC)), path)
+    return canonical_text(
+        {"exit": int(reason.exit), "sentence": reason.sentence, "cluster": task["cluster"]}
+    )
 
 
-def _of(given: Mapping[str, str]) -> dict[str, str]:
-    return {"cluster": given["cluster"]}
-
-
-def _read_answer(answer: str) -> ReadCluster:
-    given = json.loads(answer)
-    if "topics" in given:
-        return ReadCluster(cluster=given["cluster"], topics=given["topics"])
-    reason = Reason(exit=ExitCode(given["exit"]), sentence=given["sentence"])
-    return ReadCluster(cluster=given["cluster"], reason=reason)
+def _read_answer(answer: str) -> SnapshotResult:
+    result = json.loads(answer)
+    if "topics" in result:
+        return SnapshotResult(cluster=result["cluster"], topics=result["topics"])
+    reason = Reason(exit=ExitCode(result["exit"]), sentence=result["sentence"])
+    return SnapshotResult(cluster=result["cluster"], reason=reason)
 
 
 def _spec(out: Path, cluster: str, project: Path) -> str:
-    place = out.absolute() / partition_folder("cluster", cluster) / _FILE
+    file = out.absolute() / partition_folder("cluster", cluster) / _FILE
     return canonical_text(
         {
             "cluster": cluster,
             "project": str(project),
-            "out": str(place),
+            "out": str(file),
             "here": str(Path.cwd()),
         }
     )
 
 
 def _check_out(out: Path) -> None:
-    there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-    if not there.is_dir():
-        raise UsageError(f"--out {out}: {there} is a file; name a folder")
+    existing = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not existing.is_dir():
+        raise UsageError(f"--out {out}: {existing} is a file; name a folder")
 
 
-def _wanted(asked: FleetSnapshot) -> list[tuple[str, Path]]:
-    """The clusters by name, each with a project that knows how to reach it."""
-    found = find_projects(told_apart(asked.projects), asked.environ)
-    findings = [*found.findings, *_disputed(found.projects)]
+def _chosen_clusters(options: FleetSnapshotOptions) -> list[tuple[str, Path]]:
+    """The clusters by name, each with a project that has its connection."""
+    found = find_projects(classify_paths(options.projects), options.environ)
+    findings = [*found.findings, *_names_of_several_clusters(found.projects)]
     if findings:
         raise FindingsError(findings)
-    homes: dict[str, Path] = {}
+    projects_by_cluster: dict[str, Path] = {}
     for project in found.projects:
         for cluster in project.clusters or ():
-            homes.setdefault(cluster, project.desired.paths[0])
-    for name in asked.clusters:
-        if name not in homes:
-            near = suggestion(name, list(homes))
+            projects_by_cluster.setdefault(cluster, project.desired.paths[0])
+    for name in options.clusters:
+        if name not in projects_by_cluster:
+            near = suggestion(name, list(projects_by_cluster))
             raise UsageError(
                 f"no project has a cluster {name!r}; "
-                + (f"did you mean {near}?" if near else f"there are {', '.join(sorted(homes))}")
+                + (
+                    f"did you mean {near}?"
+                    if near
+                    else f"there are {', '.join(sorted(projects_by_cluster))}"
+                )
             )
-    if not homes:
+    if not projects_by_cluster:
         raise UsageError("no project file names a cluster; give the folder of one that does")
-    chosen = asked.clusters or tuple(homes)
-    return sorted((name, homes[name]) for name in set(chosen))
+    chosen = options.clusters or tuple(projects_by_cluster)
+    return sorted((name, projects_by_cluster[name]) for name in set(chosen))
 
 
-def _disputed(projects: Sequence[FoundProject]) -> Iterator[Finding]:
-    """One name for two clusters: each project would be planned on the other's state."""
-    urls: dict[str, tuple[str, FoundProject]] = {}
+def _names_of_several_clusters(projects: Sequence[FleetProject]) -> Iterator[Finding]:
+    """Refuse one name for two clusters: one project would be planned on the other's state."""
+    urls: dict[str, tuple[str, FleetProject]] = {}
     for project in projects:
         for name in project.clusters or ():
             url = _url(project, name)
@@ -194,10 +195,10 @@ def _disputed(projects: Sequence[FoundProject]) -> Iterator[Finding]:
                 )
 
 
-def _url(project: FoundProject, cluster: str) -> str:
-    """Where the cluster is, as it is written: values of the environment are only known there.
+def _url(project: FleetProject, cluster: str) -> str:
+    """The cluster's URL as it is written: variables are only known on the executor.
 
-    A file of an embedded one counts from the project's folder.
+    The file of an embedded cluster is relative to the project's folder.
     """
     written = project.file.raw_url(cluster) if project.file else ""
     kind, _, file = written.partition(":")

@@ -1,4 +1,4 @@
-"""What a run over a fleet came to: a value for each unit, and sums over them."""
+"""The outcome of a fleet run: a value for each unit, and sums over them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,15 +11,15 @@ Counts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitSummary:
-    """What became of one project on one cluster.
+    """The outcome for one project on one cluster.
 
-    ``planned`` is false where there is no plan: ``reasons`` say why. ``objects`` counts what is
-    declared and ``changes`` what would change, both by kind (``Topic``); ``actions`` counts changes
-    by action, ``risks`` by code, ``levels`` by level, ``drift`` and ``kept`` by rule, ``requests``
-    by api. ``violations`` has (policy, level, outcome) of those not passed. ``reasons`` and
-    ``findings`` hold the first hundred, their numbers all; the tables have every one.
-    ``lost`` says which topics, records and rights go, with the first names.
-    ``files`` are the run's Parquet files of this unit, relative to its folder.
+    ``planned`` is false if there is no plan: ``reasons`` say why. ``objects`` counts the declared
+    objects and ``changes`` those that would change, both by kind (``Topic``); ``actions`` counts
+    changes by action, ``risks`` by code, ``levels`` by level, ``drift`` and ``kept`` by rule,
+    ``requests`` by api. ``violations`` has (policy, level, outcome) of those not passed.
+    ``reasons`` and ``findings`` hold the first hundred, their numbers all; the tables have every
+    one. ``lost`` says which topics, records and rights go, with the first names. ``files`` are the
+    run's Parquet files of this unit, relative to its folder.
     """
 
     cluster: str
@@ -53,7 +53,7 @@ class UnitSummary:
 
     @property
     def change_count(self) -> int:
-        """How many objects would change."""
+        """The number of objects that would change."""
         return sum(self.changes.values())
 
 
@@ -95,12 +95,12 @@ class History:
 
     @property
     def latest(self) -> RunSummary:
-        """The run that everything else is told beside."""
+        """The run that the others are compared with."""
         return self.runs[-1]
 
     @property
     def previous(self) -> RunSummary | None:
-        """The run before, None where there is none."""
+        """The run before the latest, None if there is none."""
         return self.runs[-2] if len(self.runs) > 1 else None
 
 
@@ -129,7 +129,7 @@ def verdict(run: RunSummary) -> Verdict:
 
 
 def stopping_reasons(unit: UnitSummary) -> tuple[Reason, ...]:
-    """Why the unit's plan is not there, or stops; one without any reason is not taken for fine."""
+    """The reasons that the unit has no plan, or one that stops; never empty for such a unit."""
     fine = unit.planned and unit.exit in (ExitCode.SUCCESS, ExitCode.CHANGES)
     if unit.reasons or fine:
         return unit.reasons

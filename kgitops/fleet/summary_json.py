@@ -29,7 +29,7 @@ _UNIT_KEYS = (
     *("files", "milliseconds"),
 )
 _VIOLATION_KEYS = ("policy", "level", "outcome", "count")
-_NEXT = "make it anew with kgitops fleet plan --out"
+_NEXT = "make it again with kgitops fleet plan --out"
 
 
 def run_to_text(run: RunSummary) -> str:
@@ -55,7 +55,7 @@ def read_run(content: str, file: str) -> RunSummary:
     """The run that ``run_to_text`` wrote.
 
     Raises:
-        UntrustedPlanError: it is no such file, of a version not known here, or not whole.
+        UntrustedPlanError: it is not such a file, of an unknown version, or not whole.
     """
     try:
         document = json.loads(
@@ -89,7 +89,7 @@ def read_unit(content: str) -> UnitSummary:
     """The unit that ``unit_to_text`` wrote.
 
     Raises:
-        ValueError: it is no such text.
+        ValueError: it is not such a text.
     """
     return _unit(json.loads(content, object_pairs_hook=_object), "the unit")
 
@@ -119,58 +119,58 @@ def _unit_to_json(unit: UnitSummary) -> dict[str, Json]:
 
 
 def _run(document: Json) -> RunSummary:
-    given = members(document, "the file", _RUN_KEYS)
-    text(given["format_version"], "format_version")
-    created = text(given["created"], "created")
+    values = members(document, "the file", _RUN_KEYS)
+    text(values["format_version"], "format_version")
+    created = text(values["created"], "created")
     try:
         clock.from_text(created)
     except ValueError:
         raise ShapeError("created is no moment") from None
-    units = array(given["units"], "units", _unit)
+    units = array(values["units"], "units", _unit)
     names = [(unit.cluster, unit.project) for unit in units]
     if len(set(names)) != len(names):
         raise ShapeError("units has one project on one cluster twice")
     return RunSummary(
         created=created,
-        version=text(given["version"], "version"),
+        version=text(values["version"], "version"),
         units=units,
-        findings=array(given["findings"], "findings", finding_from_json),
-        unplanned=array(given["unplanned"], "unplanned", text),
-        seconds=_count(given["milliseconds"], "milliseconds") / 1_000,
+        findings=array(values["findings"], "findings", finding_from_json),
+        unplanned=array(values["unplanned"], "unplanned", text),
+        seconds=_count(values["milliseconds"], "milliseconds") / 1_000,
     )
 
 
 def _unit(value: Json, path: str) -> UnitSummary:
-    # Summaries of earlier versions don't say what is lost.
-    given = members({"lost": "", **mapping(value, path)}, path, _UNIT_KEYS)
-    counts = {name: _counts(given[name], f"{path}.{name}") for name in COUNTS}
-    rows = array(given["violations"], f"{path}.violations", _violation)
+    # Summaries of earlier versions have no ``lost``.
+    values = members({"lost": "", **mapping(value, path)}, path, _UNIT_KEYS)
+    counts = {name: _counts(values[name], f"{path}.{name}") for name in COUNTS}
+    rows = array(values["violations"], f"{path}.violations", _violation)
     if len(dict(rows)) != len(rows):
         raise ShapeError(f"{path}.violations has one policy, level and outcome twice")
     return UnitSummary(
-        cluster=text(given["cluster"], f"{path}.cluster"),
-        project=text(given["project"], f"{path}.project"),
-        identity=text(given["identity"], f"{path}.identity"),
-        planned=boolean(given["planned"], f"{path}.planned"),
-        captured_at=text(given["captured_at"], f"{path}.captured_at"),
+        cluster=text(values["cluster"], f"{path}.cluster"),
+        project=text(values["project"], f"{path}.project"),
+        identity=text(values["identity"], f"{path}.identity"),
+        planned=boolean(values["planned"], f"{path}.planned"),
+        captured_at=text(values["captured_at"], f"{path}.captured_at"),
         **counts,
         violations=dict(rows),
-        lost=text(given["lost"], f"{path}.lost"),
-        exit=_exit(given["exit"], f"{path}.exit"),
-        reasons=array(given["reasons"], f"{path}.reasons", reason_from_json),
-        reason_count=_count(given["reason_count"], f"{path}.reason_count"),
-        findings=array(given["findings"], f"{path}.findings", finding_from_json),
-        finding_count=_count(given["finding_count"], f"{path}.finding_count"),
-        warning_count=_count(given["warning_count"], f"{path}.warning_count"),
-        files=array(given["files"], f"{path}.files", text),
-        seconds=_count(given["milliseconds"], f"{path}.milliseconds") / 1_000,
+        lost=text(values["lost"], f"{path}.lost"),
+        exit=_exit(values["exit"], f"{path}.exit"),
+        reasons=array(values["reasons"], f"{path}.reasons", reason_from_json),
+        reason_count=_count(values["reason_count"], f"{path}.reason_count"),
+        findings=array(values["findings"], f"{path}.findings", finding_from_json),
+        finding_count=_count(values["finding_count"], f"{path}.finding_count"),
+        warning_count=_count(values["warning_count"], f"{path}.warning_count"),
+        files=array(values["files"], f"{path}.files", text),
+        seconds=_count(values["milliseconds"], f"{path}.milliseconds") / 1_000,
     )
 
 
 def _violation(value: Json, path: str) -> tuple[tuple[str, str, str], int]:
-    given = members(value, path, _VIOLATION_KEYS)
-    policy, level, outcome = (text(given[key], f"{path}.{key}") for key in _VIOLATION_KEYS[:3])
-    return (policy, level, outcome), _count(given["count"], f"{path}.count")
+    values = members(value, path, _VIOLATION_KEYS)
+    policy, level, outcome = (text(values[key], f"{path}.{key}") for key in _VIOLATION_KEYS[:3])
+    return (policy, level, outcome), _count(values["count"], f"{path}.count")
 
 
 def _counts(value: Json, path: str) -> Mapping[str, int]:
@@ -178,10 +178,10 @@ def _counts(value: Json, path: str) -> Mapping[str, int]:
 
 
 def _count(value: Json, path: str) -> int:
-    found = integer(value, path)
-    if found < 0:
+    count = integer(value, path)
+    if count < 0:
         raise ShapeError(f"{path} is less than nothing")
-    return found
+    return count
 
 
 def _exit(value: Json, path: str) -> ExitCode:

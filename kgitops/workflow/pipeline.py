@@ -65,16 +65,16 @@ def plan_state(
     target_name: str,
     git: tuple[str | None, bool],
     fail_on: Grade | None = None,
-    settled: Mapping[str, int] = NOTHING_UNCHANGED,
+    unchanged_counts: Mapping[str, int] = NOTHING_UNCHANGED,
     base_digest: str | None = None,
     judged_on: ClusterState | None = None,
     on_stage: OnStage = in_silence,
 ) -> Plan:
     """The plan that makes ``current`` what is declared, judged by policies and brokers.
 
-    ``cluster`` is asked for what ``current`` does not hold. A fleet leaves out of both sides what
-    is ``settled`` (see ``make_plan``); ``judged_on`` is then the whole cluster, for policies, and
-    ``base_digest`` its digest.
+    ``cluster`` is asked for what ``current`` does not hold. A fleet leaves unchanged objects out of
+    both sides and gives ``unchanged_counts`` (see ``make_plan``); ``judged_on`` is then the whole
+    cluster, for policies, and ``base_digest`` its digest.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -91,7 +91,7 @@ def plan_state(
         git_sha=sha,
         dirty=dirty,
         pending_undo_requests=find_undoing(cluster, current, desired.project),
-        unchanged_counts=settled,
+        unchanged_counts=unchanged_counts,
         base_digest=base_digest,
     )
     plan = with_own_drift(cluster, plan, desired.project)

@@ -9,7 +9,7 @@ from cli.conftest import Kgitops
 from cli.projects import Project, acl, quota, topic
 
 from kgitops.fleet import snapshotting
-from kgitops.fleet.snapshotting import FleetSnapshot, read_cluster, specs_for
+from kgitops.fleet.snapshotting import FleetSnapshotOptions, snapshot_specs, snapshot_task
 from kgitops.fleet.tables.hydrating import open_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, UnreachableError
@@ -28,8 +28,8 @@ def fleet(project: Project, kgitops: Kgitops) -> Project:
 
 
 def snapshot_of(fleet: Project, folder: Path) -> dict[str, Json]:
-    (spec,) = specs_for(FleetSnapshot(projects=(fleet.folder,), out=folder))
-    answer: dict[str, Json] = json.loads(read_cluster(spec))
+    (spec,) = snapshot_specs(FleetSnapshotOptions(projects=(fleet.folder,), out=folder))
+    answer: dict[str, Json] = json.loads(snapshot_task(spec))
     return answer
 
 
@@ -53,13 +53,13 @@ def test_projects_that_share_a_cluster_read_it_once(url: str, here: Path) -> Non
         project = Project(here / name, name=name, uid=name * 2).write(topic(name))
         project.write_file(clusters={"prod": {"url": url}})
         folders.append(project.folder)
-    specs = specs_for(FleetSnapshot(projects=tuple(folders), out=here / "states"))
+    specs = snapshot_specs(FleetSnapshotOptions(projects=tuple(folders), out=here / "states"))
     assert [json.loads(spec)["cluster"] for spec in specs] == ["prod"]
 
 
 def test_a_project_that_names_no_cluster_has_its_own(project: Project, here: Path) -> None:
     project.write(topic())
-    (spec,) = specs_for(FleetSnapshot(projects=(project.folder,), out=here / "states"))
+    (spec,) = snapshot_specs(FleetSnapshotOptions(projects=(project.folder,), out=here / "states"))
     assert json.loads(spec)["cluster"] == "local"
 
 

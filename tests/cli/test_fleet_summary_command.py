@@ -12,7 +12,7 @@ from report.plans import judged_plan, no_changes, twelve_changes
 from kgitops.fleet.summary import History
 from kgitops.fleet.summary_json import run_to_text
 from kgitops.plan.document.file import read_plan
-from kgitops.report.fleet.telling import headline
+from kgitops.report.fleet.highlights import headline
 
 
 def save(history: History, folder: Path) -> None:
@@ -139,4 +139,4 @@ def test_a_damaged_run_is_not_to_be_trusted(here: Path, kgitops: Kgitops) -> Non
     ran = kgitops("fleet", "summary", "run", "--format", "json")
     assert ran.code == 9
     assert json.loads(ran.out)["verdict"]["exit"] == 9
-    assert ran.err.startswith("kgitops: run/fleet.json is not JSON, or is cut off; make it anew")
+    assert ran.err.startswith("kgitops: run/fleet.json is not JSON, or is cut off; make it again")

@@ -11,8 +11,8 @@ from cli.projects import Project, acl, quota, topic
 from fleet.spark_sessions import PATIENCE_S
 
 from kgitops.fleet.planning import plan_of_unit
-from kgitops.fleet.snapshotting import FleetSnapshot, read_cluster, specs_for
-from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
+from kgitops.fleet.snapshotting import FleetSnapshotOptions, snapshot_specs, snapshot_task
+from kgitops.fleet.units.unit import ManifestFiles, StateFiles, StateFormat, Unit
 from kgitops.model.errors import FindingsError, UnreachableError, UsageError
 from kgitops.model.registry import Json
 
@@ -61,8 +61,8 @@ def test_a_parquet_file_that_is_none_is_told(fleet: Project, kgitops: Kgitops, h
 
 
 def read_all(fleet: Project, out: Path) -> dict[str, Json]:
-    asked = FleetSnapshot(projects=(fleet.folder,), out=out)
-    answers = [json.loads(read_cluster(spec)) for spec in specs_for(asked)]
+    asked = FleetSnapshotOptions(projects=(fleet.folder,), out=out)
+    answers = [json.loads(snapshot_task(spec)) for spec in snapshot_specs(asked)]
     return {answer["cluster"]: answer for answer in answers}
 
 
@@ -71,8 +71,8 @@ def unit_of(fleet: Project, out: Path, cluster: str) -> Unit:
     return Unit(
         cluster=cluster,
         project="payments",
-        state=StateAt(form=Form.PARQUET, files=files),
-        desired=ManifestsAt(paths=(fleet.folder,)),
+        state=StateFiles(form=StateFormat.PARQUET, files=files),
+        desired=ManifestFiles(paths=(fleet.folder,)),
     )
 
 
@@ -111,27 +111,27 @@ def test_what_a_cluster_is_called_with_is_not_written_down(
         "sasl.password": "${env:KAFKA_PASSWORD}",
     }
     fleet.write_file(clusters={"dead": {**CLUSTERS["dead"], "configs": configs}})
-    asked = FleetSnapshot(
+    asked = FleetSnapshotOptions(
         projects=(fleet.folder,), out=here / "states", environ={"KAFKA_PASSWORD": secret}
     )
-    (spec,) = specs_for(asked)
+    (spec,) = snapshot_specs(asked)
     assert secret not in spec
-    assert secret not in read_cluster(spec)
+    assert secret not in snapshot_task(spec)
     assert secret.encode() not in (here / "states/cluster=dead/state.parquet").read_bytes()
 
 
 def test_a_misspelt_cluster_is_told(fleet: Project, here: Path) -> None:
-    asked = FleetSnapshot(projects=(fleet.folder,), out=here / "states", clusters=("eastt",))
+    asked = FleetSnapshotOptions(projects=(fleet.folder,), out=here / "states", clusters=("eastt",))
     with pytest.raises(UsageError, match="no project has a cluster 'eastt'; did you mean east"):
-        specs_for(asked)
+        snapshot_specs(asked)
 
 
 def test_one_name_for_two_clusters_is_told(fleet: Project, here: Path) -> None:
     other = Project(here / "logistics", name="logistics", uid="b" * 8).write(topic("parcels"))
     other.write_file(clusters={"east": {"url": "kafka://elsewhere:9092"}})
-    asked = FleetSnapshot(projects=(fleet.folder, other.folder), out=here / "states")
+    asked = FleetSnapshotOptions(projects=(fleet.folder, other.folder), out=here / "states")
     with pytest.raises(FindingsError, match="east is another cluster here than in"):
-        specs_for(asked)
+        snapshot_specs(asked)
 
 
 def by_command(*words: object) -> Ran:

@@ -51,7 +51,7 @@ GARBAGE = {
     "a piece of a plan": ("run/x/plan/0", '{"schema_version": 1}', "can't be gone on with"),
     "a nonce": ("nonce/x", "spent", "its plan counts as applied for ever"),
     "a claim": ("lock/x", '{"schema_version": 1}', "the claim is dropped"),
-    "the mark": ("meta", "hello", "it is written anew"),
+    "the mark": ("meta", "hello", "it is written again"),
     "a stranger": ("hello", "world", "kgitops never wrote it"),
     "a stranger's object": ("hello", "{}", "kgitops never wrote it"),
 }

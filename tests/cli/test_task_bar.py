@@ -8,7 +8,7 @@ import sys
 SHOW = """
 import time
 from kgitops.cli.fleet.options import task_bar
-from kgitops.fleet.spark.progress import TaskProgress
+from kgitops.fleet.spark.engine import TaskProgress
 with task_bar("planning", no_color=True) as tell:
     tell(TaskProgress(done=0, active=0, total=40))
     time.sleep(0.3)

@@ -11,10 +11,10 @@ import pytest
 
 from kgitops.cluster.port import Cluster
 from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot, write_snapshot
-from kgitops.fleet.planning import Planned, plan_of_unit
+from kgitops.fleet.planning import UnitPlan, plan_of_unit
 from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.tables.state_rows import write_state
-from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, StateAt, Unit
+from kgitops.fleet.units.unit import ManifestFiles, RowFiles, StateFiles, StateFormat, Unit
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding
@@ -70,7 +70,7 @@ def check_a_fleet_agrees(given: Given, folder: Path) -> Plan | None:
     _check(plan_of_unit(by_json, {}), plan, exact=True)
     _check(plan_of_unit(by_rows, {}), plan, exact=False)
     if given.rows:
-        unit = _unit(given, RowsAt(files=(desired,)), by_rows.state)
+        unit = _unit(given, RowFiles(files=(desired,)), by_rows.state)
         _check(plan_of_unit(unit, {}), plan, exact=False)
     return plan
 
@@ -109,22 +109,22 @@ def git(workspace: Workspace) -> tuple[str | None, bool]:
     return read_git(workspace.base, workspace.sources)
 
 
-def _manifests(given: Given) -> ManifestsAt:
+def _manifests(given: Given) -> ManifestFiles:
     selection = Selection(paths=(given.project,), cluster=given.cluster, offline=True)
     sha, dirty = git(open_workspace(selection))
-    return ManifestsAt(paths=(given.project,), here=Path.cwd(), git_sha=sha, dirty=dirty)
+    return ManifestFiles(paths=(given.project,), here=Path.cwd(), git_sha=sha, dirty=dirty)
 
 
-def _saved(given: Given, folder: Path) -> Iterator[StateAt]:
+def _saved(given: Given, folder: Path) -> Iterator[StateFiles]:
     """The state as JSON, and as rows."""
     text, rows = folder / "state.json", folder / "state.parquet"
     text.write_text(write_snapshot(given.state))
-    yield StateAt(form=Form.JSON, files=(text,))
+    yield StateFiles(form=StateFormat.JSON, files=(text,))
     write_state(given.state, rows)
-    yield StateAt(form=Form.PARQUET, files=(rows,))
+    yield StateFiles(form=StateFormat.PARQUET, files=(rows,))
 
 
-def _unit(given: Given, desired: ManifestsAt | RowsAt, state: StateAt) -> Unit:
+def _unit(given: Given, desired: ManifestFiles | RowFiles, state: StateFiles) -> Unit:
     return Unit(
         cluster=given.cluster,
         project=given.project.name,
@@ -140,7 +140,7 @@ def _findings(unit: Unit) -> tuple[Finding, ...]:
     return tuple(raised.value.findings)
 
 
-def _check(found: Planned, plan: Plan, *, exact: bool) -> None:
+def _check(found: UnitPlan, plan: Plan, *, exact: bool) -> None:
     if exact:
         assert plan_to_json(found.plan) == plan_to_json(plan)
         assert found.kept == {}

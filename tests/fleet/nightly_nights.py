@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgitops.fleet.output.tables import PLANS
-from kgitops.fleet.tables.partitions import partition_folder
+from kgitops.fleet.units.data_files import partition_folder
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
 

@@ -60,7 +60,7 @@ class Driver:
         remote: str | None = None,
         conf: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
-        unbegun_s: float = 600.0,
+        first_task_timeout_s: float = 600.0,
         warm: bool = False,
     ) -> None:
         self._result = folder / "result.json"
@@ -72,7 +72,7 @@ class Driver:
             "work": work.__name__,
             "specs": list(specs),
             "result": str(self._result),
-            "unbegun_s": unbegun_s,
+            "first_task_timeout_s": first_task_timeout_s,
             "warm": warm,
         }
         self._order.write_text(json.dumps(order))

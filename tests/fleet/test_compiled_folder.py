@@ -8,7 +8,7 @@ import pytest
 from manifests.loading import topic, write
 
 from kgitops.fleet import compiling
-from kgitops.fleet.compiling import FleetCompile, compile_fleet
+from kgitops.fleet.compiling import FleetCompileOptions, compile_fleet
 from kgitops.fleet.output.replacing import private_folder
 from kgitops.fleet.tables.desired_rows import open_desired
 from kgitops.model.errors import FindingsError, KgitopsError, LockedError, UsageError
@@ -47,7 +47,7 @@ def project(*clusters: str, topics: str = topic("a")) -> None:
 
 
 def compiled() -> int:
-    return compile_fleet(FleetCompile(projects=(Path("pay"),), out=Path("rows")))
+    return compile_fleet(FleetCompileOptions(projects=(Path("pay"),), out=Path("rows")))
 
 
 def content() -> dict[str, int]:

@@ -28,7 +28,7 @@ from strategies import foreign_requests
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
 from kgitops.cluster.port import Cluster
 from kgitops.fleet import planning
-from kgitops.fleet.diff import reduced
+from kgitops.fleet.diff import narrow as reduced
 from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError
 from kgitops.model.requests import CreateAclRequest, DeleteAclRequest, DeleteTopicRequest
@@ -173,12 +173,12 @@ def test_fleets_without_virtual_clusters_are_planned_alike(
 
 def forget_what_is_settled(patch: pytest.MonkeyPatch) -> None:
     """What is left out on both sides counts for nothing: limits are of what is left."""
-    real = planning.reduce_sides
-    patch.setattr(planning, "reduce_sides", lambda *sides: replace(real(*sides), settled={}))
+    real = planning.narrow_sides
+    patch.setattr(planning, "narrow_sides", lambda *sides: replace(real(*sides), unchanged={}))
 
 
 def show_policies_what_differs(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(planning, "at_large", lambda current, *_: current)
+    patch.setattr(planning, "lazy_cluster_state", lambda current, *_: current)
 
 
 @pytest.mark.slow

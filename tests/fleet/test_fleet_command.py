@@ -14,7 +14,7 @@ from fleet.fleet_commands import BROKEN, CLUSTERS, DECLARED, EDITED, Fleet, Plan
 from fleet.spark import failing_work
 
 from kgitops.fleet import pipeline
-from kgitops.fleet.output.committing import run_folder
+from kgitops.fleet.output.publish import run_folder
 from kgitops.model.requests import DeleteTopicRequest
 
 applied_fleet = fleet_commands.applied_fleet
@@ -292,7 +292,7 @@ def test_a_run_without_room_leaves_the_old_result(
 ) -> None:
     assert plans().code == 0
     before = kept_result(fleet)
-    monkeypatch.setattr(pipeline, "work", failing_work.without_room)
+    monkeypatch.setattr(pipeline, "plan_task", failing_work.without_room)
     ran = plans()
     assert ran.code == 1
     assert "can't be written: file too large; make room, or choose another --out" in ran.said
@@ -314,7 +314,7 @@ def test_a_run_that_fails_while_it_is_put_in_place_leaves_the_old_result(
 def test_a_worker_that_dies_with_its_rows_written_leaves_none_of_them_twice(
     fleet: Fleet, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "work", failing_work.killed_once_with_rows_written)
+    monkeypatch.setattr(pipeline, "plan_task", failing_work.killed_once_with_rows_written)
     assert plans().code == 0
     markers = list(fleet.folder.glob("killed-*"))
     assert markers

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from kgitops.report.fleet.summary_json import read_run, run_to_text
 
 from kgitops.desired.state import DesiredAcl, DesiredQuota, DesiredTopic
 from kgitops.fleet.output.slices import read_slice
+from kgitops.fleet.summary_json import read_run, run_to_text
 from kgitops.fleet.tables.desired_rows import (
     DECLARED,
     declared_by,

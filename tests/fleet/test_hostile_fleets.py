@@ -38,12 +38,12 @@ from kgitops.desired.state import (
     DesiredState,
     Safety,
 )
-from kgitops.fleet.diff import reduced
+from kgitops.fleet.diff import narrow as reduced
 from kgitops.fleet.planning import plan_of_unit
 from kgitops.fleet.tables.desired_rows import write_desired
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.tables.state_rows import write_state
-from kgitops.fleet.units.unit import Form, RowsAt, StateAt, Unit
+from kgitops.fleet.units.unit import RowFiles, StateFiles, StateFormat, Unit
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError
 from kgitops.model.registry import Owner
@@ -56,13 +56,13 @@ FILLER = tuple(a_topic(f"calm-{number}") for number in range(20))
 
 
 def unit_of(
-    desired: Path, *states: Path, form: Form = Form.PARQUET, project: str = "payments"
+    desired: Path, *states: Path, form: StateFormat = StateFormat.PARQUET, project: str = "payments"
 ) -> Unit:
     return Unit(
         cluster="prod",
         project=project,
-        state=StateAt(form=form, files=states),
-        desired=RowsAt(files=(desired,)),
+        state=StateFiles(form=form, files=states),
+        desired=RowFiles(files=(desired,)),
     )
 
 
@@ -78,7 +78,7 @@ def whole(desired: DesiredState, state: ClusterState, folder: Path) -> Plan:
     declared, there = folder / "whole-desired.parquet", folder / "prod.json"
     write_desired(desired, declared)
     there.write_text(write_snapshot(state), encoding="utf-8")
-    return plan_of_unit(unit_of(declared, there, form=Form.JSON), {}).plan
+    return plan_of_unit(unit_of(declared, there, form=StateFormat.JSON), {}).plan
 
 
 def by_fleet(
@@ -876,7 +876,7 @@ def test_rows_of_another_project_are_refused(tmp_path: Path) -> None:
     declared, there = tmp_path / "desired.parquet", tmp_path / "state.parquet"
     write_desired(desired, declared)
     write_state(state, there)
-    rows = RowsAt(files=(declared,), project="logistics")
+    rows = RowFiles(files=(declared,), project="logistics")
     unit = replace(unit_of(declared, there), desired=rows)
     with pytest.raises(SafetyError, match="its folder says logistics, and its rows are of the pr"):
         plan_of_unit(unit, {})

@@ -17,15 +17,16 @@ from tiers import examples
 
 from kgitops.desired.last_applied import declared_object
 from kgitops.desired.state import DesiredState
-from kgitops.fleet.diff import differing, reduced
-from kgitops.fleet.diff.reduced import Reduced, reduce_sides
-from kgitops.fleet.diff.sides import side_of_rows, side_of_value
-from kgitops.fleet.tables import settled, state_rows
-from kgitops.fleet.tables.desired_header import Place
+from kgitops.fleet.diff import masks
+from kgitops.fleet.diff import narrow as reduced
+from kgitops.fleet.diff.inputs import side_from_manifests, side_from_rows
+from kgitops.fleet.diff.narrow import NarrowedSides, narrow_sides
+from kgitops.fleet.tables import state_rows, unchanged
+from kgitops.fleet.tables.desired_header import DesiredPlace
 from kgitops.fleet.tables.desired_rows import open_desired, write_desired
 from kgitops.fleet.tables.hydrating import open_state, read_state
-from kgitops.fleet.tables.settled import Settled
 from kgitops.fleet.tables.state_rows import write_state
+from kgitops.fleet.tables.unchanged import UnchangedObjects
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Source
 from kgitops.plan.document.plan import Plan
@@ -33,7 +34,7 @@ from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.planner import make_plan
 
 
-def reduce_both(desired: DesiredState, state: ClusterState) -> list[Reduced]:
+def reduce_both(desired: DesiredState, state: ClusterState) -> list[NarrowedSides]:
     """By what was compiled to a file, and by what was just built."""
     with TemporaryDirectory() as folder:
         there, declared = Path(folder, "state.parquet"), Path(folder, "desired.parquet")
@@ -41,11 +42,11 @@ def reduce_both(desired: DesiredState, state: ClusterState) -> list[Reduced]:
         write_desired(desired, declared)
         assert read_state([there], "prod") == state
         rows = open_state([there], "prod")
-        both = (side_of_rows(open_desired([declared], "p", "prod")), side_of_value(desired))
-        return [reduce_sides(side, rows) for side in both]
+        both = (side_from_rows(open_desired([declared], "p", "prod")), side_from_manifests(desired))
+        return [narrow_sides(side, rows) for side in both]
 
 
-def planned(turn: Turn, found: Reduced) -> Plan:
+def planned(turn: Turn, found: NarrowedSides) -> Plan:
     # What one run asks for is no part of what is declared, so a file does not hold it.
     desired = replace(found.desired, scope=turn.desired.scope, safety=turn.desired.safety)
     plan = make_plan(
@@ -53,7 +54,7 @@ def planned(turn: Turn, found: Reduced) -> Plan:
         found.current,
         target_name="local",
         capabilities=ALL_CAPABILITIES,
-        settled=found.settled,
+        unchanged_counts=found.unchanged,
     )
     return replace(plan, base=turn.plan.base)
 
@@ -110,28 +111,28 @@ def test_a_fleet_plans_what_the_planner_plans(
 
 
 def see_no_context(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(reduced, "with_context", lambda keys, found, about: found)
+    patch.setattr(reduced, "with_dependencies", lambda keys, found, about: found)
 
 
 def forget_the_other_side(patch: pytest.MonkeyPatch) -> None:
     """What is looked at on one side is not looked at on the other: it seems removed."""
-    patch.setattr(differing, "together", lambda keys, some, also=(): some)
+    patch.setattr(masks, "on_both_sides", lambda keys, some, also=(): some)
 
 
 def trust_what_drifted(patch: pytest.MonkeyPatch) -> None:
-    """Everything that anybody applied is taken for settled."""
+    """Everything that anybody applied is taken for unchanged."""
 
-    def every(state: ClusterState) -> Settled:
-        known = settled.settled_objects(state)
+    def every(state: ClusterState) -> UnchangedObjects:
+        known = unchanged.unchanged_objects(state)
         owners = state.registry.owners if state.registry else {}
         objects = {
-            address: declared_object(address, owner.last_applied, Place(Source("", 1, 1)))
+            address: declared_object(address, owner.last_applied, DesiredPlace(Source("", 1, 1)))
             for address, owner in owners.items()
             if not owner.spent
         }
         return replace(known, objects=objects)
 
-    patch.setattr(state_rows, "settled_objects", every)
+    patch.setattr(state_rows, "unchanged_objects", every)
 
 
 def count_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -139,8 +140,8 @@ def count_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_tombstones(patch: pytest.MonkeyPatch) -> None:
-    real = reduced.differing
-    patch.setattr(reduced, "differing", lambda keys, identity, also: real(keys, identity, ()))
+    real = reduced.differing_rows
+    patch.setattr(reduced, "differing_rows", lambda keys, identity, also: real(keys, identity, ()))
 
 
 @pytest.mark.slow

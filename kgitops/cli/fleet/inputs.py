@@ -47,11 +47,11 @@ def snapshot(
     """
     from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.cli.fleet.options import task_bar
-    from kgitops.fleet.snapshotting import FleetSnapshot, snapshot_fleet
+    from kgitops.fleet.snapshotting import FleetSnapshotOptions, snapshot_fleet
     from kgitops.model.verdict import ExitCode
     from kgitops.model.wording import counted
 
-    request = FleetSnapshot(
+    request = FleetSnapshotOptions(
         projects=tuple(projects or [Path()]),
         out=out,
         clusters=tuple(cluster or ()),
@@ -93,9 +93,9 @@ def compile_(
     """
     from kgitops.cli.console.streams import print_result
     from kgitops.cli.fleet.options import task_bar
-    from kgitops.fleet.compiling import FleetCompile, compile_fleet
+    from kgitops.fleet.compiling import FleetCompileOptions, compile_fleet
 
-    request = FleetCompile(
+    request = FleetCompileOptions(
         projects=tuple(projects),
         out=out,
         master=spark.master,

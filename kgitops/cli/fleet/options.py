@@ -11,7 +11,7 @@ import typer
 from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from kgitops.fleet.spark.progress import OnProgress, TaskProgress
+    from kgitops.fleet.spark.engine import OnProgress, TaskProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +64,10 @@ def task_bar(verb: str, *, no_color: bool) -> "Iterator[OnProgress]":
     ``verb`` is what a task has done to its unit, such as ``planned``.
     """
     from kgitops.cli.running.progress import new_bar
-    from kgitops.fleet.spark.progress import untold
+    from kgitops.fleet.spark.engine import ignore_progress
 
     if not sys.stderr.isatty():
-        yield untold
+        yield ignore_progress
         return
     with new_bar(no_color=no_color) as bar:
         task = bar.add_task("starting Spark", total=None)

@@ -61,11 +61,11 @@ def plan(
     from kgitops.cli.fleet.options import task_bar
     from kgitops.cli.fleet.summary import check_format, render_fleet
     from kgitops.cli.running.plan_output import exit_code
-    from kgitops.fleet.pipeline import FleetPlan, plan_fleet
+    from kgitops.fleet.pipeline import FleetPlanOptions, plan_fleet
     from kgitops.fleet.summary import History, verdict
 
     check_format(format_)
-    request = FleetPlan(
+    request = FleetPlanOptions(
         desired=tuple(desired),
         state=tuple(state),
         out=out,

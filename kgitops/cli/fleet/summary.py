@@ -116,7 +116,7 @@ def _recover(directory: Path) -> None:
     """
     if not directory.exists():
         with suppress(ModuleNotFoundError):
-            from kgitops.fleet.output.committing import recover
+            from kgitops.fleet.output.publish import recover
 
             recover(directory)
 

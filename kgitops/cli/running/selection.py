@@ -101,6 +101,6 @@ def open_target(workspace: Workspace, snapshot: Path | None) -> "AbstractContext
     check_parquet()
     from kgitops.cluster.snapshot import SnapshotCluster
     from kgitops.fleet.tables.hydrating import read_state
-    from kgitops.fleet.units.saved_state import files_of_state
+    from kgitops.fleet.units.states import find_state_files
 
-    return nullcontext(SnapshotCluster(read_state(*files_of_state(snapshot))))
+    return nullcontext(SnapshotCluster(read_state(*find_state_files(snapshot))))

@@ -1,1 +1,1 @@
-"""What differs between two tables, found by fingerprints, and nothing else hydrated."""
+"""The differences between two tables, found by fingerprints; only they are hydrated."""

@@ -1,1 +1,1 @@
-"""What a run leaves behind: tables by cluster, a summary, ordinary plans; replaced as one."""
+"""The result of a run: tables by cluster, a summary, ordinary plans; replaced as a whole."""

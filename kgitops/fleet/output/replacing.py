@@ -1,8 +1,8 @@
-"""A folder of a command takes the place of the one before as a whole, or not at all.
+"""Replaces a command's folder DIR as a whole, or not at all.
 
-A run writes into a private folder beside DIR. In the end DIR is renamed to a name that says whose
-it was, and the private folder to DIR: wherever a crash cuts this, ``recover`` finds the old folder
-or the new one. A lock beside DIR lets one run at a time do so.
+A run writes into a private folder next to DIR. In the end DIR is renamed to a name of its own, and
+the private folder to DIR: wherever a crash interrupts this, ``recover`` finds the old folder or the
+new one. A lock next to DIR lets one run at a time do so.
 """
 
 import os
@@ -15,26 +15,26 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from kgitops.fleet.output.places import Contents, Places, check_place
+from kgitops.fleet.output.output_paths import OutputLayout, OutputPaths, check_place
 from kgitops.model.errors import KgitopsError, LockedError
 
 _SYNCING = 16
-_PATIENCE_S = 10
+_LOCK_WAIT_S = 10
 
 
 @contextmanager
-def private_folder(directory: Path, contents: Contents) -> Iterator[Path]:
+def private_folder(directory: Path, layout: OutputLayout) -> Iterator[Path]:
     """A folder for a run whose files go to ``directory``; gone after this block.
 
     Raises:
         UsageError: ``directory`` is not a place for them.
-        LockedError: another run is at it.
+        LockedError: another run writes there.
         KgitopsError: nothing can be written there.
     """
-    places = Places.of(directory)
-    check_place(directory, places.result, contents)
-    with _alone(places, contents):
-        private = _prepared(directory, places, contents)
+    paths = OutputPaths.of(directory)
+    check_place(directory, paths.result, layout)
+    with _locked(paths, layout):
+        private = _prepared(directory, paths, layout)
         try:
             yield private
         finally:
@@ -42,43 +42,43 @@ def private_folder(directory: Path, contents: Contents) -> Iterator[Path]:
 
 
 def put_in_place(
-    private: Path, directory: Path, contents: Contents, names: Collection[str]
+    private: Path, directory: Path, layout: OutputLayout, names: Collection[str]
 ) -> None:
     """Let the files ``names`` of the private folder be what ``directory`` holds.
 
-    Within the block of ``private_folder``. What else lies there, such as the files of a task that
-    was tried twice, is removed.
+    Within the block of ``private_folder``. Other files there, such as those of a task that was
+    retried, are removed.
 
     Raises:
         KgitopsError: one of the files is missing, or nothing can be written.
         UsageError: someone put something else there meanwhile.
     """
-    places = Places.of(directory)
-    with written(directory):
-        _sweep(private, names)
+    paths = OutputPaths.of(directory)
+    with os_errors_explained(directory):
+        _remove_others(private, names)
         _sync(private, names)
-        check_place(directory, places.result, contents)
-        _swap(private, places)
-        for old in places.leftovers():
+        check_place(directory, paths.result, layout)
+        _swap(private, paths)
+        for old in paths.stale_folders():
             shutil.rmtree(old, ignore_errors=True)
 
 
-def recover(directory: Path, contents: Contents) -> None:
+def recover(directory: Path, layout: OutputLayout) -> None:
     """Put the old folder back where a run was killed between the two renames.
 
     Raises:
         LockedError: a run holds the place for longer than a swap takes.
         KgitopsError: it can't be put back.
     """
-    places = Places.of(directory)
-    if not places.result.exists() and places.old.exists():
-        with written(directory), _alone(places, contents, patience_s=_PATIENCE_S):
-            _put_back(places)
+    paths = OutputPaths.of(directory)
+    if not paths.result.exists() and paths.old.exists():
+        with os_errors_explained(directory), _locked(paths, layout, wait_s=_LOCK_WAIT_S):
+            _put_back(paths)
 
 
 @contextmanager
-def written(directory: Path) -> Iterator[None]:
-    """Errors of the file system as one sentence."""
+def os_errors_explained(directory: Path) -> Iterator[None]:
+    """Turn errors of the file system into one sentence."""
     try:
         yield
     except OSError as error:
@@ -89,50 +89,50 @@ def written(directory: Path) -> Iterator[None]:
         ) from error
 
 
-def _prepared(directory: Path, places: Places, contents: Contents) -> Path:
-    """What killed runs left behind is put right, and there is a new private folder."""
-    with written(directory):
-        _put_back(places)
-        mode = check_place(directory, places.result, contents)
-        for leftover in places.leftovers():
-            shutil.rmtree(leftover)
-        private = places.private(secrets.token_hex(8))
+def _prepared(directory: Path, paths: OutputPaths, layout: OutputLayout) -> Path:
+    """Clean up after killed runs, and make a new private folder."""
+    with os_errors_explained(directory):
+        _put_back(paths)
+        mode = check_place(directory, paths.result, layout)
+        for folder in paths.stale_folders():
+            shutil.rmtree(folder)
+        private = paths.private(secrets.token_hex(8))
         private.mkdir(mode=0o700)
         private.chmod(mode)
     return private
 
 
-def _swap(private: Path, places: Places) -> None:
+def _swap(private: Path, paths: OutputPaths) -> None:
     try:
-        if places.result.exists():
-            places.result.rename(places.old)
-        private.rename(places.result)
+        if paths.result.exists():
+            paths.result.rename(paths.old)
+        private.rename(paths.result)
     except BaseException:
-        _put_back(places)
+        _put_back(paths)
         raise
-    _sync_one(places.parent)
-    # What is about to be removed is never mistaken for a whole result.
-    _discard_old(places)
+    _sync_one(paths.parent)
+    # A folder that is being removed is never mistaken for a whole result.
+    _discard_old(paths)
 
 
-def _put_back(places: Places) -> None:
-    """The old result is in place again, or on its way to be removed where there is a new one."""
-    if not places.old.exists():
+def _put_back(paths: OutputPaths) -> None:
+    """Put the old result in place again, or remove it if there is a new one."""
+    if not paths.old.exists():
         return
-    if places.result.exists():
-        _discard_old(places)
+    if paths.result.exists():
+        _discard_old(paths)
     else:
-        places.old.rename(places.result)
-        _sync_one(places.parent)
+        paths.old.rename(paths.result)
+        _sync_one(paths.parent)
 
 
-def _discard_old(places: Places) -> None:
-    if places.old.exists():
-        places.old.rename(places.private(secrets.token_hex(8)))
+def _discard_old(paths: OutputPaths) -> None:
+    if paths.old.exists():
+        paths.old.rename(paths.private(secrets.token_hex(8)))
 
 
-def _sweep(private: Path, keep: Collection[str]) -> None:
-    """Leave only the files to keep, and no folder without one."""
+def _remove_others(private: Path, keep: Collection[str]) -> None:
+    """Remove all files but those to keep, and empty folders."""
     missing = set(keep)
     for folder, _, names in os.walk(private, topdown=False):
         for name in names:
@@ -153,7 +153,7 @@ def _sweep(private: Path, keep: Collection[str]) -> None:
 
 
 def _sync(private: Path, names: Collection[str]) -> None:
-    """All is on the disk before anything is renamed: many at a time, as each waits for it."""
+    """Flush everything to the disk before the rename: many files at a time, as each one waits."""
     with ThreadPoolExecutor(_SYNCING) as threads:
         files = [private / name for name in names]
         folders = {folder for file in files for folder in file.parents}
@@ -162,7 +162,7 @@ def _sync(private: Path, names: Collection[str]) -> None:
 
 
 def _sync_one(path: Path) -> None:
-    """A file or a folder."""
+    """Flush a file or a folder to the disk."""
     number = os.open(path, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -171,14 +171,14 @@ def _sync_one(path: Path) -> None:
 
 
 @contextmanager
-def _alone(places: Places, contents: Contents, patience_s: float = 0) -> Iterator[None]:
-    lock = FileLock(places.lock)
-    with written(places.result):
+def _locked(paths: OutputPaths, layout: OutputLayout, wait_s: float = 0) -> Iterator[None]:
+    lock = FileLock(paths.lock)
+    with os_errors_explained(paths.result):
         try:
-            lock.acquire(timeout=patience_s)
+            lock.acquire(timeout=wait_s)
         except Timeout as error:
             raise LockedError(
-                f"another run of {contents.command} writes to {places.result}; wait for it, or "
+                f"another run of {layout.command} writes to {paths.result}; wait for it, or "
                 "give another --out"
             ) from error
     try:

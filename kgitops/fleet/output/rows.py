@@ -63,7 +63,7 @@ def change_rows(
 def request_rows(
     project: str, changes: Iterable[Change], bodies: Iterable[Sequence[bytes]]
 ) -> pa.RecordBatch:
-    """All requests of the changes, each beside its change's address, and their JSON."""
+    """All requests of the changes, each with its change's address, and their JSON."""
     pairs: list[tuple[str, PlannedRequest]] = [
         (change.address, planned) for change in changes for planned in change.requests
     ]
@@ -85,7 +85,7 @@ def request_rows(
 def violation_rows(
     project: str, violations: Sequence[tuple[Change, PolicyResult]], advice: Mapping[str, str]
 ) -> pa.RecordBatch:
-    """What did not pass; ``advice`` is each policy's remediation."""
+    """The results that did not pass; ``advice`` is each policy's remediation."""
     return _batch(
         VIOLATIONS,
         project,
@@ -120,8 +120,8 @@ def finding_rows(project: str, findings: Sequence[Finding]) -> pa.RecordBatch:
 
 def _batch(schema: pa.Schema, project: str, count: int, columns: Columns) -> pa.RecordBatch:
     names = pa.repeat(pa.scalar(project, pa.string()), count)
-    given = {"project": names, **columns}
-    arrays = [_array(given[field.name], field.type) for field in schema]
+    all_columns = {"project": names, **columns}
+    arrays = [_array(all_columns[field.name], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

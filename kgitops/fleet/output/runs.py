@@ -1,4 +1,4 @@
-"""Runs as they were left on disk: one of them, or a folder of many."""
+"""Reads runs from disk: one of them, or a folder of many."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from kgitops.model.errors import UntrustedPlanError, UsageError
 SUMMARY = "fleet.json"
 """The file of a run's folder that holds its summary."""
 MOST_RUNS = 90
-"""How many runs of a folder are read, the newest."""
+"""The most runs of a folder that are read, the newest."""
 
 _BEGINNING = re.compile(rb'\{"created":"([0-9TZ:-]{20})"')
 _LAST = "~"
@@ -47,8 +47,8 @@ def _runs(directory: Path) -> list[Path]:
         if (directory / SUMMARY).is_file():
             return [directory]
         below = [path for path in directory.iterdir() if not path.name.startswith(".")]
-        found = [path for path in below if (path / SUMMARY).is_file()]
-        ordered = sorted(found, key=lambda path: (_created(path / SUMMARY), path.name))
+        runs = [path for path in below if (path / SUMMARY).is_file()]
+        ordered = sorted(runs, key=lambda path: (_created(path / SUMMARY), path.name))
     except OSError as error:
         raise _unreadable(directory, error) from error
     if not ordered:
@@ -57,13 +57,13 @@ def _runs(directory: Path) -> list[Path]:
 
 
 def _created(file: Path) -> str:
-    """When the run was made, by the file's beginning alone: there may be years of them.
+    """The moment of the run, by the file's beginning alone: there may be years of runs.
 
-    What does not begin like one is taken for the newest, so that it is read, and refused.
+    A file with another beginning is taken for the newest, so that it is read, and refused.
     """
     with file.open("rb") as opened:
-        found = _BEGINNING.match(opened.read(64))
-    return found[1].decode() if found else _LAST
+        beginning = _BEGINNING.match(opened.read(64))
+    return beginning[1].decode() if beginning else _LAST
 
 
 def _read(file: Path) -> RunSummary:
@@ -73,7 +73,7 @@ def _read(file: Path) -> RunSummary:
         raise _unreadable(file, error) from error
     except UnicodeDecodeError as error:
         raise UntrustedPlanError(
-            f"{file} is not UTF-8; make it anew with kgitops fleet plan --out"
+            f"{file} is not UTF-8; make it again with kgitops fleet plan --out"
         ) from error
     return read_run(content, str(file))
 

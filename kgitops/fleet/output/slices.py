@@ -1,4 +1,4 @@
-"""One unit's rows back into the plan that they were made of, sealed as it was then."""
+"""One unit's rows → the plan that they were made of, sealed as it was then."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kgitops import __version__
-from kgitops.fleet.output.committing import recover
+from kgitops.fleet.output.publish import recover
 from kgitops.fleet.output.runs import read_history
 from kgitops.fleet.output.tables import SCHEMAS, Status, Table
 from kgitops.fleet.summary import RunSummary, UnitSummary
@@ -21,7 +21,7 @@ from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.from_json import plan_from_json
 
 _ENVELOPE = ("captured_at", "created", "expires", "nonce", "plan_digest", "digest")
-_NEXT = "make it anew with kgitops fleet plan --out"
+_NEXT = "make it again with kgitops fleet plan --out"
 
 
 class UnplannedError(KgitopsError):
@@ -33,13 +33,13 @@ class UnplannedError(KgitopsError):
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """What stopped the unit."""
+        """The reasons that stopped the unit."""
         unit = self._unit
-        said = tuple(
+        reasons = tuple(
             Reason(exit=reason.exit, sentence=f"{unit.name} has no plan: {reason.sentence}")
             for reason in unit.reasons
         )
-        return said or super().reasons
+        return reasons or super().reasons
 
 
 def read_slice(directory: Path, cluster: str, project: str | None = None) -> SealedPlan:
@@ -90,21 +90,21 @@ def _unknown(problem: str, name: str, known: Iterable[str]) -> UsageError:
 def _read_tables(directory: Path, unit: UnitSummary) -> dict[Table, pa.Table]:
     """All tables of the unit, each with as many rows as the summary counts."""
     named = {PurePosixPath(name).parts[:1]: name for name in unit.files}
-    wanted = {
+    row_counts = {
         Table.PLANS: 1,
         Table.CHANGES: unit.change_count,
         Table.REQUESTS: sum(unit.requests.values()),
         Table.VIOLATIONS: sum(unit.violations.values()),
         Table.FINDINGS: unit.finding_count + unit.warning_count,
     }
-    found: dict[Table, pa.Table] = {}
-    for table, count in wanted.items():
+    tables: dict[Table, pa.Table] = {}
+    for table, count in row_counts.items():
         name = named.get((str(table),))
         rows = _read(directory, name, table, unit) if name else SCHEMAS[table].empty_table()
         if rows.num_rows != count:
             _refuse(unit, f"{table} has {rows.num_rows:,} rows where {count:,} were written")
-        found[table] = rows
-    return found
+        tables[table] = rows
+    return tables
 
 
 def _read(directory: Path, name: str, table: Table, unit: UnitSummary) -> pa.Table:
@@ -146,7 +146,7 @@ def _sealed(row: dict[str, str], texts: Sequence[str], unit: UnitSummary) -> Sea
         if version != __version__:
             raise UntrustedPlanError(
                 f"the plan of {unit.name} was made by kgitops {version}, and this is "
-                f"{__version__}; use that one, or make it anew"
+                f"{__version__}; use that one, or make it again"
             )
         plan = plan_from_json({**body, "changes": [json.loads(text) for text in texts]})
         return seal(

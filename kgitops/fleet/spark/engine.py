@@ -1,11 +1,28 @@
-"""What the two kinds of Spark have in common for a run: classic and Connect."""
+"""The interface that classic Spark and Spark Connect share for a run."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
-
-from kgitops.fleet.spark.progress import TaskProgress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskProgress:
+    """The numbers of tasks that are done, that run now, and of all. A retried task runs."""
+
+    done: int
+    active: int
+    total: int
+
+
+OnProgress = Callable[[TaskProgress], None]
+"""Called from time to time, in the thread that waits, and once at the end."""
+
+
+def ignore_progress(_progress: TaskProgress) -> None:
+    """Do nothing: no one watches the progress."""
 
 
 class Engine(Protocol):
@@ -15,13 +32,13 @@ class Engine(Protocol):
     spark: "SparkSession"
 
     def label(self, run: str) -> None:
-        """What this thread asks of Spark from now on belongs to ``run``."""
+        """Let this thread's operations on Spark belong to ``run`` from now on."""
 
     def cancel(self, run: str) -> None:
         """Stop the tasks of ``run``, and what they started."""
 
     def progress(self, run: str, total: int) -> TaskProgress:
-        """How far ``run`` is, which has ``total`` tasks."""
+        """The progress of ``run``, which has ``total`` tasks."""
 
     def stop(self) -> None:
-        """Give back all it holds; does not raise."""
+        """Release everything; does not raise."""

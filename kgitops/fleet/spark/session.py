@@ -1,19 +1,23 @@
-"""A Spark to run on: it starts while the driver does something else."""
+"""A Spark to run on, which starts while the driver prepares the work."""
 
 import logging
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
 
-from kgitops.fleet.spark.classic import Classic
-from kgitops.fleet.spark.connect import Connect
+from kgitops.fleet.spark.classic import ClassicSpark
+from kgitops.fleet.spark.connect import ConnectSpark
 from kgitops.fleet.spark.engine import Engine
-from kgitops.fleet.spark.java import check_packages
-from kgitops.fleet.spark.targets import Master, Remote, target_of
-from kgitops.fleet.spark.warming import warm
+from kgitops.fleet.spark.targets import Master, Remote, check_packages, parse_target
 from kgitops.model.errors import UnreachableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 STARTING_S = 300.0
 _STOPPING_S = 60.0
@@ -33,11 +37,11 @@ class Session:
         self._thread.start()
 
     def engine(self) -> Engine:
-        """The started Spark, for this package; waits for it.
+        """Wait for Spark, and return it.
 
         Raises:
             KgitopsError: it does not start.
-            UnreachableError: it can't be reached, or is not there in time.
+            UnreachableError: it can't be reached, or does not start in time.
         """
         self._thread.join(self._patience_s)
         if self._failure is not None:
@@ -50,7 +54,7 @@ class Session:
         return self._engine
 
     def close(self, *, at_once: bool) -> None:
-        """Stop it; where it is just starting wait for that, unless ``at_once``."""
+        """Stop it; while it is still starting, wait for that unless ``at_once``."""
         self._thread.join(0 if at_once else _STOPPING_S)
         if self._engine is not None:
             self._engine.stop()
@@ -77,10 +81,10 @@ def session(
     the only one of its process. Local workers import the module of ``work`` while it starts.
 
     Raises:
-        UsageError: these are no URLs of Spark, or there are two.
+        UsageError: that is not a URL of Spark, or there are two.
         KgitopsError: its Python packages are missing.
     """
-    target = target_of(master, remote, conf)
+    target = parse_target(master, remote, conf)
     check_packages()
     _be_quiet()
     started = Session(target.url, lambda: _start(target, conf, work), starting_s)
@@ -96,18 +100,35 @@ def _start(
 ) -> Engine:
     match target:
         case Master():
-            engine = Classic(target, conf)
+            engine = ClassicSpark(target, conf)
             if work is not None and target.is_here:
-                warm(engine, work)
+                warm_up(engine, work)
             return engine
         case Remote():
-            return Connect(target, conf)
+            return ConnectSpark(target, conf)
 
 
 def _be_quiet() -> None:
-    """What fails comes as an error; these say the same once more, on stderr."""
+    """Silence loggers that repeat on stderr what is raised as an error."""
     for name in ("py4j", "pyspark"):
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", category=UserWarning, module=r"pyspark\.")
+
+
+def warm_up(engine: ClassicSpark, work: Callable[[str], str]) -> None:
+    """Give each core a task that imports the work; does not raise, as the first run would."""
+    with suppress(Exception):
+        cores = engine.spark.sparkContext.defaultParallelism
+        engine.label("kgitops-warming")
+        engine.spark.range(0, cores, 1, cores).mapInArrow(
+            partial(_imported, work), "id long"
+        ).collect()
+
+
+def _imported(
+    _work: Callable[[str], str], batches: "Iterable[pa.RecordBatch]"
+) -> "Iterator[pa.RecordBatch]":
+    """Runs on the executors. ``_work`` came by the name of its module, which is imported now."""
+    yield from batches

@@ -1,15 +1,20 @@
-"""Which Spark is meant, and how it is set up unless the user says otherwise."""
+"""The Spark that the options choose, its default settings, and checks that it can be used."""
 
 import os
 import re
+import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
-from kgitops.model.errors import UsageError
+from kgitops.model.errors import KgitopsError, UnreachableError, UsageError
+from kgitops.model.origin import install_command
 
 DEFAULT_MASTER = "local[*]"
+_PACKAGES = ("pyspark", "pyarrow", "pandas")
 _ATTEMPTS = 4
 _CONNECT_PORT = 15002
 _LOOPBACK = "127.0.0.1"
@@ -34,7 +39,7 @@ class Master:
 
     @property
     def is_here(self) -> bool:
-        """Whether its executors are on this machine."""
+        """True if its executors are on this machine."""
         on_loopback = self.hosts and all(host.startswith(_LOOPBACKS) for host in self.hosts)
         return bool(on_loopback) or self.url.startswith("local")
 
@@ -47,11 +52,13 @@ class Remote:
     host: str
 
 
-def target_of(master: str | None, remote: str | None, conf: Mapping[str, str]) -> Master | Remote:
-    """What ``--master``, ``--remote`` and ``--conf`` mean together; ``--conf`` wins.
+def parse_target(
+    master: str | None, remote: str | None, conf: Mapping[str, str]
+) -> Master | Remote:
+    """The Spark that ``--master``, ``--remote`` and ``--conf`` choose; ``--conf`` wins.
 
     Raises:
-        UsageError: both are given, or it is no URL of Spark.
+        UsageError: both are given, or it is not a URL of Spark.
     """
     remote = conf.get("spark.remote", remote)
     if remote is None:
@@ -62,7 +69,7 @@ def target_of(master: str | None, remote: str | None, conf: Mapping[str, str]) -
 
 
 def classic_settings(master: Master, conf: Mapping[str, str]) -> dict[str, str]:
-    """What Spark is told where this process is the driver, the user's own words last."""
+    """The settings of a Spark whose driver is this process, the user's own last."""
     quiet = {
         "spark.app.name": "kgitops",
         "spark.ui.enabled": "false",
@@ -70,21 +77,21 @@ def classic_settings(master: Master, conf: Mapping[str, str]) -> dict[str, str]:
     }
     # The driver hands out work and does none: what makes a server fast only makes it start late.
     lean = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
-    # A worker needs for its next task what it freed after the last: asking for it anew costs more.
+    # A worker needs for its next task the memory that it freed after the last one: keep it.
     keeping = {f"spark.executorEnv.{name}": value for name, value in _KEEPING.items()}
     # Nothing here is shuffled, so this is for what a user may run in the same session.
     small = {"spark.sql.shuffle.partitions": "8"}
     # Above this size the rows of a table would share tasks.
     apart = {"spark.sql.execution.arrow.localRelationThreshold": "1g"}
     here = {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
-    at_home = here if master.is_here else {}
+    local = here if master.is_here else {}
     return {
         **quiet,
         **lean,
         **keeping,
         **small,
         **apart,
-        **at_home,
+        **local,
         **conf,
         "spark.master": master.url,
     }
@@ -93,8 +100,7 @@ def classic_settings(master: Master, conf: Mapping[str, str]) -> dict[str, str]:
 def classic_environment(master: Master, conf: Mapping[str, str]) -> dict[str, str | None]:
     """The variables that Spark reads where it starts; None takes one away.
 
-    The Python of executors is the one that runs now where they are on this machine, and what
-    the user says everywhere.
+    On this machine executors use the Python that runs now; elsewhere the user names theirs.
     """
     python = conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
     if python is None and master.is_here:
@@ -129,3 +135,59 @@ def _remote(url: str) -> Remote:
     if parts.scheme != "sc" or not parts.hostname or not port:
         raise UsageError(f"--remote {url} is no server of Spark Connect; give sc://HOST:PORT")
     return Remote(url=url, host=f"{parts.hostname}:{port}")
+
+
+@contextmanager
+def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Set variables of this process within a block, as Spark reads them; None removes one."""
+    before = {name: os.environ.get(name) for name in variables}
+    _set(variables)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+_ANSWER_S = 10.0
+
+
+def check_reachable(url: str, hosts: Sequence[str]) -> None:
+    """See that one of ``hosts`` (``HOST:PORT``) can be connected to, at most 10 s for each.
+
+    Raises:
+        UnreachableError: none can.
+    """
+    problem = ""
+    for host in hosts:
+        name, _, port = host.rpartition(":")
+        try:
+            with socket.create_connection((name.strip("[]"), int(port)), timeout=_ANSWER_S):
+                return
+        except OSError as error:
+            problem = (error.strerror or str(error) or "no answer").lower()
+    if hosts:
+        raise UnreachableError(
+            f"Spark at {url} can't be reached: {problem}; start it, or correct the address"
+        )
+
+
+def check_packages(*more: str) -> None:
+    """See that Spark's packages, and ``more`` of them, can be imported.
+
+    Raises:
+        KgitopsError: one can't.
+    """
+    missing = [name for name in (*_PACKAGES, *more) if find_spec(name) is None]
+    if missing:
+        raise KgitopsError(
+            f"a fleet runs on Spark, and {', '.join(missing)} can't be imported; "
+            f"run {install_command('fleet')}"
+        )

@@ -10,9 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 from uuid import uuid4
 
-from kgitops.fleet.spark.engine import Engine
-from kgitops.fleet.spark.progress import OnProgress, TaskProgress, untold
-from kgitops.fleet.spark.sentences import failure_of_run
+from kgitops.fleet.spark.engine import Engine, OnProgress, TaskProgress, ignore_progress
+from kgitops.fleet.spark.error_messages import error_from_run
 from kgitops.fleet.spark.session import Session
 from kgitops.model import errors
 from kgitops.model.errors import KgitopsError, UnreachableError
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row
 
-UNBEGUN_S = 600.0
+FIRST_TASK_TIMEOUT_S = 600.0
 _LOOK_EVERY_S = 0.25
 _CANCELLING_S = 10.0
 _SCHEMA = "number long, answer string, refused string"
@@ -31,25 +30,25 @@ def run_tasks(
     session: Session,
     specs: Sequence[str],
     work: Callable[[str], str],
-    on_progress: OnProgress = untold,
+    on_progress: OnProgress = ignore_progress,
     *,
-    unbegun_s: float = UNBEGUN_S,
+    first_task_timeout_s: float = FIRST_TASK_TIMEOUT_S,
 ) -> Iterator[str]:
     """The answers of ``work`` to ``specs``, in their order; every spec is a task of its own.
 
     Tasks begin in the order of ``specs``: give the heaviest first. ``work`` is a function of a
-    module that executors can import. A KgitopsError of it is not tried again. An interrupt here
+    module that executors can import. A KgitopsError is not retried. An interrupt here
     ends the tasks.
 
     Raises:
         KgitopsError: ``work`` raised one, the first in the order of specs; or a task failed as
             often as Spark tries one.
-        UnreachableError: Spark does not start, or begins no task for ``unbegun_s`` seconds.
+        UnreachableError: Spark does not start, or begins no task within ``first_task_timeout_s``.
     """
     if not specs:
         return iter(())
     engine = session.engine()
-    rows = _Run(engine, specs, work).wait(on_progress, unbegun_s)
+    rows = _Run(engine, specs, work).wait(on_progress, first_task_timeout_s)
     answers = {row.number: row for row in rows}
     if len(rows) != len(specs) or answers.keys() != set(range(len(specs))):
         raise KgitopsError(
@@ -70,30 +69,30 @@ class _Run:
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._collect, name="spark-run", daemon=True)
 
-    def wait(self, on_progress: OnProgress, unbegun_s: float) -> "list[Row]":
+    def wait(self, on_progress: OnProgress, first_task_timeout_s: float) -> "list[Row]":
         self._thread.start()
-        looks_unbegun = unbegun_s / _LOOK_EVERY_S
+        remaining_looks = first_task_timeout_s / _LOOK_EVERY_S
         try:
             while self._is_running():
                 progress = self._engine.progress(self._name, len(self._specs))
                 on_progress(progress)
-                looks_unbegun -= 1
+                remaining_looks -= 1
                 if progress.done or progress.active:
-                    looks_unbegun = float("inf")
-                elif looks_unbegun < 0:
-                    self._give_up(unbegun_s)
+                    remaining_looks = float("inf")
+                elif remaining_looks < 0:
+                    self._give_up(first_task_timeout_s)
         except BaseException:
             self._cancel()
             raise
         if self._failure is not None:
-            raise failure_of_run(self._failure, self._engine.url) from self._failure
+            raise error_from_run(self._failure, self._engine.url) from self._failure
         total = len(self._specs)
         on_progress(TaskProgress(done=total, active=0, total=total))
         return self._rows
 
-    def _give_up(self, unbegun_s: float) -> NoReturn:
+    def _give_up(self, first_task_timeout_s: float) -> NoReturn:
         raise UnreachableError(
-            f"Spark on {self._engine.url} began no task within {unbegun_s:.0f} s; "
+            f"Spark on {self._engine.url} began no task within {first_task_timeout_s:.0f} s; "
             "look whether it has free executors, or ask for smaller ones by --conf"
         )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, Tombstone
-from kgitops.fleet.tables.schemas import FORMAT_VERSION
+from kgitops.fleet.tables.format import FORMAT_VERSION
 from kgitops.model.json.objects import read_labels, read_source, source_to_json
 from kgitops.model.json.strict import (
     ShapeError,
@@ -43,19 +43,19 @@ _TOMBSTONE_KEYS = ("name", "address", "reason", "topic_id", "labels", "source")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something is declared; a table knows no more than where it begins."""
+class DesiredPlace:
+    """A place in a document; a table holds only where the object begins."""
 
     source: Source
 
     def at(self, *path: str | int) -> Source:
-        """The same place, whatever is asked for."""
+        """The same place for any path."""
         del path
         return self.source
 
 
 Git = tuple[str | None, bool]
-"""The commit of what is declared, and whether it differs from that commit."""
+"""The manifests' commit, and whether they differ from it."""
 NO_GIT: Git = (None, False)
 
 
@@ -64,7 +64,7 @@ def header_to_json(
 ) -> dict[str, Json]:
     """The header of a table of ``rows`` objects, declared for ``cluster``.
 
-    A run's own targets and overrides are no part of what is declared.
+    A run's own targets and overrides are not part of it.
     """
     project, safety = desired.project, desired.safety
     return {
@@ -103,16 +103,16 @@ def header_to_json(
 
 
 def read_header(value: Mapping[str, Json]) -> DesiredState:
-    """What ``header_to_json`` wrote.
+    """Read a header that ``header_to_json`` wrote.
 
     Raises:
         ShapeError: it is of another shape.
     """
-    given = members(value, "the header", _KEYS)
-    scope = members(given["scope"], "scope", ("whole", "other_clusters"))
-    safety = members(given["safety"], "safety", _SAFETY_KEYS)
+    values = members(value, "the header", _KEYS)
+    scope = members(values["scope"], "scope", ("whole", "other_clusters"))
+    safety = members(values["safety"], "safety", _SAFETY_KEYS)
     return DesiredState(
-        project=_project(given["project"]),
+        project=_project(values["project"]),
         scope=ManagedScope(
             whole=boolean(scope["whole"], "scope.whole"),
             other_clusters=frozenset(array(scope["other_clusters"], "other_clusters", text)),
@@ -122,38 +122,38 @@ def read_header(value: Mapping[str, Json]) -> DesiredState:
             max_delete_percent=integer(safety["max_delete_percent"], "max_delete_percent"),
             replication_throttle=integer(safety["replication_throttle"], "replication_throttle"),
         ),
-        principal=text(given["principal"], "principal"),
-        digest=text(given["digest"], "digest"),
-        tombstones=array(given["tombstones"], "tombstones", _tombstone),
-        warnings=array(given["warnings"], "warnings", finding_from_json),
+        principal=text(values["principal"], "principal"),
+        digest=text(values["digest"], "digest"),
+        tombstones=array(values["tombstones"], "tombstones", _tombstone),
+        warnings=array(values["warnings"], "warnings", finding_from_json),
     )
 
 
 def read_git(value: Mapping[str, Json]) -> Git:
     """The commit in a header; errors as of ``read_header``."""
-    given = members(value["git"], "git", ("sha", "dirty"))
-    return text_or_none(given["sha"], "git.sha"), boolean(given["dirty"], "git.dirty")
+    values = members(value["git"], "git", ("sha", "dirty"))
+    return text_or_none(values["sha"], "git.sha"), boolean(values["dirty"], "git.dirty")
 
 
 def _project(value: Json) -> Project:
-    given = members(value, "project", _PROJECT_KEYS)
+    values = members(value, "project", _PROJECT_KEYS)
     return Project(
-        name=text(given["name"], "project.name"),
-        uid=text_or_none(given["uid"], "project.uid"),
-        formerly=array(given["formerly"], "project.formerly", text),
-        take_from=array(given["take_from"], "project.take_from", text),
+        name=text(values["name"], "project.name"),
+        uid=text_or_none(values["uid"], "project.uid"),
+        formerly=array(values["formerly"], "project.formerly", text),
+        take_from=array(values["take_from"], "project.take_from", text),
     )
 
 
 def _tombstone(value: Json, path: str) -> Tombstone:
-    given = members(value, path, _TOMBSTONE_KEYS)
+    values = members(value, path, _TOMBSTONE_KEYS)
     return Tombstone(
-        name=text(given["name"], f"{path}.name"),
-        address=text(given["address"], f"{path}.address"),
-        reason=text(given["reason"], f"{path}.reason"),
-        topic_id=text_or_none(given["topic_id"], f"{path}.topic_id"),
-        labels=read_labels(given["labels"], f"{path}.labels"),
-        located=_place(given["source"], f"{path}.source"),
+        name=text(values["name"], f"{path}.name"),
+        address=text(values["address"], f"{path}.address"),
+        reason=text(values["reason"], f"{path}.reason"),
+        topic_id=text_or_none(values["topic_id"], f"{path}.topic_id"),
+        labels=read_labels(values["labels"], f"{path}.labels"),
+        located=_place(values["source"], f"{path}.source"),
     )
 
 
@@ -161,4 +161,4 @@ def _place(value: Json, path: str) -> Located:
     source = read_source(mapping(value, path), path)
     if source is None:
         raise ShapeError(f"{path} is empty")
-    return Place(source)
+    return DesiredPlace(source)

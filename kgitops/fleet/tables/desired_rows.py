@@ -19,18 +19,24 @@ from kgitops.desired.state import (
 from kgitops.fleet.tables.desired_header import (
     DESIRED_KIND,
     NO_GIT,
+    DesiredPlace,
     Git,
-    Place,
     header_to_json,
     read_git,
     read_header,
 )
-from kgitops.fleet.tables.fingerprints import bucket_of, fingerprint_of_text
-from kgitops.fleet.tables.hydrating import check_each_once
+from kgitops.fleet.tables.format import (
+    DESIRED,
+    PROJECT_ROW,
+    Row,
+    bucket_of,
+    fingerprint_of_text,
+    in_order,
+    write_rows,
+)
+from kgitops.fleet.tables.hydrating import check_unique_addresses
 from kgitops.fleet.tables.reading import Rows, open_rows
-from kgitops.fleet.tables.schemas import DESIRED, PROJECT_ROW
-from kgitops.fleet.tables.settled import moves_on, reaches_others
-from kgitops.fleet.tables.writing import Row, in_order, write_rows
+from kgitops.fleet.tables.unchanged import affects_others, depends_on_offsets
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.json.objects import read_labels
 from kgitops.model.json.strict import ShapeError
@@ -45,7 +51,7 @@ DECLARED = ("kind", "address", "declared", "file", "line", "column", "labels")
 def write_desired(
     desired: DesiredState, path: Path, git: Git = NO_GIT, cluster: str | None = None
 ) -> None:
-    """Write what is declared, for ``cluster`` if one is named, as one Parquet file."""
+    """Write the declared objects, for ``cluster`` if one is named, as one Parquet file."""
     write_rows(desired_rows(desired, git, cluster), DESIRED, path)
 
 
@@ -65,19 +71,21 @@ def desired_rows(
 
 
 def keys_of(identity: str, item: DesiredObject) -> Row:
-    """What an object is compared by."""
+    """The columns that an object is compared by."""
     return _keys(identity, item, canonical_json(last_applied(item)))
 
 
 def _keys(identity: str, item: DesiredObject, declared: bytes) -> Row:
-    same = None if moves_on(item) else fingerprint_of_text(identity, item.address, declared)
+    fingerprint = (
+        None if depends_on_offsets(item) else fingerprint_of_text(identity, item.address, declared)
+    )
     return {
         "kind": kind_of(item.address),
         "address": item.address,
         "bucket": bucket_of(item.address),
         "name": _name(item),
-        "fingerprint": same,
-        "context": isinstance(item, DesiredAcl) and reaches_others(item.binding),
+        "fingerprint": fingerprint,
+        "context": isinstance(item, DesiredAcl) and affects_others(item.binding),
     }
 
 
@@ -107,13 +115,13 @@ def _name(item: DesiredObject) -> str | None:
 def open_desired(
     files: Sequence[Path], project: str, cluster: str, *, named: str | None = None
 ) -> Rows:
-    """What was compiled for a cluster.
+    """Open the rows that were compiled for a cluster.
 
     Args:
-        files: all of it.
-        project: what to call it.
-        cluster: which it must be for, if it says so.
-        named: the project that it must be of; any where None.
+        files: all files of the table.
+        project: the project's name in messages.
+        cluster: the cluster that the rows must be for, if they name one.
+        named: the project that the rows must be of; any project if None.
 
     Raises:
         UnreachableError: a file can't be read, or is no Parquet.
@@ -128,13 +136,13 @@ def open_desired(
     )
     if rows.header.get("kind") != DESIRED_KIND:
         raise rows.broken(f'its header has no "kind": "{DESIRED_KIND}"')
-    # Two projects by one name on a cluster would each remove what the other declares.
+    # Two projects with one name on a cluster would each remove the other's objects.
     owner = declared_by(rows).project.name
     if named is not None and owner != named:
         raise rows.broken(f"its folder says {named}, and its rows are of the project {owner}")
-    meant = rows.header["cluster"]
-    if meant is not None and meant != cluster:
-        raise rows.broken(f"it is what is declared for {meant}")
+    declared_for = rows.header["cluster"]
+    if declared_for is not None and declared_for != cluster:
+        raise rows.broken(f"it is what is declared for {declared_for}")
     return rows
 
 
@@ -164,7 +172,7 @@ def declared_in_rows(rows: Rows, table: pa.Table) -> list[DesiredObject]:
     Raises:
         SafetyError: a row is not what it must be.
     """
-    check_each_once(rows, table)
+    check_unique_addresses(rows, table)
     return list(_objects(rows, table))
 
 
@@ -176,7 +184,7 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
         if None in (address, file, line, column) or kind != kind_of(address):
             raise rows.broken(f"the row of {address} does not fit together")
         try:
-            place = Place(Source(file, line, column))
+            place = DesiredPlace(Source(file, line, column))
             item = declared_object(address, orjson.loads(declared), place)
             if labels is not None:
                 item = replace(item, labels=read_labels(orjson.loads(labels), "labels"))
@@ -189,7 +197,7 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
 
 
 def _own_address(item: DesiredObject) -> str:
-    """What its body says; that of an object in a virtual cluster has no other place for it."""
+    """The address in the object's body; objects in a virtual cluster have it nowhere else."""
     match item:
         case DesiredTopic(virtual_cluster=None):
             return topic_address(item.name)

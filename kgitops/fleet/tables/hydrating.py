@@ -1,4 +1,4 @@
-"""Rows of a state as the objects that they stand for."""
+"""Rows of a state → the objects that they describe."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from kgitops.cluster.snapshot import state_in
 from kgitops.cluster.snapshot_json import read_client_quota, read_topic, read_usage
+from kgitops.fleet.tables.format import CLUSTER_ROW, STATE
 from kgitops.fleet.tables.reading import Rows, open_rows
-from kgitops.fleet.tables.schemas import CLUSTER_ROW, STATE
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.errors import UnreachableError
 from kgitops.model.json.objects import read_binding, read_owner
@@ -38,10 +38,10 @@ HYDRATED = (
 )
 """The columns that objects are made from."""
 BODY = ("kind", "address", "found")
-"""Those of them that tell what is on the cluster."""
+"""Those of them with the object on the cluster."""
 _OWNER_COLUMNS = ("owner", "owner_topic_id", "adopted", "spent", "last_applied")
 OWNED = ("address", *_OWNER_COLUMNS)
-"""Those that tell who manages it."""
+"""Those with the owner."""
 _HEADER_KEYS = ("rows", "base_digest")
 
 
@@ -70,18 +70,18 @@ def open_state(files: Sequence[Path], cluster: str) -> Rows:
 def read_state(files: Sequence[Path], cluster: str) -> ClusterState:
     """The whole state; errors as of ``open_state``."""
     rows = open_state(files, cluster)
-    return hydrated(rows, rows.columns(HYDRATED))
+    return hydrate(rows, rows.columns(HYDRATED))
 
 
-def hydrated(rows: Rows, table: pa.Table) -> ClusterState:
+def hydrate(rows: Rows, table: pa.Table) -> ClusterState:
     """The cluster, holding of its objects just those in ``table``, with ``HYDRATED`` columns.
 
     Raises:
         SafetyError: a row is not what it must be.
     """
-    check_each_once(rows, table)
+    check_unique_addresses(rows, table)
     _check_kinds(rows, table)
-    bare = bare_state(rows)
+    bare = state_without_objects(rows)
     topics: dict[str, TopicState] = {}
     usage: dict[str, TopicUsage] = {}
     for topic, used in _topics(rows, table):
@@ -101,7 +101,7 @@ def hydrated(rows: Rows, table: pa.Table) -> ClusterState:
     )
 
 
-def check_each_once(rows: Rows, table: pa.Table) -> None:
+def check_unique_addresses(rows: Rows, table: pa.Table) -> None:
     """No address may have two rows.
 
     Raises:
@@ -115,51 +115,50 @@ def check_each_once(rows: Rows, table: pa.Table) -> None:
 
 
 def _check_kinds(rows: Rows, table: pa.Table) -> None:
-    """A row that is passed over for its kind, or for what it lacks, would seem an object gone.
+    """Check kinds and bodies: a row that was passed over would look like an object that is gone.
 
     Raises:
-        SafetyError: a row's kind is not its address's, or it does not hold what exists.
+        SafetyError: a row's kind is not its address's, or it lacks the object that exists.
     """
     addresses = table["address"].to_pylist()
     kinds = pa.array([address and kind_of(address) for address in addresses], pa.string())
-    there = pc.equal(table["exists"], pc.is_valid(table["found"]))
-    fine = pc.and_(pc.equal(table["kind"], kinds), there)
-    at = pc.index(pc.fill_null(fine, fill_value=False), value=False).as_py()
+    complete = pc.equal(table["exists"], pc.is_valid(table["found"]))
+    valid = pc.and_(pc.equal(table["kind"], kinds), complete)
+    at = pc.index(pc.fill_null(valid, fill_value=False), value=False).as_py()
     if at >= 0:
         raise rows.broken(f"the row of {addresses[at]} does not fit together")
 
 
-def bare_state(rows: Rows) -> ClusterState:
-    """What the header alone tells: all but topics, ACLs, quotas and owners."""
+def state_without_objects(rows: Rows) -> ClusterState:
+    """The state that the header holds: all but topics, ACLs, quotas and owners."""
     header = {key: value for key, value in rows.header.items() if key not in _HEADER_KEYS}
     return state_in(header, rows.what)
 
 
 def topics_in(rows: Rows, table: pa.Table) -> Mapping[str, TopicState]:
-    """The topics in ``table``, with ``BODY`` columns, by name; errors as of ``hydrated``."""
+    """The topics in ``table``, with ``BODY`` columns, by name; errors as of ``hydrate``."""
     return {topic.name: topic for topic, _ in _topics(rows, table)}
 
 
 def acls_in(rows: Rows, table: pa.Table) -> frozenset[AclBinding]:
     """The bindings, likewise."""
-    found = _read(rows, table, "acl", lambda found: read_binding(found, ""), acl_address)
-    return frozenset(found)
+    return frozenset(_read(rows, table, "acl", lambda body: read_binding(body, ""), acl_address))
 
 
 def quotas_in(rows: Rows, table: pa.Table) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
     """The quotas by entity, likewise."""
-    found = _read(
+    quotas = _read(
         rows,
         table,
         "quota",
-        lambda found: read_client_quota(found, ""),
+        lambda body: read_client_quota(body, ""),
         lambda quota: quota_address(quota.entity),
     )
-    return {quota.entity: quota for quota in found}
+    return {quota.entity: quota for quota in quotas}
 
 
 def owners_in(rows: Rows, table: pa.Table) -> Mapping[str, Owner]:
-    """Who manages what, by address, in ``table`` with ``OWNED`` columns; errors likewise."""
+    """The owners by address, in ``table`` with ``OWNED`` columns; errors likewise."""
     return dict(_owners(rows, table))
 
 
@@ -174,22 +173,24 @@ def _read(
     read: Callable[[Json], T],
     address_of: Callable[[T], str],
 ) -> Iterator[T]:
-    """What is on the cluster of one kind."""
-    wanted = pc.and_(pc.equal(table["kind"], kind), pc.is_valid(table["found"]))
-    kept = table.filter(wanted)
-    for address, text in zip(kept["address"].to_pylist(), kept["found"].to_pylist(), strict=True):
+    """The objects of one kind that exist on the cluster."""
+    mask = pc.and_(pc.equal(table["kind"], kind), pc.is_valid(table["found"]))
+    chosen = table.filter(mask)
+    for address, text in zip(
+        chosen["address"].to_pylist(), chosen["found"].to_pylist(), strict=True
+    ):
         try:
-            found = read(orjson.loads(text))
+            item = read(orjson.loads(text))
         except (ShapeError, ValueError, KeyError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error}") from error
-        if address_of(found) != address:
-            raise rows.broken(f"the row of {address} holds {address_of(found)}")
-        yield found
+        if address_of(item) != address:
+            raise rows.broken(f"the row of {address} holds {address_of(item)}")
+        yield item
 
 
-def _topic(found: Json) -> tuple[TopicState, TopicUsage | None]:
-    usage = found.pop("usage")
-    return read_topic(found, ""), None if usage is None else read_usage(usage, "usage")
+def _topic(body: Json) -> tuple[TopicState, TopicUsage | None]:
+    usage = body.pop("usage")
+    return read_topic(body, ""), None if usage is None else read_usage(usage, "usage")
 
 
 def _owners(rows: Rows, table: pa.Table) -> Iterator[tuple[str, Owner]]:

@@ -1,4 +1,4 @@
-"""One side's Parquet files, checked before anything is concluded from them."""
+"""One side's Parquet files, checked before they are used."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgitops.fleet.tables.schemas import FORMAT_VERSION
+from kgitops.fleet.tables.format import FORMAT_VERSION
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.registry import Json
 
@@ -20,9 +20,9 @@ _BATCH = 1024
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one table, in one file or several; ``what`` it is, for sentences.
+    """The rows of one table, in one file or several; ``what`` names the table in messages.
 
-    Only :func:`open_rows` makes one, after its checks.
+    Only :func:`open_rows` creates it, after its checks.
     """
 
     what: str
@@ -35,11 +35,11 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """How many rows there are, the header left out."""
+        """The number of rows without the header."""
         return sum(int(file.metadata.num_rows) for file in self.files) - 1
 
     def part(self, buckets: range) -> "Rows":
-        """The row groups that may hold rows of these buckets; others' rows lie there as well."""
+        """The row groups that may hold rows of these buckets, and perhaps rows of others."""
         kept = []
         for file, group in self.groups:
             least, most = _buckets(self.files[file].metadata.row_group(group))
@@ -85,7 +85,7 @@ class Rows:
         return pa.concat_tables(tables) if tables else self._none(names)
 
     def _chosen_in(self, position: int, mask: pa.BooleanArray, names: Sequence[str]) -> pa.Table:
-        """They are few: a little held at a time is faster than to fill fresh memory."""
+        """Read in small batches, as the rows are few: faster than filling fresh memory."""
         file, group = self.groups[position]
 
         def read(columns: list[str]) -> pa.Table:
@@ -111,7 +111,7 @@ class Rows:
             raise self.broken(str(error)) from error
 
     def broken(self, why: str) -> SafetyError:
-        """What to raise where a row is not what it must be."""
+        """The error to raise for a row that is not what it must be."""
         first = why.splitlines()[0].rstrip(".") if why else "it is not whole"
         return SafetyError(f"{self.what} can't be trusted: {first}; {self.remake}")
 
@@ -122,7 +122,7 @@ def open_rows(
     """Open the files of one table.
 
     Every file must be Parquet with all columns; of all their rows exactly one is the header, which
-    knows how many others there are: a lost file must not look like objects that are gone.
+    says how many others there are: a lost file must not look like objects that are gone.
 
     Raises:
         UnreachableError: a file can't be read, or is no Parquet.
@@ -163,36 +163,36 @@ def _open(path: Path, what: str, remake: str) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
-        told = error.strerror if isinstance(error, OSError) else None
-        why = told.lower() if told else "it is no whole Parquet file"
+        system_error = error.strerror if isinstance(error, OSError) else None
+        why = system_error.lower() if system_error else "it is no whole Parquet file"
         raise UnreachableError(f"{what} can't be read: {path}: {why}; {remake}") from error
 
 
-def _check_columns(rows: Rows, path: Path, found: pa.Schema) -> None:
+def _check_columns(rows: Rows, path: Path, schema: pa.Schema) -> None:
     for field in rows.schema:
-        index = found.get_field_index(field.name)
+        index = schema.get_field_index(field.name)
         if index < 0:
             raise rows.broken(f"{path} has no column {field.name!r}")
-        kind = found.field(index).type
+        kind = schema.field(index).type
         if not _fits(kind, field.type):
             raise rows.broken(
                 f"{path} has the column {field.name!r} as {kind} instead of {field.type}"
             )
 
 
-def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether it is the type, or one that other writers put in its place without a loss."""
-    if found.equals(wanted):
+def _fits(actual: pa.DataType, wanted: pa.DataType) -> bool:
+    """True for the type itself, or one that other writers use in its place without a loss."""
+    if actual.equals(wanted):
         return True
     if pa.types.is_fixed_size_binary(wanted):
-        return bool(pa.types.is_binary(found) or pa.types.is_large_binary(found))
+        return bool(pa.types.is_binary(actual) or pa.types.is_large_binary(actual))
     if pa.types.is_string(wanted):
-        return bool(pa.types.is_large_string(found))
-    return bool(pa.types.is_integer(wanted) and pa.types.is_signed_integer(found))
+        return bool(pa.types.is_large_string(actual))
+    return bool(pa.types.is_integer(wanted) and pa.types.is_signed_integer(actual))
 
 
 def _headers(rows: Rows, kind: str, body: str) -> Iterator[str]:
-    """The bodies of header rows; statistics tell which row groups can hold one."""
+    """The bodies of header rows; statistics show which row groups can hold one."""
     first = rows.part(range(HEADER_BUCKET, HEADER_BUCKET + 1))
     buckets = first.columns(["bucket"])["bucket"].combine_chunks()
     table = first.chosen(pc.equal(buckets, HEADER_BUCKET), ["kind", body])
@@ -203,29 +203,29 @@ def _headers(rows: Rows, kind: str, body: str) -> Iterator[str]:
 
 
 def _check_buckets(rows: Rows) -> None:
-    """Every row must be in a bucket: in none it would be looked at by nobody, and seem gone."""
+    """Every row must be in a bucket: a row in none would be passed over, and seem gone."""
     for position, (file, group) in enumerate(rows.groups):
-        found = rows.files[file].metadata.row_group(group)
-        known = _statistics(found)
-        if known is not None and known.has_null_count and known.has_min_max:
-            nulls, (least, most) = known.null_count, _buckets(found)
+        metadata = rows.files[file].metadata.row_group(group)
+        statistics = _statistics(metadata)
+        if statistics is not None and statistics.has_null_count and statistics.has_min_max:
+            nulls, (least, most) = statistics.null_count, _buckets(metadata)
         else:
             column = rows.group(position, ["bucket"])["bucket"]
             ends = pc.min_max(column).as_py()
             nulls, least, most = column.null_count, ends["min"], ends["max"]
-        if found.num_rows and (nulls or least < HEADER_BUCKET or most > LAST_BUCKET):
+        if metadata.num_rows and (nulls or least < HEADER_BUCKET or most > LAST_BUCKET):
             raise rows.broken(f"it has a row whose bucket is not 0 to {LAST_BUCKET}")
 
 
 def _buckets(group: pq.RowGroupMetaData) -> tuple[int, int]:
-    """The least and the greatest bucket, by the statistics; any, where there are none."""
-    found = _statistics(group)
-    if found is None or not found.has_min_max:
+    """The least and the greatest bucket by the statistics; every bucket without statistics."""
+    statistics = _statistics(group)
+    if statistics is None or not statistics.has_min_max:
         return HEADER_BUCKET, LAST_BUCKET
-    return int(found.min), int(found.max)
+    return int(statistics.min), int(statistics.max)
 
 
 def _statistics(group: pq.RowGroupMetaData) -> pq.Statistics | None:
-    """Those of the buckets."""
+    """The statistics of the column of buckets."""
     columns = map(group.column, range(group.num_columns))
     return next(column.statistics for column in columns if column.path_in_schema == "bucket")

@@ -15,10 +15,18 @@ from kgitops.cluster.snapshot_json import (
     usage_to_json,
 )
 from kgitops.desired.state import DesiredObject
-from kgitops.fleet.tables.fingerprints import bucket_of, fingerprint_of_text
-from kgitops.fleet.tables.schemas import CLUSTER_ROW, FORMAT_VERSION, STATE
-from kgitops.fleet.tables.settled import reaches_others, settled_objects
-from kgitops.fleet.tables.writing import ROWS_AT_ONCE, Row, write_rows, write_tables
+from kgitops.fleet.tables.format import (
+    CLUSTER_ROW,
+    FORMAT_VERSION,
+    ROWS_AT_ONCE,
+    STATE,
+    Row,
+    bucket_of,
+    fingerprint_of_text,
+    write_rows,
+    write_tables,
+)
+from kgitops.fleet.tables.unchanged import affects_others, unchanged_objects
 from kgitops.model.cluster_state import ClusterState, TopicUsage
 from kgitops.model.json.canonical import canonical_text
 from kgitops.model.json.objects import binding_to_json
@@ -30,13 +38,13 @@ from kgitops.model.resources.topics import TopicState
 from kgitops.model.verdict import Reason, reason_to_json
 from kgitops.plan.normal_form import last_applied
 
-_Found = tuple[TopicState, TopicUsage | None] | AclBinding | ClientQuotaState
+_Object = tuple[TopicState, TopicUsage | None] | AclBinding | ClientQuotaState
 _UNOWNED = (None, None, None, None, None)
 _OWNER_COLUMNS = ("owner", "owner_topic_id", "adopted", "spent", "last_applied")
 
 
 def write_state(state: ClusterState, path: Path) -> None:
-    """Write the state as one Parquet file, with the fingerprints of what is settled.
+    """Write the state as one Parquet file, with the fingerprints of unchanged objects.
 
     Raises:
         KgitopsError: the file can't be written; what was there before still is.
@@ -45,7 +53,7 @@ def write_state(state: ClusterState, path: Path) -> None:
 
 
 def write_unread(cluster: str, reason: Reason, at: str, path: Path) -> None:
-    """Write that the cluster could not be read, in the place of its state.
+    """Write that the cluster could not be read, in place of its state.
 
     Raises:
         KgitopsError: the file can't be written; what was there before still is.
@@ -74,12 +82,12 @@ def state_rows(state: ClusterState) -> Iterator[Row]:
 
 
 def _tables(state: ClusterState, size: int) -> Iterator[pa.Table]:
-    """All rows in order, ``size`` at a time; only as many are there as text at once."""
-    settled = settled_objects(state)
-    found = dict(_found(state))
+    """All rows in order, ``size`` at a time; only so many exist as text at once."""
+    unchanged = unchanged_objects(state)
+    objects = dict(_objects(state))
     owners = state.registry.owners if state.registry else {}
-    addresses = sorted((bucket_of(address), address) for address in {**found, **owners})
-    first = pa.Table.from_pylist([_header(state, len(addresses), settled.base_digest)], STATE)
+    addresses = sorted((bucket_of(address), address) for address in {**objects, **owners})
+    first = pa.Table.from_pylist([_header(state, len(addresses), unchanged.base_digest)], STATE)
     for start in range(0, len(addresses) + 1, size):
         # The header is one of the first ones.
         part = addresses[max(start - 1, 0) : start + size - 1]
@@ -87,9 +95,9 @@ def _tables(state: ClusterState, size: int) -> Iterator[pa.Table]:
             _Row(
                 bucket,
                 address,
-                found.get(address),
+                objects.get(address),
                 owners.get(address),
-                settled.objects.get(address),
+                unchanged.objects.get(address),
             )
             for bucket, address in part
         ]
@@ -100,13 +108,13 @@ def _tables(state: ClusterState, size: int) -> Iterator[pa.Table]:
 class _Row(NamedTuple):
     bucket: int
     address: str
-    found: _Found | None
+    item: _Object | None
     owner: Owner | None
-    settled: DesiredObject | None
+    unchanged: DesiredObject | None
 
 
 def _header(state: ClusterState, rows: int, base_digest: str) -> Row:
-    """Everything but the objects, in the snapshot's own shape, and what stands for them."""
+    """Everything but the objects, in the snapshot's own shape, with their number and digest."""
     registry = state.registry and replace(state.registry, owners={})
     bare = replace(state, topics={}, usage={}, acls=frozenset(), quotas={}, registry=registry)
     header = {**state_to_json(bare), "rows": rows, "base_digest": base_digest}
@@ -120,8 +128,8 @@ def _header(state: ClusterState, rows: int, base_digest: str) -> Row:
     }
 
 
-def _found(state: ClusterState) -> Iterator[tuple[str, _Found]]:
-    """All that is on the cluster, by address."""
+def _objects(state: ClusterState) -> Iterator[tuple[str, _Object]]:
+    """All objects on the cluster, by address."""
     for name, topic in state.topics.items():
         yield topic_address(name), (topic, state.usage.get(name))
     for binding in state.acls:
@@ -131,14 +139,14 @@ def _found(state: ClusterState) -> Iterator[tuple[str, _Found]]:
 
 
 def _table(rows: Sequence[_Row]) -> pa.Table:
-    """By whole columns, which takes a tenth of the time that rows take."""
-    bodies = [_body(row.found) for row in rows]
+    """Built by columns, in a tenth of the time that rows take."""
+    bodies = [_body(row.item) for row in rows]
     owned = [_owner(row.owner) for row in rows]
     columns: dict[str, list[object]] = {
         "kind": [kind_of(row.address) for row in rows],
         "address": [row.address for row in rows],
         "bucket": [row.bucket for row in rows],
-        "exists": [row.found is not None for row in rows],
+        "exists": [row.item is not None for row in rows],
         "fingerprint": [
             _fingerprint(row, parts[-1]) for row, parts in zip(rows, owned, strict=True)
         ],
@@ -154,16 +162,16 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[object, ...]]) -> dict[s
     return {name: list(column) for name, column in zip(names, columns, strict=True)}
 
 
-def _body(found: _Found | None) -> tuple[str | None, int | None, bool, str | None]:
-    """Name, number of partitions, whether it bears on others, and all that is there."""
-    match found:
+def _body(item: _Object | None) -> tuple[str | None, int | None, bool, str | None]:
+    """Name, number of partitions, whether others depend on it, and the object as text."""
+    match item:
         case None:
             return None, None, False, None
         case AclBinding():
-            text = canonical_text(binding_to_json(found))
-            return found.resource_name, None, reaches_others(found), text
+            text = canonical_text(binding_to_json(item))
+            return item.resource_name, None, affects_others(item), text
         case ClientQuotaState():
-            return None, None, False, canonical_text(client_quota_to_json(found))
+            return None, None, False, canonical_text(client_quota_to_json(item))
         case topic, usage:
             used = None if usage is None else usage_to_json(usage)
             text = canonical_text({**topic_to_json(topic), "usage": used})
@@ -180,8 +188,8 @@ def _owner(
 
 
 def _fingerprint(row: _Row, applied: str | None) -> bytes | None:
-    """Of the normal form of what was applied, which mostly is what the registry has."""
-    item, owner = row.settled, row.owner
+    """The fingerprint of the applied normal form, which mostly is the registry's own text."""
+    item, owner = row.unchanged, row.owner
     if item is None or owner is None or applied is None:
         return None
     declared = last_applied(item)

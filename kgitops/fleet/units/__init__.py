@@ -1,1 +1,1 @@
-"""Which projects meet which clusters: one unit of work, and one plan, for each pair."""
+"""The pairs of projects and clusters: each is one unit of work, and one plan."""

@@ -1,14 +1,17 @@
 """PATHs as the user gave them → the data files below them, and the partitions they lie in.
 
+Partitions are folders such as ``cluster=prod``, named as by Hive and Spark.
+
 Only names and sizes are looked at, never what is in a file.
 """
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
-from kgitops.fleet.tables.partitions import is_passed_over, partition_of
 from kgitops.manifests.files import display_name
 from kgitops.model.source import Finding
 
@@ -24,7 +27,7 @@ class DataFile:
     partitions: Mapping[str, str] = field(default_factory=dict)
 
     def named(self, key: str) -> tuple[str, Path]:
-        """What the partition ``key`` or else the file's name says, and the place that says so."""
+        """The value of the partition ``key``, else the file's name; and the path that has it."""
         if key in self.partitions:
             return self.partitions[key], self.path.parent
         return self.path.stem, self.path
@@ -33,13 +36,13 @@ class DataFile:
 def data_files(
     path: Path, suffixes: Collection[str], findings: list[Finding], advice: str
 ) -> Iterator[DataFile]:
-    """The files below ``path``, in the order of their names; what is wrong is added to findings.
+    """Find the files below ``path``, by name; mistakes are added to ``findings``.
 
     Args:
         path: a file or a folder, which may be a partition of a table or lie in one.
-        suffixes: those of data files, as ``.parquet``; any other file is a finding.
+        suffixes: those of data files, such as ``.parquet``; any other file is a finding.
         findings: where to add them.
-        advice: what to give instead.
+        advice: for findings, on what to give instead.
     """
     path = Path(os.path.abspath(path))  # noqa: PTH100 (resolves ".." but no links)
     walk = _Walk(tuple(suffixes), findings, advice)
@@ -84,7 +87,7 @@ class _Walk:
         except OSError as error:
             self.add(_unreadable(folder, error), "correct its permissions")
             return
-        strangers: list[str] = []
+        other_names: list[str] = []
         for entry in entries:
             path = folder / entry.name
             if is_passed_over(entry.name):
@@ -92,16 +95,16 @@ class _Walk:
             if entry.is_dir():
                 yield from self._folder(path, partitions, parents)
             elif entry.is_file() and entry.name.endswith(self.suffixes):
-                yield from self._taken(path, partitions)
+                yield from self._data_file(path, partitions)
             else:
-                strangers.append(entry.name)
-        if strangers:
-            self._add_strangers(folder, strangers)
+                other_names.append(entry.name)
+        if other_names:
+            self._add_others(folder, other_names)
 
     def file(self, path: Path, partitions: dict[str, str]) -> Iterator[DataFile]:
         """A file that the user named."""
         if path.is_file() and path.name.endswith(self.suffixes):
-            yield from self._taken(path, partitions)
+            yield from self._data_file(path, partitions)
         else:
             wanted = " or ".join(self.suffixes)
             self.add(f"{display_name(path)} is no {wanted} file", self.advice)
@@ -118,7 +121,7 @@ class _Walk:
         else:
             yield from self.below(path, _within(partitions, path.name), (*parents, real))
 
-    def _taken(self, path: Path, partitions: dict[str, str]) -> Iterator[DataFile]:
+    def _data_file(self, path: Path, partitions: dict[str, str]) -> Iterator[DataFile]:
         try:
             size = path.stat().st_size
         except OSError as error:
@@ -126,7 +129,7 @@ class _Walk:
         else:
             yield DataFile(path=path, size=size, partitions=partitions)
 
-    def _add_strangers(self, folder: Path, names: list[str]) -> None:
+    def _add_others(self, folder: Path, names: list[str]) -> None:
         shown = ", ".join(names[:_NAMED])
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         wanted = " and ".join(self.suffixes)
@@ -141,3 +144,32 @@ class _Walk:
 
 def _unreadable(path: Path, error: OSError) -> str:
     return f"{display_name(path)} can't be read: {(error.strerror or str(error)).lower()}"
+
+
+NULL = "__HIVE_DEFAULT_PARTITION__"
+# What Hive and Spark escape (ExternalCatalogUtils.escapePathName), and nothing else.
+_ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
+_PARTITION = re.compile(r"([^=]+)=(.*)", re.DOTALL)
+
+
+def partition_folder(key: str, value: str) -> str:
+    """The name of the folder that holds the rows whose column ``key`` is ``value``."""
+    return f"{key}={_ESCAPED.sub(lambda match: f'%{ord(match[0]):02X}', value) or NULL}"
+
+
+def partition_of(folder: str) -> tuple[str, str] | None:
+    """Column and value of a partition's folder; None for any other folder.
+
+    The value is empty where the folder says that there is none. Escapes beyond ASCII, which Spark
+    never writes, are read as UTF-8, which is what others mean by them.
+    """
+    match = _PARTITION.fullmatch(folder)
+    if match is None:
+        return None
+    value = unquote(match[2], errors="surrogateescape")
+    return match[1], "" if value == NULL else value
+
+
+def is_passed_over(name: str) -> bool:
+    """True for names that Spark does not take for data either, such as ``_SUCCESS``."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)

@@ -1,7 +1,7 @@
-"""What ``--desired`` and ``--state`` come to: units of work, the heaviest first.
+"""``--desired`` and ``--state`` → units of work, the heaviest first.
 
-A cluster without a state is a finding and never an empty cluster; a state that no project is for is
-a notice and never a plan of deletions.
+A cluster without a state is a finding and never an empty cluster; a state without a project is a
+notice and never a plan of deletions.
 """
 
 import re
@@ -11,11 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from kgitops.fleet.units.compiled import FoundRows, find_rows
-from kgitops.fleet.units.desired_paths import told_apart
-from kgitops.fleet.units.projects import FoundProject, Projects, find_projects
-from kgitops.fleet.units.states import SavedState, States, find_states
-from kgitops.fleet.units.unit import ManifestsAt, RowsAt, Unit
+from kgitops.fleet.units.paths import classify_paths
+from kgitops.fleet.units.projects import (
+    CompiledProject,
+    FleetProject,
+    FleetProjects,
+    find_compiled_projects,
+    find_projects,
+)
+from kgitops.fleet.units.states import SavedState, SavedStates, find_states
+from kgitops.fleet.units.unit import ManifestFiles, RowFiles, Unit
 from kgitops.manifests.files import display_name
 from kgitops.manifests.problems import suggestion
 from kgitops.model.source import Finding, Source
@@ -25,8 +30,8 @@ _UNNAMED = "desired"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What can be planned. ``unplanned`` are clusters with a state that no project is for."""
+class FleetUnits:
+    """The units to plan. ``unplanned`` are clusters with a state and without a project."""
 
     units: tuple[Unit, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -34,29 +39,29 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """Something declared for a cluster, before it meets the cluster's state."""
+class _Declaration:
+    """A project's objects for a cluster, before the cluster's state is looked up."""
 
     cluster: str
     project: str | None
     place: Path
-    desired: ManifestsAt | RowsAt
+    desired: ManifestFiles | RowFiles
     size: int
     source: Source | None = None
 
 
 @dataclass(slots=True)
-class _Joining:
+class _StateLookup:
     states: Mapping[str, SavedState]
     unknown: bool
     disputed: frozenset[str]
     findings: list[Finding] = field(default_factory=list)
 
-    def state_for(self, wanted: _Wanted) -> SavedState | None:
-        """The state that ``wanted`` meets; a finding is added where there should be one."""
-        state = self.states.get(wanted.cluster)
-        if state is None and not self.unknown and wanted.cluster not in self.disputed:
-            self.findings.append(_without_state(wanted, self.states))
+    def state_for(self, declaration: _Declaration) -> SavedState | None:
+        """The state for ``declaration``; a missing one is added to the findings."""
+        state = self.states.get(declaration.cluster)
+        if state is None and not self.unknown and declaration.cluster not in self.disputed:
+            self.findings.append(_without_state(declaration, self.states))
         return state
 
 
@@ -65,54 +70,55 @@ def find_units(
     state: Sequence[Path],
     policies: Sequence[Path],
     environ: Mapping[str, str],
-) -> Found:
-    """The units of these PATHs, whatever their order; what is wrong is a finding.
+) -> FleetUnits:
+    """Find the units of these PATHs, in any order; mistakes become findings.
 
     Args:
         desired: project folders, manifests, and Parquet files of desired rows.
         state: files and folders of saved states.
-        policies: what ``--policies`` names; every unit takes it along.
-        environ: what ``${env:NAME}`` in project files stands for.
+        policies: the PATHs of ``--policies``; every unit has them.
+        environ: the values of ``${env:NAME}`` in project files.
     """
-    told = told_apart(desired)
-    projects, rows, states = find_projects(told, environ), find_rows(told.rows), find_states(state)
+    paths = classify_paths(desired)
+    projects, rows = find_projects(paths, environ), find_compiled_projects(paths.rows)
+    states = find_states(state)
     findings = [*projects.findings, *rows.findings, *states.findings]
     findings += _missing(policies)
-    wanted = [*_of_projects(projects, states), *_of_rows(rows.rows)]
-    kept, disputes = _without_twins(wanted, projects.disputed)
-    joining = _Joining(
-        states={found.cluster: found for found in states.states},
+    declarations = [*_of_projects(projects, states), *_of_rows(rows.rows)]
+    kept, disputes = _without_twins(declarations, projects.disputed)
+    lookup = _StateLookup(
+        states={saved.cluster: saved for saved in states.states},
         unknown=not states.states and bool(states.findings),
         disputed=states.disputed,
         findings=disputes,
     )
     units = [
-        (met.size + item.size, _unit(item, met, label, policies))
+        (saved.size + item.size, _unit(item, saved, label, policies))
         for item, label in _labelled(kept)
-        if (met := joining.state_for(item)) is not None
+        if (saved := lookup.state_for(item)) is not None
     ]
     heaviest_first = sorted(units, key=lambda unit: (-unit[0], unit[1].cluster, unit[1].project))
     complete = projects.complete and rows.complete
-    meant = {item.cluster for item in wanted}
-    return Found(
+    planned = {item.cluster for item in declarations}
+    return FleetUnits(
         units=tuple(unit for _, unit in heaviest_first),
-        findings=_in_order((*findings, *joining.findings)),
-        # Whoever can't be read may be the one that is for them.
-        unplanned=tuple(name for name in joining.states if name not in meant) if complete else (),
+        findings=_in_order((*findings, *lookup.findings)),
+        # A project that can't be read may be the one for these clusters.
+        unplanned=tuple(name for name in lookup.states if name not in planned) if complete else (),
     )
 
 
-def _of_projects(projects: Projects, states: States) -> Iterator[_Wanted]:
+def _of_projects(projects: FleetProjects, states: SavedStates) -> Iterator[_Declaration]:
     for project in projects.projects:
         clusters = project.clusters
         if clusters is None:
-            clusters = tuple(found.cluster for found in states.states)
+            clusters = tuple(saved.cluster for saved in states.states)
         for cluster in clusters:
-            yield _wanted(project, cluster)
+            yield _declaration(project, cluster)
 
 
-def _wanted(project: FoundProject, cluster: str) -> _Wanted:
-    return _Wanted(
+def _declaration(project: FleetProject, cluster: str) -> _Declaration:
+    return _Declaration(
         cluster=cluster,
         project=project.name,
         place=project.place,
@@ -122,32 +128,32 @@ def _wanted(project: FoundProject, cluster: str) -> _Wanted:
     )
 
 
-def _of_rows(rows: Sequence[FoundRows]) -> Iterator[_Wanted]:
-    for found in rows:
-        yield _Wanted(
-            cluster=found.cluster,
-            project=found.project,
-            place=found.place,
-            desired=found.desired,
-            size=found.size,
+def _of_rows(rows: Sequence[CompiledProject]) -> Iterator[_Declaration]:
+    for row in rows:
+        yield _Declaration(
+            cluster=row.cluster,
+            project=row.project,
+            place=row.place,
+            desired=row.desired,
+            size=row.size,
         )
 
 
 def _without_twins(
-    wanted: Sequence[_Wanted], disputed: set[str]
-) -> tuple[list[_Wanted], list[Finding]]:
-    """What one place alone declares; the rest is said.
+    declarations: Sequence[_Declaration], disputed: set[str]
+) -> tuple[list[_Declaration], list[Finding]]:
+    """Keep the declarations of a single place; the others become findings.
 
-    Rows that say no project stand alone on their cluster: they may be of any project, and two of
-    one project would each plan to remove what the other declares.
+    Rows without a project's name must be alone on their cluster: they may be of any project, and
+    two declarations of one project would each plan to remove the other's objects.
     """
-    by_cluster: dict[str, list[_Wanted]] = {}
-    for item in wanted:
+    by_cluster: dict[str, list[_Declaration]] = {}
+    for item in declarations:
         by_cluster.setdefault(item.cluster, []).append(item)
-    kept: list[_Wanted] = []
+    kept: list[_Declaration] = []
     findings: list[Finding] = []
     for cluster, items in by_cluster.items():
-        by_project: dict[str | None, list[_Wanted]] = {}
+        by_project: dict[str | None, list[_Declaration]] = {}
         for item in sorted(items, key=lambda item: display_name(item.place)):
             by_project.setdefault(item.project, []).append(item)
         unnamed = by_project.get(None)
@@ -172,10 +178,10 @@ def _without_twins(
     return kept, findings
 
 
-def _labelled(wanted: Sequence[_Wanted]) -> Iterator[tuple[_Wanted, str]]:
-    """Each with a name for messages and files, unique within its cluster on any file system."""
+def _labelled(declarations: Sequence[_Declaration]) -> Iterator[tuple[_Declaration, str]]:
+    """Give each a name for messages and files, unique within its cluster on any file system."""
     taken: set[tuple[str, str]] = set()
-    for item in sorted(wanted, key=lambda item: (item.cluster, item.project or "")):
+    for item in sorted(declarations, key=lambda item: (item.cluster, item.project or "")):
         base = label = _label(item.project or _UNNAMED)
         number = 1
         while (item.cluster, label.casefold()) in taken:
@@ -190,11 +196,11 @@ def _label(name: str) -> str:
     return re.sub(r"^[._]", "-", quote(name, safe="")[:_LONGEST])
 
 
-def _unit(item: _Wanted, met: SavedState, label: str, policies: Sequence[Path]) -> Unit:
+def _unit(item: _Declaration, saved: SavedState, label: str, policies: Sequence[Path]) -> Unit:
     return Unit(
         cluster=item.cluster,
         project=label,
-        state=met.at,
+        state=saved.at,
         desired=item.desired,
         policies=tuple(policies),
         nonce=secrets.token_hex(16),
@@ -208,7 +214,7 @@ def _missing(policies: Sequence[Path]) -> Iterator[Finding]:
             yield Finding(source=None, problem=problem, advice="correct the path of --policies")
 
 
-def _without_state(item: _Wanted, states: Mapping[str, SavedState]) -> Finding:
+def _without_state(item: _Declaration, states: Mapping[str, SavedState]) -> Finding:
     near = suggestion(item.cluster, list(states))
     where = "" if item.source else f" ({display_name(item.place)})"
     return Finding(
@@ -222,7 +228,7 @@ def _without_state(item: _Wanted, states: Mapping[str, SavedState]) -> Finding:
     )
 
 
-def _unnamed(item: _Wanted, cluster: str) -> Finding:
+def _unnamed(item: _Declaration, cluster: str) -> Finding:
     return Finding(
         source=None,
         problem=f"{display_name(item.place)} does not say whose the rows are, and the cluster "

@@ -9,8 +9,8 @@ from kgitops.fleet.summary import RunSummary
 from kgitops.model import clock
 from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Kind
+from kgitops.report.fleet.highlights import Rule
 from kgitops.report.fleet.history import Night
-from kgitops.report.fleet.telling import Rule
 from kgitops.report.html.pieces import Segment
 
 MOST_CLUSTERS = 20

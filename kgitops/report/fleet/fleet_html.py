@@ -1,11 +1,231 @@
-"""A fleet's runs as one HTML file that opens from disk: no network, no JavaScript."""
+"""All that a fleet's page says, as values in the order it is said; the template places them."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from kgitops.fleet.summary import History
-from kgitops.report.fleet.fleet_page import page_of_fleet
+from kgitops import __version__
+from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
+from kgitops.model.wording import counted
+from kgitops.plan.document.plan import Kind
+from kgitops.plan.document.risks import RiskLevel
+from kgitops.report.content.policy_rows import Standing
+from kgitops.report.fleet.charts import (
+    ClusterChart,
+    LineChart,
+    StackedBar,
+    cluster_chart,
+    line_charts,
+    rule_bars,
+)
+from kgitops.report.fleet.highlights import (
+    Rule,
+    action_words,
+    beside_words,
+    by_level,
+    exit_counts,
+    failures,
+    finding_lines,
+    graves,
+    headline,
+    names,
+    refusals,
+    rules,
+    since_words,
+)
+from kgitops.report.fleet.history import Night, denied_count, nights, since
+from kgitops.report.fleet.outliers import Outlier, outliers, worst_level
 from kgitops.report.html import render as plan_page
+from kgitops.report.html.pieces import Fact, Limited, Segment, Share, limited, segments
 from kgitops.report.html.render import content_security_policy, environment, inline
+
+_MOST_NIGHTS = 90
+_MOST_UNITS = 1_000
+_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A unit or another thing by its name, and what is said of it."""
+
+    name: str
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitRow:
+    """A unit's numbers in the table of all units."""
+
+    unit: UnitSummary
+    changes: int
+    level: str
+    drift: int
+    denied: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetPage:
+    """The page, from top to bottom."""
+
+    status: str
+    tone: str
+    created: str
+    headline: str
+    facts: tuple[Fact, ...]
+    shares: tuple[Share, ...]
+    bar: tuple[Segment, ...]
+    failed: Limited[Named]
+    failed_by_exit: str
+    findings: Limited[str]
+    graves: Limited[Named]
+    refused: Limited[Named]
+    outliers: tuple[Outlier, ...]
+    outliers_left_out: int
+    since: str
+    since_words: str
+    grown: Limited[Named]
+    moved: tuple[Named, ...]
+    clusters: ClusterChart | None
+    kinds: tuple[tuple[str, int], ...]
+    rules: tuple[Rule, ...]
+    rule_bars: tuple[StackedBar, ...]
+    standings: tuple[str, ...]
+    unjudged: str
+    lines: tuple[LineChart, ...]
+    nights: tuple[Night, ...]
+    nights_left_out: int
+    unplanned: Limited[str]
+    units: tuple[UnitRow, ...]
+    units_left_out: int
+    version: str
+
+
+def page_of_fleet(history: History) -> FleetPage:
+    """Everything there is to say about the fleet."""
+    run = history.latest
+    status, tone = _status(run)
+    levels = by_level(run)
+    failed, compared, violated = failures(run), since(history), rules(run)
+    found, far = nights(history), outliers(run.units)
+    grown = compared.grown if compared else ()
+    rows = sorted(map(_row, run.units), key=lambda row: (-row.changes, row.unit.name))
+    return FleetPage(
+        status=status,
+        tone=tone,
+        created=run.created,
+        headline=headline(run),
+        facts=tuple(_facts(run)),
+        shares=tuple(
+            Share(level=level, words=_words(level), count=count) for level, count in levels
+        ),
+        bar=segments([(str(level), count) for level, count in levels]),
+        failed=limited([Named(name=each.unit.name, words=each.words) for each in failed]),
+        failed_by_exit=exit_counts(failed),
+        findings=limited(finding_lines(run.findings)),
+        graves=limited([Named(name=each.unit.name, words=each.words) for each in graves(run)]),
+        refused=limited([Named(name=each.unit.name, words=each.words) for each in refusals(run)]),
+        outliers=far[:_MOST_UNITS],
+        outliers_left_out=max(0, len(far) - _MOST_UNITS),
+        since=compared.created if compared else "",
+        since_words=since_words(compared, run) if compared else "",
+        grown=limited(
+            [
+                Named(name=each.unit.name, words=f"{each.before:,} before, {each.after:,} now")
+                for each in grown
+            ],
+            first=5,
+        ),
+        moved=tuple(_moved(history)),
+        clusters=cluster_chart(run),
+        kinds=tuple((kind, count) for kind, count in run.total("changes").items() if count),
+        rules=violated,
+        rule_bars=rule_bars(violated),
+        standings=tuple(
+            str(each) for each in Standing if any(rule.standing is each for rule in violated)
+        ),
+        unjudged=_unjudged(run, violated),
+        lines=line_charts(found[-_MOST_NIGHTS:]),
+        nights=tuple(reversed(found[-_MOST_NIGHTS:])),
+        nights_left_out=history.left_out + max(0, len(found) - _MOST_NIGHTS),
+        unplanned=limited(run.unplanned),
+        units=tuple(rows[:_MOST_UNITS]),
+        units_left_out=max(0, len(rows) - _MOST_UNITS),
+        version=__version__,
+    )
+
+
+def _status(run: RunSummary) -> tuple[str, str]:
+    """The verdict in a few words, and how it is coloured."""
+    failed = len(failures(run))
+    if failed:
+        return f"{failed:,} of {counted(len(run.units), 'plan')} missing", "stops"
+    if verdict(run).stops:
+        denied = any(denied_count(unit) for unit in run.units)
+        return "Denied by policy" if denied else "Can't be applied as it is", "stops"
+    if not any(unit.change_count for unit in run.units):
+        return "No changes" if run.units else "Nothing to plan", "safe"
+    worst = next(iter(by_level(run)), (RiskLevel.SAFE, 0))[0]
+    if worst is RiskLevel.SAFE:
+        return "Can be applied", "safe"
+    risk = "disruption" if worst is RiskLevel.DISRUPTIVE else _words(worst)
+    return f"Can be applied, with {risk}", str(worst)
+
+
+def _facts(run: RunSummary) -> Iterator[Fact]:
+    yield Fact(label="Clusters", value=f"{len(run.clusters):,}")
+    yield Fact(label="Plans", value=f"{sum(unit.planned for unit in run.units):,}")
+    if any(unit.planned for unit in run.units):
+        declared = run.total("objects")
+        topics = declared.get(Kind.TOPIC)
+        yield Fact(
+            label="Declared",
+            value=counted(sum(declared.values()), "object"),
+            more=counted(topics, "topic") if topics else "",
+        )
+        yield Fact(label="Changes", value=action_words(run) or "none")
+        yield Fact(label="Beside them", value=beside_words(run) or "no drift")
+    yield Fact(label="Made", value=run.created, more=f"in {run.seconds:.0f} s")
+
+
+def _unjudged(run: RunSummary, found: Sequence[Rule]) -> str:
+    """What is said where there is no violation; nothing is said of plans that are not there."""
+    if found:
+        return ""
+    if not any(unit.planned for unit in run.units):
+        return "There is no plan that a policy could judge."
+    missing = any(not unit.planned for unit in run.units)
+    which = "the plans that could be made" if missing else "these plans"
+    return f"No policy says anything against {which}."
+
+
+def _moved(history: History) -> Iterator[Named]:
+    found = since(history)
+    if found is None:
+        return
+    for what, which in (
+        ("No plan any more", found.now_failed),
+        ("Planned again", found.planned_again),
+        ("New clusters", found.new_clusters),
+        ("Clusters that are gone", found.gone_clusters),
+    ):
+        if which:
+            yield Named(name=f"{what} ({len(which):,})", words=", ".join(names(which, _NAMES)))
+
+
+def _row(unit: UnitSummary) -> UnitRow:
+    level = worst_level(unit)
+    return UnitRow(
+        unit=unit,
+        changes=unit.change_count,
+        level=_words(level) if level else "",
+        drift=sum(unit.drift.values()),
+        denied=denied_count(unit),
+    )
+
+
+def _words(level: RiskLevel) -> str:
+    return str(level).replace("-", " ")
+
 
 _HERE = Path(__file__).parent
 _SHARED = Path(plan_page.__file__).parent / "plan.css"

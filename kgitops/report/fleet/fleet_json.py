@@ -8,9 +8,9 @@ from kgitops.fleet.summary_json import COUNTS, FORMAT_VERSION, run_to_json
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.verdict import verdict_to_json
+from kgitops.report.fleet.highlights import Rule, headline, rules
 from kgitops.report.fleet.history import Night, Since, nights, since
 from kgitops.report.fleet.outliers import Outlier, outliers
-from kgitops.report.fleet.telling import Rule, headline, rules
 
 REPORT_KIND = "kgitops.fleet-report"
 

@@ -7,9 +7,7 @@ from kgitops.fleet.summary import History, RunSummary, verdict
 from kgitops.model.wording import counted, shortened
 from kgitops.report.content.policy_rows import Standing
 from kgitops.report.content.safe_text import comment_token, fenced, guarded_line, terminal_text
-from kgitops.report.fleet.history import nights, since
-from kgitops.report.fleet.outliers import outliers
-from kgitops.report.fleet.telling import (
+from kgitops.report.fleet.highlights import (
     action_words,
     beside_words,
     failures,
@@ -22,6 +20,8 @@ from kgitops.report.fleet.telling import (
     rules,
     since_words,
 )
+from kgitops.report.fleet.history import nights, since
+from kgitops.report.fleet.outliers import outliers
 from kgitops.report.markdown.plan import GITHUB_BUDGET
 
 _LADDER = ((50, 20), (50, 5), (20, 5), (10, 3), (5, 1), (3, 0), (1, 0), (0, 0))

@@ -9,9 +9,7 @@ from kgitops.fleet.summary import History, RunSummary, verdict
 from kgitops.model.wording import counted, shortened
 from kgitops.report.content.policy_rows import Standing
 from kgitops.report.content.safe_text import Line, Style, ink, terminal_text
-from kgitops.report.fleet.history import Since, nights, since
-from kgitops.report.fleet.outliers import outliers
-from kgitops.report.fleet.telling import (
+from kgitops.report.fleet.highlights import (
     Failure,
     action_words,
     beside_words,
@@ -27,6 +25,8 @@ from kgitops.report.fleet.telling import (
     rules,
     since_words,
 )
+from kgitops.report.fleet.history import Since, nights, since
+from kgitops.report.fleet.outliers import outliers
 
 _NARROWEST, _WIDEST = 80, 160
 _MOST = 10

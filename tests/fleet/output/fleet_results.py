@@ -5,10 +5,10 @@ from pathlib import Path
 
 from report.plans import CREATED
 
-from kgitops.fleet.output.committing import commit, run_folder
+from kgitops.fleet.output.publish import commit, run_folder
 from kgitops.fleet.output.writing import write_plan
 from kgitops.fleet.summary import RunSummary, UnitSummary
-from kgitops.fleet.units.unit import Form, RowsAt, StateAt, Unit
+from kgitops.fleet.units.unit import RowFiles, StateFiles, StateFormat, Unit
 from kgitops.plan.document.plan import Plan
 
 CAPTURED_AT = "2026-11-21T09:12:00Z"
@@ -19,8 +19,8 @@ def unit(cluster: str = "prod-eu", project: str = "payments", nonce: str = "n-1"
     return Unit(
         cluster=cluster,
         project=project,
-        state=StateAt(form=Form.PARQUET, files=()),
-        desired=RowsAt(files=()),
+        state=StateFiles(form=StateFormat.PARQUET, files=()),
+        desired=RowFiles(files=()),
         nonce=nonce,
     )
 

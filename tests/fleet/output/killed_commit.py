@@ -15,7 +15,7 @@ import pandas as pd  # pyarrow imports it sooner or later, and here once for all
 from fleet.output.fleet_results import run, unit, written
 from report.plans import make_plan, update_topic
 
-from kgitops.fleet.output.committing import commit, run_folder
+from kgitops.fleet.output.publish import commit, run_folder
 
 assert pd
 CALLS = ("rename", "unlink", "rmdir", "mkdir", "fsync")

@@ -17,7 +17,7 @@ from fleet.output.fleet_results import committed, run, unit, written
 from report.plans import make_plan, twelve_changes, update_topic
 
 from kgitops.fleet.output import replacing
-from kgitops.fleet.output.committing import commit, recover, run_folder
+from kgitops.fleet.output.publish import commit, recover, run_folder
 from kgitops.fleet.output.runs import read_history
 from kgitops.fleet.output.slices import read_slice
 from kgitops.fleet.output.tables import SCHEMAS, Table

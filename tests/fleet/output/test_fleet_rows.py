@@ -21,11 +21,10 @@ from report.plans import (
 from tiers import examples
 
 from kgitops.fleet.output import writing
-from kgitops.fleet.output.committing import commit, run_folder
-from kgitops.fleet.output.digests import RunningDigests, body_of
+from kgitops.fleet.output.publish import commit, run_folder
 from kgitops.fleet.output.slices import read_slice
 from kgitops.fleet.output.tables import SCHEMAS, Table
-from kgitops.fleet.output.writing import failed_unit
+from kgitops.fleet.output.writing import RunningDigests, failed_unit, plan_body
 from kgitops.model.errors import FindingsError, SafetyError, UnreachableError
 from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode
@@ -63,7 +62,7 @@ def test_a_plan_comes_back_with_its_digests(name: str, tmp_path: Path) -> None:
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 def test_digests_of_what_passes_by_are_those_of_the_seal(plan: Plan) -> None:
     expected = sealed(plan)
-    digests = RunningDigests(body_of(plan))
+    digests = RunningDigests(plan_body(plan))
     texts = [change_bytes(change, bodies_of(change)) for change in plan.changes]
     digests.add(texts[:1])
     digests.add(())

@@ -37,7 +37,7 @@ def file_of(out: Path, table: str) -> Path:
 
 
 def rewrite(out: Path, table: str, change: Callable[[pa.Table], pa.Table]) -> None:
-    """Write the rows of a table anew, as no run would."""
+    """Write the rows of a table again, as no run would."""
     file = file_of(out, table)
     pq.write_table(change(pq.ParquetFile(file).read()), file)
 
@@ -114,7 +114,7 @@ def test_rows_that_are_not_what_was_written_are_refused(
     table: str, change: Callable[[pa.Table], pa.Table], said: str, out: Path
 ) -> None:
     rewrite(out, table, change)
-    with pytest.raises(UntrustedPlanError, match=f"plan of prod-eu/payments can't .*{said}.*anew"):
+    with pytest.raises(UntrustedPlanError, match=f"plan of prod-eu/payments can't .*{said}.*again"):
         read_slice(out, "prod-eu", "payments")
     assert read_slice(out, "staging").plan == twelve_changes()
 

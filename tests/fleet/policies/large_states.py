@@ -10,8 +10,8 @@ from builders import a_desired, a_quota, a_topic, an_owner
 from hypothesis import strategies as st
 from model.request_strategies import offsets
 
-from kgitops.fleet.policies.at_large import at_large
-from kgitops.fleet.tables.schemas import STATE
+from kgitops.fleet.policies.lazy_state import lazy_cluster_state
+from kgitops.fleet.tables.format import STATE
 from kgitops.fleet.tables.state_rows import state_rows
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.registry import RegistryState
@@ -186,6 +186,6 @@ def shown(
         *(a_topic(name) for name in sorted(touched - {None})),
         *(a_quota(entity) for entity in entities - {None}),
     )
-    travelling = pickle.dumps(at_large(current, desired, files, "prod"))
+    travelling = pickle.dumps(lazy_cluster_state(current, desired, files, "prod"))
     large: ClusterState = pickle.loads(travelling)  # noqa: S301 (written above)
     return large

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from kgitops.fleet.policies.reader import Reader
-from kgitops.fleet.policies.stored import Stored
+from kgitops.fleet.policies.lazy_parts import ParquetState
+from kgitops.fleet.policies.state_reader import StateReader
 
 T = TypeVar("T")
 
 
-class SlowlyStored(Stored):
+class SlowlyStored(ParquetState):
     """A fault: every reading takes its time."""
 
     def __init__(self, files: tuple[Path, ...], cluster: str, seconds: float) -> None:
@@ -21,8 +21,8 @@ class SlowlyStored(Stored):
     def __reduce__(self):
         return SlowlyStored, (self._files, self._cluster, self.seconds)
 
-    def read(self, work: Callable[[Reader], T]) -> T:
-        def slowly(reader: Reader) -> T:
+    def read(self, work: Callable[[StateReader], T]) -> T:
+        def slowly(reader: StateReader) -> T:
             time.sleep(self.seconds)
             return work(reader)
 

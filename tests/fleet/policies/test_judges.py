@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from policy.worker.judgings import STATE, a_creation, a_policy
 
-from kgitops.fleet.policies.judges import MOST_OPEN, EvaluatorPool
+from kgitops.fleet.policies.evaluator_pool import MOST_OPEN, EvaluatorPool
 from kgitops.model.errors import FindingsError, UnreachableError
 from kgitops.model.source import Finding, Severity
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy
@@ -49,7 +49,7 @@ def judges(opened) -> Iterator[EvaluatorPool]:
 
 def plan_a_unit(judges: EvaluatorPool, bundle: Bundle, name: str) -> list[bool]:
     """What judges of a unit do: they wait, are shown a cluster, and judge."""
-    with judges.lent(bundle) as policies:
+    with judges.lend(bundle) as policies:
         policies.wait()
         policies.evaluator.begin(STATE, principal="User:alice")
         return [judgement.stops for judgement in policies.evaluator.judge_all([a_creation(name)])]
@@ -75,7 +75,7 @@ def test_policies_are_configured_and_closed_once_for_all_units(judges, opened, t
 def test_another_level_is_another_judge(judges, opened, tmp_path):
     """One cluster's level must not decide on another."""
     for level in (Level.HARD, Level.SOFT, Level.HARD):
-        with judges.lent(bundle(recorder(tmp_path / "life", level))) as policies:
+        with judges.lend(bundle(recorder(tmp_path / "life", level))) as policies:
             policies.evaluator.begin(STATE, principal="User:alice")
             (ruling,) = policies.evaluator.judge(a_creation("bad")).rulings
             assert (ruling.level, ruling.crashed) == (level, True)
@@ -87,7 +87,7 @@ def test_a_unit_is_judged_as_if_alone_whatever_a_policy_did_before(judges, opene
     bad = bundle(a_policy("bad:Kills"))
     said = []
     for _ in range(4):
-        with judges.lent(bad) as policies:
+        with judges.lend(bad) as policies:
             policies.evaluator.begin(STATE, principal="User:alice")
             (ruling,) = policies.evaluator.judge(a_creation("bad")).rulings
             said.append(ruling.message)
@@ -98,14 +98,14 @@ def test_a_unit_is_judged_as_if_alone_whatever_a_policy_did_before(judges, opene
 
 def test_policies_that_cannot_be_loaded_are_tried_again_for_each_unit(judges, opened):
     for _ in range(2):
-        with pytest.raises(FindingsError), judges.lent(bundle(a_policy("good:Nobody"))) as policies:
+        with pytest.raises(FindingsError), judges.lend(bundle(a_policy("good:Nobody"))) as policies:
             policies.wait()
     assert len(opened) == 2
 
 
 def test_what_fails_in_a_unit_closes_no_policies(judges, opened, tmp_path):
     file = tmp_path / "life"
-    with pytest.raises(UnreachableError), judges.lent(bundle(recorder(file))):
+    with pytest.raises(UnreachableError), judges.lend(bundle(recorder(file))):
         raise UnreachableError("no state; make one")
     plan_a_unit(judges, bundle(recorder(file)), "t")
     assert lines(file) == ["configure", "create"]
@@ -125,14 +125,14 @@ def test_two_at_a_time_don_t_share_a_judge(judges, opened, tmp_path):
     """A judge serves one plan at a time."""
     with ExitStack() as both:
         first, second = (
-            both.enter_context(judges.lent(bundle(recorder(tmp_path / "life")))) for _ in "12"
+            both.enter_context(judges.lend(bundle(recorder(tmp_path / "life")))) for _ in "12"
         )
         assert first.evaluator is not second.evaluator
     assert len(opened) == 2
 
 
 def test_without_policies_nobody_is_opened(judges, opened):
-    with judges.lent(Bundle()) as policies:
+    with judges.lend(Bundle()) as policies:
         assert policies.evaluator is None
     assert opened == []
 
@@ -151,7 +151,7 @@ sys.path[:] = {sys.path!r}
 from datetime import date
 from pathlib import Path
 from fleet.policies.test_judges import bundle, plan_a_unit, recorder
-from kgitops.fleet.policies.judges import EVALUATOR_POOL
+from kgitops.fleet.policies.evaluator_pool import EVALUATOR_POOL
 for number in range(2):
     plan_a_unit(EVALUATOR_POOL, bundle(recorder(Path({str(file)!r}))), "t")
 {end}
@@ -169,7 +169,7 @@ import os, sys
 sys.path[:] = {sys.path!r}
 from pathlib import Path
 from fleet.policies.test_judges import bundle, plan_a_unit, recorder
-from kgitops.fleet.policies.judges import EVALUATOR_POOL
+from kgitops.fleet.policies.evaluator_pool import EVALUATOR_POOL
 mine = bundle(recorder(Path({str(file)!r})))
 plan_a_unit(EVALUATOR_POOL, mine, "t")
 child = os.fork()

@@ -11,8 +11,8 @@ from fleet.policies.large_states import save, shown
 from fleet.policies.slowly_stored import SlowlyStored
 from policy.worker.judgings import a_creation
 
-from kgitops.fleet.policies.reader import Reader
-from kgitops.fleet.policies.topics import TopicsAtLarge
+from kgitops.fleet.policies.lazy_state import LazyTopics
+from kgitops.fleet.policies.state_reader import StateReader
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, UnreachableError
@@ -54,13 +54,13 @@ def readings(monkeypatch) -> list[str]:
     """What is read of files, by the names of the methods that do."""
     found: list[str] = []
     for name in ("__init__", "names", "bodies", "owned", "owners"):
-        method = getattr(Reader, name)
+        method = getattr(StateReader, name)
 
         def noted(self, *given, name=name, method=method):
             found.append(name)
             return method(self, *given)
 
-        monkeypatch.setattr(Reader, name, noted)
+        monkeypatch.setattr(StateReader, name, noted)
     return found
 
 
@@ -85,7 +85,7 @@ def test_sums_are_made_of_small_columns_read_once(saved, readings):
     judge.begin(shown(state, files, ASKED), principal="User:alice")
     judge.judge_all([NEW, a_creation("newer")])
     assert set(readings) == {"__init__", "names"}
-    assert len(readings) == 1 + len(Reader(files, "prod").pieces)
+    assert len(readings) == 1 + len(StateReader(files, "prod").pieces)
 
 
 def test_of_one_other_topic_only_its_piece_is_read(saved, readings):
@@ -101,7 +101,7 @@ def test_topics_that_are_asked_for_one_by_one_are_read_piece_by_piece(saved, rea
     state, files = saved
     large = shown(state, files, ASKED)
     assert {name: large.topics[name] for name in state.topics} == state.topics
-    assert readings.count("bodies") <= len(Reader(files, "prod").pieces)
+    assert readings.count("bodies") <= len(StateReader(files, "prod").pieces)
 
 
 def test_a_large_state_travels_as_its_paths(saved):
@@ -189,7 +189,7 @@ def test_reading_is_not_counted_as_the_time_of_a_policy(saved, seconds, fails):
     limits = Limits(seconds=1.0, idle_seconds=6.0)
     stored = SlowlyStored(tuple(files), "prod", seconds)
     large = ClusterState(
-        cluster_id="test", backend="embedded", topics=TopicsAtLarge(stored, {}, frozenset({"new"}))
+        cluster_id="test", backend="embedded", topics=LazyTopics(stored, {}, frozenset({"new"}))
     )
     judging = WorkerEvaluator([cel("sum", "cluster.topics > 0", "CreateTopic")], limits=limits)
     try:

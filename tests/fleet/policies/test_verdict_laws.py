@@ -15,10 +15,10 @@ from tiers import examples
 
 from kgitops.approval.judging import judge_plan
 from kgitops.desired.state import DesiredState
-from kgitops.fleet.diff.reduced import reduce_sides
-from kgitops.fleet.diff.sides import side_of_value
-from kgitops.fleet.policies import at_large as module
-from kgitops.fleet.policies.at_large import at_large
+from kgitops.fleet.diff.inputs import side_from_manifests
+from kgitops.fleet.diff.narrow import narrow_sides
+from kgitops.fleet.policies import lazy_state as module
+from kgitops.fleet.policies.lazy_state import lazy_cluster_state
 from kgitops.fleet.tables.hydrating import open_state, read_state
 from kgitops.fleet.tables.state_rows import write_state
 from kgitops.model.cluster_state import ClusterState
@@ -73,8 +73,8 @@ def a_fleet_says_the_same(choose: Callable[[], Sequence[int]]) -> Callable[..., 
         with TemporaryDirectory() as folder:
             file = Path(folder, "state.parquet")
             write_state(turn.before, file)
-            found = reduce_sides(side_of_value(turn.desired), open_state([file], "prod"))
-            large = at_large(found.current, found.desired, [file], "prod")
+            found = narrow_sides(side_from_manifests(turn.desired), open_state([file], "prod"))
+            large = lazy_cluster_state(found.current, found.desired, [file], "prod")
             whole = read_state([file], "prod")
             here = judged(turn, found.desired, large, chosen)
             assert here == judged(turn, turn.desired, whole, chosen)
@@ -98,13 +98,13 @@ def test_a_fleet_judges_as_the_planner_does(data: st.DataObject) -> None:
 
 
 def show_only_what_differs(patch: pytest.MonkeyPatch) -> None:
-    patch.setitem(globals(), "at_large", lambda current, *_: current)
+    patch.setitem(globals(), "lazy_cluster_state", lambda current, *_: current)
 
 
 def take_all_for_absent(patch: pytest.MonkeyPatch) -> None:
-    real = module.TopicsAtLarge
+    real = module.LazyTopics
     names = frozenset("abcdefghijklmnopqrstuvwxyz")
-    patch.setattr(module, "TopicsAtLarge", lambda stored, _, absent: real(stored, {}, absent))
+    patch.setattr(module, "LazyTopics", lambda stored, _, absent: real(stored, {}, absent))
     patch.setattr(real, "_may_be", lambda self, name: name in names)
 
 

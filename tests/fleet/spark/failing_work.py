@@ -1,4 +1,4 @@
-"""Fault injection: a unit's work that ends badly; these run in Spark's Python workers."""
+"""Fault injection: a unit's plan_task that ends badly; these run in Spark's Python workers."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import resource
 import signal
 from pathlib import Path
 
-from kgitops.fleet.work import work
+from kgitops.fleet.planning import plan_task
 
 _ROOM = 512
 """In bytes: no table of rows fits."""
@@ -17,14 +17,14 @@ def without_room(spec: str) -> str:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (_ROOM, hard))
     try:
-        return work(spec)
+        return plan_task(spec)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def killed_once_with_rows_written(spec: str) -> str:
     """Is killed when all of the unit is written and nobody knows of it yet, the first time."""
-    answer = work(spec)
+    answer = plan_task(spec)
     marker = Path(f"killed-{json.loads(json.loads(spec)['unit'])['cluster']}")
     if not marker.exists():
         marker.touch()

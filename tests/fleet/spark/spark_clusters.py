@@ -14,7 +14,7 @@ from typing import TypeVar
 import psutil
 from fleet.spark_sessions import TESTS
 
-from kgitops.fleet.spark.java import java_home
+from kgitops.fleet.spark.classic import java_home
 
 _BIN = Path(str(find_spec("pyspark").origin)).parent / "bin"
 # For what is started to do little, executors among it: it is there sooner.

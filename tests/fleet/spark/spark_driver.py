@@ -8,7 +8,7 @@ from pathlib import Path
 from fleet.spark import spark_work
 
 from kgitops.cli.console.signals import InterruptedRunError, stop_on_signals
-from kgitops.fleet.spark.progress import TaskProgress
+from kgitops.fleet.spark.engine import TaskProgress
 from kgitops.fleet.spark.session import session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.model.errors import KgitopsError
@@ -26,9 +26,11 @@ def main() -> None:
         with session(order["master"], order["remote"], order["conf"], work=early) as spark:
             if early:
                 spark.engine()
-            patience = order["unbegun_s"]
+            patience = order["first_task_timeout_s"]
             specs = order["specs"]
-            answers = list(run_tasks(spark, specs, work, progress.append, unbegun_s=patience))
+            answers = list(
+                run_tasks(spark, specs, work, progress.append, first_task_timeout_s=patience)
+            )
     except (KgitopsError, InterruptedRunError) as raised:
         error = raised
     result = {

@@ -43,7 +43,9 @@ def test_executors_that_can_not_be_had_are_not_waited_for_without_end(
 ) -> None:
     conf = {**SMALL, "spark.executor.memory": "64g"}
     specs = ["a"]
-    driver = Driver(tmp_path, spark_work.echo, specs, master=cluster.url, conf=conf, unbegun_s=5)
+    driver = Driver(
+        tmp_path, spark_work.echo, specs, master=cluster.url, conf=conf, first_task_timeout_s=5
+    )
     driven = driver.finish()
     assert driven.kind == "UnreachableError"
     assert driven.error is not None

@@ -9,7 +9,7 @@ from fleet.spark import spark_work
 from fleet.spark.spark_clusters import connect_server, nothing, until
 from fleet.spark_sessions import Driver, bare_environment
 
-from kgitops.fleet.spark.progress import TaskProgress
+from kgitops.fleet.spark.engine import TaskProgress
 from kgitops.fleet.spark.session import Session, session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.model.errors import KgitopsError, SafetyError, UsageError

@@ -10,7 +10,7 @@ import pytest
 from fleet.spark import spark_work
 from fleet.spark.spark_clusters import nothing, until
 
-from kgitops.fleet.spark.progress import TaskProgress
+from kgitops.fleet.spark.engine import TaskProgress
 from kgitops.fleet.spark.session import Session
 from kgitops.fleet.spark.tasks import run_tasks
 from kgitops.model.errors import KgitopsError, SafetyError

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from kgitops.fleet.spark import java
+from kgitops.fleet.spark import targets
+from kgitops.fleet.spark.classic import java_home
 from kgitops.fleet.spark.engine import Engine
-from kgitops.fleet.spark.java import check_packages, java_home
-from kgitops.fleet.spark.reaching import reach
-from kgitops.fleet.spark.sentences import failure_of, failure_of_run, jvm_said
+from kgitops.fleet.spark.error_messages import error_from_run, error_from_spark, jvm_error_line
 from kgitops.fleet.spark.session import Session
 from kgitops.fleet.spark.targets import (
     Master,
     Remote,
+    check_packages,
+    check_reachable,
     classic_environment,
     classic_settings,
-    target_of,
+    parse_target,
 )
 from kgitops.model.errors import KgitopsError, UnreachableError, UsageError
 from kgitops.sandbox.jvm.java import packaged_java
@@ -41,7 +42,7 @@ from kgitops.sandbox.jvm.java import packaged_java
     ],
 )
 def test_a_local_master_tries_tasks_again(given: str | None, url: str) -> None:
-    target = target_of(given, None, {})
+    target = parse_target(given, None, {})
     assert isinstance(target, Master)
     assert target.url == url
 
@@ -51,18 +52,18 @@ def test_a_local_master_tries_tasks_again(given: str | None, url: str) -> None:
 )
 def test_no_master(url: str) -> None:
     with pytest.raises(UsageError, match="is no master of Spark; give local"):
-        target_of(url, None, {})
+        parse_target(url, None, {})
 
 
 @pytest.mark.parametrize("url", ["", "host:1", "sc://", "sc://host:port", "spark://host:1"])
 def test_no_server_of_connect(url: str) -> None:
     with pytest.raises(UsageError, match="is no server of Spark Connect; give sc://HOST:PORT"):
-        target_of(None, url, {})
+        parse_target(None, url, {})
 
 
 def test_conf_wins() -> None:
-    assert target_of("local[2]", None, {"spark.master": "yarn"}) == Master(url="yarn")
-    remote = target_of(None, None, {"spark.remote": "sc://host"})
+    assert parse_target("local[2]", None, {"spark.master": "yarn"}) == Master(url="yarn")
+    remote = parse_target(None, None, {"spark.remote": "sc://host"})
     assert remote == Remote(url="sc://host", host="host:15002")
     settings = classic_settings(Master(url="local[2,4]"), {"spark.ui.enabled": "true", "a": "b"})
     assert (settings["spark.ui.enabled"], settings["a"]) == ("true", "b")
@@ -78,7 +79,7 @@ def test_only_local_masters_are_kept_to_loopback(monkeypatch: pytest.MonkeyPatch
         ("spark://far:7077", False),
         ("yarn", False),
     ]:
-        master = target_of(url, None, {})
+        master = parse_target(url, None, {})
         assert isinstance(master, Master)
         address = classic_settings(master, {}).get("spark.driver.bindAddress")
         variables = classic_environment(master, {})
@@ -121,7 +122,7 @@ def test_the_shim_passes_all_words_but_one(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_without_pyspark_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java, "find_spec", lambda name: None if name == "pyspark" else name)
+    monkeypatch.setattr(targets, "find_spec", lambda name: None if name == "pyspark" else name)
     with pytest.raises(
         KgitopsError, match=r"pyspark can't be imported; run uv sync --inexact --extra fleet"
     ):
@@ -130,14 +131,14 @@ def test_without_pyspark_a_sentence_says_what_to_install(monkeypatch: pytest.Mon
 
 def test_a_name_that_is_none() -> None:
     with pytest.raises(UnreachableError, match=r"^Spark at spark://no\.invalid:1 can't be reached"):
-        reach("spark://no.invalid:1", ["no.invalid:1"])
+        check_reachable("spark://no.invalid:1", ["no.invalid:1"])
 
 
 def test_one_of_two_masters_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as there:
-        reach("spark://", ["127.0.0.1:1", f"127.0.0.1:{there.getsockname()[1]}"])
+        check_reachable("spark://", ["127.0.0.1:1", f"127.0.0.1:{there.getsockname()[1]}"])
 
 
 def test_a_session_starts_by_itself_and_is_waited_for_no_longer_than_said() -> None:
@@ -201,19 +202,19 @@ ModuleNotFoundError: No module named 'kgitops'
     ],
 )
 def test_many_lines_become_one(said: str, sentence: str) -> None:
-    assert str(failure_of(ValueError(said), "it failed")) == sentence
+    assert str(error_from_spark(ValueError(said), "it failed")) == sentence
 
 
 def test_a_lost_server_is_no_failed_task() -> None:
     lost = '<Rendezvous:\n\tstatus = StatusCode.UNAVAILABLE\n\tdetails = "refused"\n>'
-    failure = failure_of_run(ValueError(lost), "sc://a:1")
+    failure = error_from_run(ValueError(lost), "sc://a:1")
     assert isinstance(failure, UnreachableError)
     assert str(failure) == "Spark on sc://a:1 was lost: refused; look at its logs, and run again"
-    assert not isinstance(failure_of_run(ValueError(JAVA_SAID), "sc://a:1"), UnreachableError)
+    assert not isinstance(error_from_run(ValueError(JAVA_SAID), "sc://a:1"), UnreachableError)
 
 
 def test_what_a_java_says_that_does_not_start() -> None:
     log = "WARNING: Using incubator modules\nError: Could not find it\n\tat a.b\nmore\n"
-    assert jvm_said(log) == "Error: Could not find it"
-    assert jvm_said(f"WARNING: Using{os.linesep}") is None
-    assert jvm_said("Unrecognized option: -x\n") == "Unrecognized option: -x"
+    assert jvm_error_line(log) == "Error: Could not find it"
+    assert jvm_error_line(f"WARNING: Using{os.linesep}") is None
+    assert jvm_error_line("Unrecognized option: -x\n") == "Unrecognized option: -x"

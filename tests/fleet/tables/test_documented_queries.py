@@ -7,9 +7,8 @@ import duckdb
 import pytest
 from builders import a_binding, a_desired, a_topic, an_acl, applied
 
-from kgitops.fleet.output.files import write_empty
-from kgitops.fleet.output.tables import Table
-from kgitops.fleet.tables.schemas import DESIRED, STATE
+from kgitops.fleet.output.tables import Table, write_empty_table
+from kgitops.fleet.tables.format import DESIRED, STATE
 from kgitops.fleet.tables.state_rows import write_state
 
 DOC = (Path(__file__).parents[3] / "docs" / "reference" / "fleet-tables.md").read_text()
@@ -19,7 +18,7 @@ CHANGES, STATES = (query for query in SQL.split(";") if "SELECT" in query)
 
 def test_deletions_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write_empty(tmp_path / "run", "prod", Table.CHANGES)
+    write_empty_table(tmp_path / "run", "prod", Table.CHANGES)
     asked = duckdb.sql(CHANGES)
     assert asked.columns == ["cluster", "project", "address", "because"]
     assert asked.fetchall() == []

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from builders import a_binding, a_desired, a_topic, an_acl, applied
 
-from kgitops.fleet.diff.reduced import reduce_sides
-from kgitops.fleet.diff.sides import side_of_rows
+from kgitops.fleet.diff.inputs import side_from_rows
+from kgitops.fleet.diff.narrow import narrow_sides
 from kgitops.fleet.tables.desired_rows import open_desired, write_desired
 from kgitops.fleet.tables.hydrating import open_state, read_state
 from kgitops.fleet.tables.state_rows import write_state, write_unread
@@ -162,7 +162,7 @@ def test_a_page_that_changed_is_noticed(column: str, state: Path, declared: Path
 
 def compare_and_read(state: Path, declared: Path) -> None:
     rows = open_state([state], "prod")
-    reduce_sides(side_of_rows(open_desired([declared], "payments", "prod")), rows)
+    narrow_sides(side_from_rows(open_desired([declared], "payments", "prod")), rows)
     read_state([state], "prod")
 
 

@@ -1,4 +1,4 @@
-"""A state that Spark wrote anew is the same state, and without one of its files none at all."""
+"""A state that Spark wrote again is the same state, and without one of its files none at all."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from builders import ALL_CAPABILITIES, a_binding, a_desired, a_topic, an_acl, ap
 from kgitops.fleet.spark.session import Session
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.fleet.tables.state_rows import write_state
-from kgitops.fleet.units.saved_state import files_of_state
+from kgitops.fleet.units.states import find_state_files
 from kgitops.model.errors import SafetyError
 from kgitops.plan.planner import make_plan
 
@@ -29,7 +29,7 @@ def rewritten(tmp_path_factory: pytest.TempPathFactory, local_spark: Session) ->
 
 
 def test_it_is_the_same_state_with_the_same_plan(rewritten: Path) -> None:
-    files, cluster = files_of_state(rewritten)
+    files, cluster = find_state_files(rewritten)
     assert (len(files), cluster) == (3, "prod")
     found = read_state(files, cluster)
     assert found == STATE
@@ -43,7 +43,7 @@ def test_it_is_the_same_state_with_the_same_plan(rewritten: Path) -> None:
 
 @pytest.mark.parametrize("missing", range(3))
 def test_without_one_of_its_files_it_is_none(missing: int, rewritten: Path) -> None:
-    files, cluster = files_of_state(rewritten)
+    files, cluster = find_state_files(rewritten)
     del files[missing]
     with pytest.raises(SafetyError, match=r"its header says 21 rows, but|0 header rows"):
         read_state(files, cluster)

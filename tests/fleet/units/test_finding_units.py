@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kgitops.fleet.units.discovery import Found, find_units
-from kgitops.fleet.units.unit import ManifestsAt, RowsAt
+from kgitops.fleet.units.discovery import FleetUnits, find_units
+from kgitops.fleet.units.unit import ManifestFiles, RowFiles
 
 TOPIC = (
     "apiVersion: kgitops/v1\nkind: Topic\nmetadata: {name: orders}\n"
@@ -64,15 +64,15 @@ def find(
     state: Sequence[Path],
     policies: Sequence[Path] = (),
     environ: Mapping[str, str] = {},
-) -> Found:
+) -> FleetUnits:
     return find_units([Path(path) for path in desired], state, policies, environ)
 
 
-def units(found: Found) -> list[tuple[str, str]]:
+def units(found: FleetUnits) -> list[tuple[str, str]]:
     return sorted((unit.cluster, unit.project) for unit in found.units)
 
 
-def said(found: Found) -> list[str]:
+def said(found: FleetUnits) -> list[str]:
     return [str(finding) for finding in found.findings]
 
 
@@ -82,7 +82,7 @@ def test_a_project_meets_the_states_of_its_clusters(here: Path) -> None:
     assert not found.findings
     assert found.unplanned == ("other",)
     (unit,) = [unit for unit in found.units if unit.cluster == "dev"]
-    assert unit.desired == ManifestsAt(paths=(Path("pay"),), here=here)
+    assert unit.desired == ManifestFiles(paths=(Path("pay"),), here=here)
     assert unit.state.files == (here / "states/dev.json",)
 
 
@@ -112,7 +112,7 @@ def test_loose_manifests_meet_every_state() -> None:
     found = find(["topics", "more.yaml"], states("a", "b"))
     assert units(found) == [("a", "default"), ("b", "default")]
     assert {unit.desired for unit in found.units} == {
-        ManifestsAt(paths=(Path("more.yaml"), Path("topics")), here=Path.cwd())
+        ManifestFiles(paths=(Path("more.yaml"), Path("topics")), here=Path.cwd())
     }
     assert not found.findings
     assert not found.unplanned
@@ -211,7 +211,7 @@ def test_rows_say_whose_and_for_which_cluster_they_are(here: Path, part: str) ->
     put(f"rows/{part}")
     (unit,) = find(["rows"], states("prod")).units
     assert (unit.cluster, unit.project) == ("prod", "pay")
-    assert unit.desired == RowsAt(files=(here / "rows" / part,), project="pay")
+    assert unit.desired == RowFiles(files=(here / "rows" / part,), project="pay")
 
 
 @pytest.mark.parametrize("part", ["cluster=prod/part-0.parquet", "prod.parquet"])
@@ -337,8 +337,8 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout
 
 
-def commits(found: Found) -> set[tuple[str | None, bool]]:
-    manifests = [unit.desired for unit in found.units if isinstance(unit.desired, ManifestsAt)]
+def commits(found: FleetUnits) -> set[tuple[str | None, bool]]:
+    manifests = [unit.desired for unit in found.units if isinstance(unit.desired, ManifestFiles)]
     return {(at.git_sha, at.dirty) for at in manifests}
 
 
@@ -397,7 +397,7 @@ def test_the_order_of_paths_is_no_matter(seed: int) -> None:
     assert len({(unit.cluster, unit.project) for unit in first.units}) == len(first.units)
 
 
-def without_nonces(found: Found) -> Found:
+def without_nonces(found: FleetUnits) -> FleetUnits:
     return replace(found, units=tuple(replace(unit, nonce="") for unit in found.units))
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kgitops.fleet.tables.partitions import NULL, partition_folder, partition_of
-from kgitops.fleet.units.states import States, find_states
-from kgitops.fleet.units.unit import Form
+from kgitops.fleet.units.data_files import NULL, partition_folder, partition_of
+from kgitops.fleet.units.states import SavedStates, find_states
+from kgitops.fleet.units.unit import StateFormat
 
 
 @pytest.fixture(autouse=True)
@@ -42,8 +42,8 @@ def test_a_folder_of_snapshots_names_its_clusters(here: Path) -> None:
     put("states/prod.json", "states/eu/dev.parquet")
     assert found("states") == {"dev": ["states/eu/dev.parquet"], "prod": ["states/prod.json"]}
     assert [(state.cluster, state.at.form) for state in find_states([Path("states")]).states] == [
-        ("dev", Form.PARQUET),
-        ("prod", Form.JSON),
+        ("dev", StateFormat.PARQUET),
+        ("prod", StateFormat.JSON),
     ]
 
 
@@ -210,7 +210,7 @@ def test_what_can_not_be_read_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_order_of_paths_is_no_matter() -> None:
     put("a/prod.json", "b/prod.json", "b/dev.json", "c/cluster=x/p.parquet", "c/read.me")
-    answers: list[States] = [
+    answers: list[SavedStates] = [
         find_states(paths)
         for paths in itertools.permutations([Path("a"), Path("b"), Path("c"), Path("d")])
     ]

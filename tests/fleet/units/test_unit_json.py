@@ -6,20 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from kgitops.fleet.units.unit import Form, ManifestsAt, RowsAt, StateAt, Unit
-from kgitops.fleet.units.unit_json import read_unit, unit_to_text
+from kgitops.fleet.units.unit import (
+    ManifestFiles,
+    RowFiles,
+    StateFiles,
+    StateFormat,
+    Unit,
+    read_unit,
+    unit_to_text,
+)
 from kgitops.model.json.strict import ShapeError
 
 UNIT = Unit(
     cluster="eu/west é\n",
     project="pay",
-    state=StateAt(form=Form.PARQUET, files=(Path("/s/a.parquet"), Path("/s/b c.parquet"))),
-    desired=ManifestsAt(paths=(Path("pay"), Path("../x.yaml")), here=Path("/home/me")),
+    state=StateFiles(
+        form=StateFormat.PARQUET, files=(Path("/s/a.parquet"), Path("/s/b c.parquet"))
+    ),
+    desired=ManifestFiles(paths=(Path("pay"), Path("../x.yaml")), here=Path("/home/me")),
     policies=(Path("rules"),),
     nonce="00ff",
 )
-COMMITTED = ManifestsAt(paths=(Path("p"),), here=Path("/h"), git_sha="abc", dirty=True)
-ROWS = RowsAt(files=(Path("/d/x.parquet"),))
+COMMITTED = ManifestFiles(paths=(Path("p"),), here=Path("/h"), git_sha="abc", dirty=True)
+ROWS = RowFiles(files=(Path("/d/x.parquet"),))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +36,9 @@ ROWS = RowsAt(files=(Path("/d/x.parquet"),))
     [
         UNIT,
         replace(UNIT, desired=COMMITTED, policies=(), nonce=""),
-        replace(UNIT, desired=ROWS, state=StateAt(form=Form.JSON, files=(Path("/s/a.json"),))),
+        replace(
+            UNIT, desired=ROWS, state=StateFiles(form=StateFormat.JSON, files=(Path("/s/a.json"),))
+        ),
         replace(UNIT, desired=replace(ROWS, project="p/q")),
     ],
 )

@@ -15,17 +15,21 @@ from manifests.loading import acl, topic, write
 
 from kgitops.cli.main import main
 from kgitops.cluster.snapshot import write_snapshot
-from kgitops.fleet.compiling import FleetCompile, compile_fleet, compile_unit
-from kgitops.fleet.diff.sides import side_of_rows
-from kgitops.fleet.planning import plan_of_unit
-from kgitops.fleet.snapshotting import FleetSnapshot, read_cluster, specs_for
+from kgitops.fleet.compiling import FleetCompileOptions, compile_fleet, compile_task
+from kgitops.fleet.diff.inputs import side_from_rows
+from kgitops.fleet.planning import plan_of_unit, plan_task
+from kgitops.fleet.snapshotting import FleetSnapshotOptions, snapshot_specs, snapshot_task
 from kgitops.fleet.tables.desired_rows import open_desired
-from kgitops.fleet.units import manifests
+from kgitops.fleet.units import loading as manifests
 from kgitops.fleet.units.discovery import find_units
-from kgitops.fleet.units.manifests import declared_in
-from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
-from kgitops.fleet.units.unit_json import unit_to_text
-from kgitops.fleet.work import work
+from kgitops.fleet.units.loading import loaded_unit
+from kgitops.fleet.units.unit import (
+    ManifestFiles,
+    StateFiles,
+    StateFormat,
+    Unit,
+    unit_to_text,
+)
 from kgitops.manifests import cache as library_module
 from kgitops.manifests.cache import ManifestCache
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
@@ -79,7 +83,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TOPIC_NAME", "no topic can be called so!")
     now = library_module.time.time_ns
     monkeypatch.setattr(library_module.time, "time_ns", lambda: now() + 10_000_000_000)
-    monkeypatch.setattr(manifests, "_LIBRARY", ManifestCache(1_000_000))
+    monkeypatch.setattr(manifests, "_CACHE", ManifestCache(1_000_000))
     for name in CLUSTERS:
         write(tmp_path, {f"states/{name}.json": write_snapshot(a_cluster())})
     return tmp_path
@@ -168,7 +172,7 @@ def test_examples_are_declared_as_plan_declares_them(
             unit, at = bare_unit(cluster, home)
             with (
                 loaded(open_workspace(selection)) as expected,
-                declared_in(unit, at, os.environ) as declared,
+                loaded_unit(unit, at, os.environ) as declared,
             ):
                 assert declared.desired == expected.desired
                 assert declared.policies.bundle == expected.policies.bundle
@@ -176,9 +180,9 @@ def test_examples_are_declared_as_plan_declares_them(
                 assert places == [item.located.source for item in expected.desired.objects]
 
 
-def bare_unit(cluster: str, home: Path) -> tuple[Unit, ManifestsAt]:
-    at = ManifestsAt(paths=(home,), here=Path.cwd())
-    state = StateAt(form=Form.JSON, files=())
+def bare_unit(cluster: str, home: Path) -> tuple[Unit, ManifestFiles]:
+    at = ManifestFiles(paths=(home,), here=Path.cwd())
+    state = StateFiles(form=StateFormat.JSON, files=())
     return Unit(cluster=cluster, project="x", state=state, desired=at), at
 
 
@@ -227,7 +231,7 @@ def test_the_environment_is_that_of_the_executor() -> None:
 
 def compiled(unit: Unit, out: Path) -> list[dict[str, object]]:
     spec = {"unit": unit_to_text(unit), "out": str(out), "here": str(Path.cwd())}
-    answer: list[dict[str, object]] = json.loads(compile_unit(canonical_text(spec)))
+    answer: list[dict[str, object]] = json.loads(compile_task(canonical_text(spec)))
     return answer
 
 
@@ -237,9 +241,9 @@ def test_rows_hold_what_is_declared_for_their_cluster(here: Path) -> None:
     for unit in units_of(folder):
         out = here / f"{unit.cluster}.parquet"
         assert compiled(unit, out) == []
-        with declared_in(unit, ManifestsAt(paths=(folder,)), os.environ) as declared:
+        with loaded_unit(unit, ManifestFiles(paths=(folder,)), os.environ) as declared:
             expected = declared.desired
-        found = side_of_rows(open_desired((out,), "pay", unit.cluster)).whole()
+        found = side_from_rows(open_desired((out,), "pay", unit.cluster)).whole()
         assert found.topics == expected.topics
         assert (found.project, found.digest) == (expected.project, expected.digest)
         counts[unit.cluster] = found.topics[0].partitions
@@ -258,7 +262,7 @@ def test_what_can_not_be_compiled_is_answered_and_no_rows_are_written(
     assert not (here / "out.parquet").exists()
 
 
-@pytest.mark.parametrize("task", [work, compile_unit, read_cluster])
+@pytest.mark.parametrize("task", [plan_task, compile_task, snapshot_task])
 def test_an_executor_without_the_folder_says_so(task: Callable[[str], str], here: Path) -> None:
     (unit, *_) = units_of(project({"a.yaml": topic("a")}))
     spec = {"unit": unit_to_text(unit), "out": "/x", "here": f"{here}/gone", "created": "x"}
@@ -307,7 +311,7 @@ def test_nothing_is_compiled_where_it_can_not_be_meant(
     """That is known before any Spark starts, and what was compiled before stays."""
     project({"a.yaml": topic("a")})
     write(Path("out"), {"project=pay/cluster=dev/part-0.parquet": "from before"})
-    asked = FleetCompile(projects=tuple(map(Path, make())), out=Path("out"))
+    asked = FleetCompileOptions(projects=tuple(map(Path, make())), out=Path("out"))
     with pytest.raises((FindingsError, UsageError), match=words):
         compile_fleet(asked)
     assert Path("out/project=pay/cluster=dev/part-0.parquet").read_text() == "from before"
@@ -315,6 +319,6 @@ def test_nothing_is_compiled_where_it_can_not_be_meant(
 
 def test_a_misspelt_project_is_no_fewer_clusters_to_read(here: Path) -> None:
     project({"a.yaml": topic("a")})
-    asked = FleetSnapshot(projects=(Path("pay"), Path("payy")), out=here / "out")
+    asked = FleetSnapshotOptions(projects=(Path("pay"), Path("payy")), out=here / "out")
     with pytest.raises(UsageError, match="payy does not exist; correct the path"):
-        specs_for(asked)
+        snapshot_specs(asked)

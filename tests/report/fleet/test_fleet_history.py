@@ -19,9 +19,7 @@ from kgitops.fleet.summary import History
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.report.content.policy_rows import Standing
-from kgitops.report.fleet.history import night_of, nights, since
-from kgitops.report.fleet.outliers import outliers
-from kgitops.report.fleet.telling import (
+from kgitops.report.fleet.highlights import (
     beside_words,
     exit_counts,
     failures,
@@ -33,6 +31,8 @@ from kgitops.report.fleet.telling import (
     since_words,
     standing_of,
 )
+from kgitops.report.fleet.history import night_of, nights, since
+from kgitops.report.fleet.outliers import outliers
 
 YESTERDAY = "2026-11-21T03:00:00Z"
 

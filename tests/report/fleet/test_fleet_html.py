@@ -18,8 +18,8 @@ from kgitops.fleet.summary import History
 from kgitops.report.content.policy_rows import Standing
 from kgitops.report.fleet.charts import cluster_chart, line_charts, rule_bars
 from kgitops.report.fleet.fleet_html import render_fleet_html
+from kgitops.report.fleet.highlights import failures, graves, headline, rules
 from kgitops.report.fleet.history import Night, nights
-from kgitops.report.fleet.telling import failures, graves, headline, rules
 
 _ATTRIBUTES = re.compile(
     r"class|id|lang|charset|content|http-equiv|name|open|tabindex|role|href|scope|colspan"

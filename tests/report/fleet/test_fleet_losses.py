@@ -6,10 +6,10 @@ from pathlib import Path
 from report.fleet.fleets import a_history, a_run, a_unit
 from report.plans import delete_topic, make_plan
 
-from kgitops.fleet.output.counting import planned
+from kgitops.fleet.output.writing import plan_summary
 from kgitops.fleet.summary import UnitSummary
 from kgitops.fleet.summary_json import read_run, run_to_text
-from kgitops.fleet.units.unit import Form, ManifestsAt, StateAt, Unit
+from kgitops.fleet.units.unit import ManifestFiles, StateFiles, StateFormat, Unit
 from kgitops.plan.document.plan import AccessLoss, Plan
 from kgitops.report.fleet.fleet_html import render_fleet_html
 from kgitops.report.fleet.fleet_markdown import render_fleet_markdown
@@ -30,10 +30,10 @@ def counted(plan: Plan) -> UnitSummary:
     unit = Unit(
         cluster="prod-eu",
         project="payments",
-        state=StateAt(form=Form.JSON, files=(Path("state.json"),)),
-        desired=ManifestsAt(paths=(Path("payments"),)),
+        state=StateFiles(form=StateFormat.JSON, files=(Path("state.json"),)),
+        desired=ManifestFiles(paths=(Path("payments"),)),
     )
-    return planned(plan, unit, captured_at="", objects={}, files=())
+    return plan_summary(plan, unit, captured_at="", objects={}, files=())
 
 
 def test_what_is_lost_is_counted_and_named_in_every_form() -> None:

@@ -15,7 +15,7 @@ from selenium.webdriver.common.keys import Keys
 
 from kgitops.fleet.summary import History
 from kgitops.report.fleet.fleet_html import render_fleet_html
-from kgitops.report.fleet.telling import headline
+from kgitops.report.fleet.highlights import headline
 
 Save = Callable[[History], Path]
 _OPEN_ALL = "document.querySelectorAll('details').forEach((e) => { e.open = true; })"

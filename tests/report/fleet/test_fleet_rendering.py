@@ -23,8 +23,8 @@ from kgitops.fleet.summary_json import read_run
 from kgitops.report.fleet.fleet_json import render_fleet_json
 from kgitops.report.fleet.fleet_markdown import render_fleet_markdown
 from kgitops.report.fleet.fleet_text import render_fleet_text
+from kgitops.report.fleet.highlights import graves, headline, rules
 from kgitops.report.fleet.outliers import outliers
-from kgitops.report.fleet.telling import graves, headline, rules
 from kgitops.report.markdown.plan import GITHUB_BUDGET
 
 

@@ -1,17 +1,16 @@
-"""The result of ``fleet plan``: what it holds, and how it takes the place of the one before."""
+"""The result of ``fleet plan``: its files, and how it replaces the previous one."""
 
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from kgitops.fleet.output import replacing
-from kgitops.fleet.output.files import write_empty
-from kgitops.fleet.output.places import Contents
+from kgitops.fleet.output.output_paths import OutputLayout
 from kgitops.fleet.output.runs import SUMMARY
-from kgitops.fleet.output.tables import Table
+from kgitops.fleet.output.tables import Table, write_empty_table
 from kgitops.fleet.summary import RunSummary
 from kgitops.fleet.summary_json import run_to_text
-from kgitops.fleet.tables.partitions import partition_of
+from kgitops.fleet.units.data_files import partition_of
 
 
 def run_folder(directory: Path) -> AbstractContextManager[Path]:
@@ -19,7 +18,7 @@ def run_folder(directory: Path) -> AbstractContextManager[Path]:
 
     Raises:
         UsageError: ``directory`` is not a place for results.
-        LockedError: another run is at it.
+        LockedError: another run writes there.
         KgitopsError: nothing can be written there.
     """
     return replacing.private_folder(directory, _RESULT)
@@ -28,15 +27,15 @@ def run_folder(directory: Path) -> AbstractContextManager[Path]:
 def commit(private: Path, directory: Path, run: RunSummary) -> None:
     """Let the run in its private folder be the result; within the block of ``run_folder``.
 
-    What the summary does not name, such as the files of a task that was tried twice, is removed.
+    Files that the summary does not name, such as those of a task that was retried, are removed.
 
     Raises:
         KgitopsError: a file that the summary names is missing, or nothing can be written.
         UsageError: someone put something else there meanwhile.
     """
     files = {name for unit in run.units for name in unit.files}
-    with replacing.written(directory):
-        empty = [write_empty(private, name, table) for name, table in _unfilled(run, files)]
+    with replacing.os_errors_explained(directory):
+        empty = [write_empty_table(private, name, table) for name, table in _unfilled(run, files)]
         (private / SUMMARY).write_text(run_to_text(run), encoding="utf-8")
     replacing.put_in_place(private, directory, _RESULT, {*files, *empty, SUMMARY})
 
@@ -70,4 +69,4 @@ def _is_ours(path: Path, is_folder: bool) -> bool:
             return False
 
 
-_RESULT = Contents(command="kgitops fleet plan", is_ours=_is_ours, mark=SUMMARY)
+_RESULT = OutputLayout(command="kgitops fleet plan", is_ours=_is_ours, mark=SUMMARY)

@@ -1,4 +1,4 @@
-"""Which objects of a cluster are exactly as their owner last applied them."""
+"""The objects of a cluster that are exactly as their owner last applied them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from kgitops.desired.state import (
     Project,
     Safety,
 )
-from kgitops.fleet.tables.desired_header import Place
+from kgitops.fleet.tables.desired_header import DesiredPlace
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.registry import Owner
 from kgitops.model.resources.acls import AclBinding, PatternType
@@ -23,13 +23,13 @@ from kgitops.plan.planner import base_of, make_plan
 
 _EVERYONE = Project(name="everyone")
 _NO_LIMITS = Safety(replication_throttle=0)
-_IN_REGISTRY = Place(Source("registry", 1, 1))
-"""Stands where documents would; nobody is shown it."""
+_IN_REGISTRY = DesiredPlace(Source("registry", 1, 1))
+"""Takes the place of documents; no output shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    """Of a state, ``objects`` by address that need no second look, each as it was applied.
+class UnchangedObjects:
+    """The ``objects`` of a state that need no comparison, by address, each as it was applied.
 
     ``base_digest`` is the whole state's, as a plan has it.
     """
@@ -38,14 +38,14 @@ class Settled:
     base_digest: str
 
 
-def settled_objects(state: ClusterState) -> Settled:
-    """The objects about which their owner's plan would say nothing.
+def unchanged_objects(state: ClusterState) -> UnchangedObjects:
+    """Find the objects that their owner's plan would not mention.
 
-    The planner itself decides, for all owners at once: whoever declares again what was last applied
-    gets no change, no drift and no word about these objects.
+    The planner itself decides, for all owners at once: a project that declares again what it last
+    applied gets no change, drift or finding about these objects.
     """
     if state.registry is None:
-        return Settled(objects={}, base_digest=base_of(state).digest)
+        return UnchangedObjects(objects={}, base_digest=base_of(state).digest)
     merged = {
         address: Owner(
             project=_EVERYONE.identity,
@@ -65,19 +65,19 @@ def settled_objects(state: ClusterState) -> Settled:
         capabilities=SnapshotCluster(state).capabilities,
         advise=False,
     )
-    # Whom a finding is about is not known, so that then each is looked at again.
-    said = bool(plan.findings or plan.refusals)
+    # A finding does not name its object, so after one every object is compared.
+    has_findings = bool(plan.findings or plan.refusals)
     touched = {change.address for change in plan.changes} | {row.address for row in plan.drift}
-    settled = {
+    objects = {
         item.address: item
         for item in desired.objects
-        if not said and item.address not in touched and not _runs(item, state)
+        if not has_findings and item.address not in touched and not _in_motion(item, state)
     }
-    return Settled(objects=settled, base_digest=plan.base.digest)
+    return UnchangedObjects(objects=objects, base_digest=plan.base.digest)
 
 
 def _as_applied(owners: Mapping[str, Owner]) -> DesiredState:
-    """What ``desired_from_registry`` gives, without a digest of it all, which nobody asks for."""
+    """The state of ``desired_from_registry``, without a digest of it, which is not needed."""
     bare = DesiredState(
         project=_EVERYONE,
         scope=ManagedScope(whole=True),
@@ -95,21 +95,21 @@ def _as_applied(owners: Mapping[str, Owner]) -> DesiredState:
     )
 
 
-def _runs(item: DesiredObject, state: ClusterState) -> bool:
-    """Whether more than what is remembered decides about it: offsets, and what runs now."""
+def _in_motion(item: DesiredObject, state: ClusterState) -> bool:
+    """True if its plan also depends on offsets, a reassignment or a deletion that is under way."""
     if not isinstance(item, DesiredTopic):
         return False
     topic = state.topics.get(item.name)
-    runs = topic is not None and (topic.reassigning or topic.marked_for_deletion)
-    return runs or moves_on(item)
+    moving = topic is not None and (topic.reassigning or topic.marked_for_deletion)
+    return moving or depends_on_offsets(item)
 
 
-def moves_on(item: DesiredObject) -> bool:
-    """Whether more than is declared decides about it: where a topic's records begin."""
+def depends_on_offsets(item: DesiredObject) -> bool:
+    """True if its plan also depends on the offsets at which a topic's records begin."""
     return isinstance(item, DesiredTopic) and bool(item.delete_records_before)
 
 
-def reaches_others(binding: AclBinding) -> bool:
-    """Whether it counts for names other than its own, or for the registry."""
+def affects_others(binding: AclBinding) -> bool:
+    """True for a binding on names other than its own, or on the registry."""
     literal = binding.pattern_type is PatternType.LITERAL
     return not literal or binding.scoped or binding.resource_name in ("*", REGISTRY_TOPIC)

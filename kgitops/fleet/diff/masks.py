@@ -1,4 +1,4 @@
-"""Which rows of two sides a plan must look at, found by whole columns of fingerprints."""
+"""Masks for the rows of both sides that a plan must look at, from columns of fingerprints."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ STATE_KEYS = (
 
 
 _INTERNAL = pa.array(sorted(map(topic_address, ALL_INTERNAL)), pa.string())
-"""Topics of the brokers and of kgitops, which no plan speaks of."""
+"""Topics of the brokers and of kgitops, which no plan mentions."""
 
 EVERY_BUCKET = range(HEADER_BUCKET, LAST_BUCKET + 1)
 
@@ -34,7 +34,7 @@ EVERY_BUCKET = range(HEADER_BUCKET, LAST_BUCKET + 1)
 class Keys:
     """The small columns of both sides, the header rows among them.
 
-    It is about the rows of ``buckets``; others may lie beside them, and are passed over.
+    Only the rows of ``buckets`` count; others may lie next to them, and are passed over.
     """
 
     desired: pa.Table
@@ -43,90 +43,90 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Differing:
-    """The rows of both sides to look at, a value for each row, never null."""
+class RowMasks:
+    """The rows of both sides to look at: a boolean for each row, never null."""
 
     desired: pa.BooleanArray
     state: pa.BooleanArray
 
 
-def differing(
+def differing_rows(
     keys: Keys, identity: str, also: Collection[str], former: Collection[str] = ()
-) -> Differing:
-    """What the project ``identity`` must look at: what differs, and what stands ``also`` there.
+) -> RowMasks:
+    """The rows that the project ``identity`` must look at: differing ones, and those in ``also``.
 
-    A row is passed over only where the other side has its fingerprint, on the state's side in a row
-    that is the project's. A state's row of others is passed over unless its address is declared
-    with a difference, it bears on others, or it is of a ``former`` identity of the project.
+    A row is passed over only if the other side has its fingerprint, on the state's side in a row of
+    the project. A row of the state that others own is passed over unless its address is declared
+    with a difference, other plans depend on it, or a ``former`` identity of the project owns it.
 
-    Whatever is looked at on one side is looked at on the other: an object without its document
-    would seem removed.
+    An address that is looked at on one side is looked at on the other: an object without its
+    document would seem removed.
     """
-    declared = keys.desired["fingerprint"].combine_chunks()
-    found = keys.state["fingerprint"].combine_chunks()
+    desired_prints = keys.desired["fingerprint"].combine_chunks()
+    state_prints = keys.state["fingerprint"].combine_chunks()
     mine = _mine(keys, identity)
-    own = found.filter(_flat(mine))
-    new = pc.invert(pc.is_in(declared, value_set=own, skip_nulls=True))
-    left = pc.and_(mine, pc.invert(pc.is_in(found, value_set=declared, skip_nulls=True)))
-    left = pc.or_(left, _true(keys.state["context"]))
+    my_prints = state_prints.filter(_flat(mine))
+    desired = pc.invert(pc.is_in(desired_prints, value_set=my_prints, skip_nulls=True))
+    state = pc.invert(pc.is_in(state_prints, value_set=desired_prints, skip_nulls=True))
+    state = pc.or_(pc.and_(mine, state), _true(keys.state["context"]))
     if former:
-        handed = pc.is_in(keys.state["owner"], value_set=pa.array(sorted(former), pa.string()))
-        left = pc.or_(left, pc.and_(handed, _false(keys.state["spent"])))
-    return together(keys, Differing(_flat(new), _flat(left)), also)
+        inherited = pc.is_in(keys.state["owner"], value_set=pa.array(sorted(former), pa.string()))
+        state = pc.or_(state, pc.and_(inherited, _false(keys.state["spent"])))
+    return on_both_sides(keys, RowMasks(_flat(desired), _flat(state)), also)
 
 
-def together(keys: Keys, some: Differing, also: Collection[str] = ()) -> Differing:
-    """These rows, and all with an address of theirs or one of ``also``, on both sides."""
+def on_both_sides(keys: Keys, masks: RowMasks, also: Collection[str] = ()) -> RowMasks:
+    """Add the rows with the same addresses on the other side, and the addresses in ``also``."""
     addresses = [
-        keys.desired["address"].filter(some.desired),
-        keys.state["address"].filter(some.state),
+        keys.desired["address"].filter(masks.desired),
+        keys.state["address"].filter(masks.state),
         pa.chunked_array([sorted(also)], pa.string()),
     ]
     wanted = pc.unique(pa.chunked_array([c for a in addresses for c in a.chunks], pa.string()))
     return _only_inside(
         keys,
-        pc.or_(some.desired, pc.is_in(keys.desired["address"], value_set=wanted)),
-        pc.or_(some.state, pc.is_in(keys.state["address"], value_set=wanted)),
+        pc.or_(masks.desired, pc.is_in(keys.desired["address"], value_set=wanted)),
+        pc.or_(masks.state, pc.is_in(keys.state["address"], value_set=wanted)),
     )
 
 
-def everything(keys: Keys) -> Differing:
+def all_rows(keys: Keys) -> RowMasks:
     """All rows of both sides."""
     return _only_inside(keys, _all(keys.desired), _all(keys.state))
 
 
-def _only_inside(keys: Keys, desired: pa.Array, state: pa.Array) -> Differing:
-    """An address is of the same bucket on both sides, so nothing is torn apart."""
-    return Differing(
+def _only_inside(keys: Keys, desired: pa.Array, state: pa.Array) -> RowMasks:
+    """An address is of the same bucket on both sides, so no pair is separated."""
+    return RowMasks(
         _flat(pc.and_(desired, _inside(keys.desired, keys.buckets))),
         _flat(pc.and_(state, _inside(keys.state, keys.buckets))),
     )
 
 
-def both(some: Differing, more: Differing) -> Differing:
+def union(masks: RowMasks, more: RowMasks) -> RowMasks:
     """The rows of either."""
-    return Differing(pc.or_(some.desired, more.desired), pc.or_(some.state, more.state))
+    return RowMasks(pc.or_(masks.desired, more.desired), pc.or_(masks.state, more.state))
 
 
-def settled(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
-    """How many objects of the project are passed over, by the kind of their address.
+def count_unchanged(keys: Keys, masks: RowMasks, identity: str) -> dict[str, int]:
+    """Count the project's objects that are passed over, by the kind of their address.
 
     Raises:
         ValueError: the two sides disagree about how many, so one has a row twice.
     """
     mine = _mine(keys, identity)
-    passed = pc.and_(mine, _passed(keys.state, differing.state, keys.buckets))
+    passed = pc.and_(mine, _passed(keys.state, masks.state, keys.buckets))
     counts = pc.value_counts(keys.state["kind"].filter(passed).combine_chunks())
-    found = {count["values"]: count["counts"] for count in counts.to_pylist()}
-    declared = pc.sum(_passed(keys.desired, differing.desired, keys.buckets)).as_py() or 0
-    if sum(found.values()) != declared:
+    by_kind = {count["values"]: count["counts"] for count in counts.to_pylist()}
+    declared = pc.sum(_passed(keys.desired, masks.desired, keys.buckets)).as_py() or 0
+    if sum(by_kind.values()) != declared:
         raise ValueError("it has rows twice")
-    return found
+    return by_kind
 
 
-def kept(keys: Keys, differing: Differing, identity: str) -> dict[str, int]:
-    """Others' objects and nobody's that are passed over, by the rule of a plan's kept rows."""
-    passed = _passed(keys.state, differing.state, keys.buckets)
+def count_kept(keys: Keys, masks: RowMasks, identity: str) -> dict[str, int]:
+    """Count foreign and unmanaged objects that are passed over, by the rule of kept rows."""
+    passed = _passed(keys.state, masks.state, keys.buckets)
     passed = pc.and_(passed, _true(keys.state["exists"]))
     passed = pc.and_not(passed, pc.is_in(keys.state["address"], value_set=_INTERNAL))
     owned = pc.and_(pc.is_valid(keys.state["owner"]), _false(keys.state["spent"]))
@@ -149,13 +149,15 @@ def _inside(side: pa.Table, buckets: range) -> pa.ChunkedArray:
     return pc.and_(least, pc.less(side["bucket"], buckets.stop))
 
 
-def selected(rows: Rows, keys: pa.Table, mask: pa.BooleanArray, names: tuple[str, ...]) -> pa.Table:
-    """These columns of the rows in ``mask``: those in ``keys`` of there, the others read now."""
-    known = keys.filter(mask).select([name for name in names if name in keys.column_names])
+def select_rows(
+    rows: Rows, keys: pa.Table, mask: pa.BooleanArray, names: tuple[str, ...]
+) -> pa.Table:
+    """These columns of the rows in ``mask``; columns that ``keys`` lacks are read now."""
+    table = keys.filter(mask).select([name for name in names if name in keys.column_names])
     more = rows.chosen(mask, [name for name in names if name not in keys.column_names])
     for name in more.column_names:
-        known = known.append_column(more.field(name), more[name])
-    return known.select(list(names))
+        table = table.append_column(more.field(name), more[name])
+    return table.select(list(names))
 
 
 def _true(values: pa.ChunkedArray) -> pa.ChunkedArray:

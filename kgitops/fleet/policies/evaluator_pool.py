@@ -1,8 +1,8 @@
 """Policies that stay open from unit to unit: configured and closed once in a process of Spark's.
 
-A process judges many clusters, one after another, and shows its policies each one anew. Whichever
-way it ends, the process that runs the policies sees that nobody speaks to it any more, closes
-them, and ends too: Spark's processes don't run what Python would run at their end.
+A process judges many clusters, one after another, and shows each one to its policies. However it
+ends, the process that runs the policies sees that its connection is closed, closes the policies,
+and ends too: Spark's processes don't run Python's exit handlers.
 """
 
 import atexit
@@ -24,7 +24,7 @@ MOST_OPEN = 4
 
 
 class EvaluatorPool:
-    """Those who judge by the bundles that were used last."""
+    """The evaluators of the bundles that were used last."""
 
     def __init__(
         self, opening: Callable[[Bundle], PolicyEvaluator] = open_evaluator, most: int = MOST_OPEN
@@ -32,15 +32,15 @@ class EvaluatorPool:
         self._opening = opening
         self._most = most
         self._lock = threading.Lock()
-        self._idle: list[tuple[Bundle, PolicyEvaluator]] = []  # who was used last is last
+        self._idle: list[tuple[Bundle, PolicyEvaluator]] = []  # the last used is last
         self._process = os.getpid()
 
     @contextmanager
-    def lent(self, bundle: Bundle) -> Iterator[OpenPolicies]:
-        """Who judges by ``bundle``, within a ``with`` block, in place of ``policies.opened``.
+    def lend(self, bundle: Bundle) -> Iterator[OpenPolicies]:
+        """Lend the policies of ``bundle`` within a ``with`` block, in place of ``policies.opened``.
 
-        A judging by which a policy failed is closed at its end, so that the next unit is judged
-        as it would be alone.
+        An evaluator in which a policy failed is closed at the end of the block, so that the next
+        unit is judged as it would be alone.
 
         Raises:
             KgitopsError: the process that judges can't be started.
@@ -56,7 +56,7 @@ class EvaluatorPool:
             self._give_back(key, evaluator)
 
     def close(self) -> None:
-        """Close all that nobody uses now."""
+        """Close all that are not in use."""
         with self._lock:
             idle, self._idle = self._idle, []
         for _, evaluator in idle:
@@ -64,7 +64,7 @@ class EvaluatorPool:
 
     def _open(self, bundle: Bundle) -> PolicyEvaluator:
         evaluator = self._opening(bundle)
-        # Not before: what is registered last runs first, and what opened it ends it at exit, too.
+        # Not before: handlers that are registered last run first, and the opener has one, too.
         atexit.unregister(self.close)
         atexit.register(self.close)
         return evaluator
@@ -80,7 +80,7 @@ class EvaluatorPool:
         return None
 
     def _give_back(self, key: Bundle, evaluator: PolicyEvaluator) -> None:
-        if not _forgets(key, evaluator):
+        if not _release_cluster(key, evaluator):
             evaluator.close()
             return
         with self._lock:
@@ -91,8 +91,8 @@ class EvaluatorPool:
             oldest.close()
 
 
-def _forgets(bundle: Bundle, evaluator: PolicyEvaluator) -> bool:
-    """Let go of the last cluster, which may be large; whether the judging can be used again."""
+def _release_cluster(bundle: Bundle, evaluator: PolicyEvaluator) -> bool:
+    """Release the last cluster, which may be large; true if the evaluator can be used again."""
     if not evaluator.sound:
         return False
     try:
@@ -103,20 +103,20 @@ def _forgets(bundle: Bundle, evaluator: PolicyEvaluator) -> bool:
 
 
 EVALUATOR_POOL = EvaluatorPool()
-"""Those of this process."""
+"""The evaluators of this process."""
 
 
 @contextmanager
-def policies_at(
+def open_policies(
     paths: Sequence[Path], cluster: str, environ: Mapping[str, str]
 ) -> Iterator[OpenPolicies]:
-    """Who judges on ``cluster`` by the policies below ``paths`` alone, within a ``with`` block.
+    """Open the policies below ``paths`` alone for ``cluster``, within a ``with`` block.
 
     Raises:
         FindingsError: with every finding; some can't be loaded.
         KgitopsError: the process that judges can't be started.
     """
-    with EVALUATOR_POOL.lent(
+    with EVALUATOR_POOL.lend(
         load_policies_from(paths, cluster=cluster, environ=environ)
     ) as policies:
         policies.wait()

@@ -1,4 +1,4 @@
-"""What policies may ask of a saved state, read piece by piece: each is one group of rows."""
+"""Reads a saved state for policies, piece by piece: each is one group of rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from kgitops.model.resources.topics import TopicState
 _STAYS = '"marked_for_deletion":false'
 
 
-class Reader:
+class StateReader:
     """A saved state that is open. Every method but ``pieces`` reads files.
 
     Raises:
@@ -38,7 +38,7 @@ class Reader:
 
     @property
     def pieces(self) -> range:
-        """The pieces that methods are asked for."""
+        """The pieces that the methods take."""
         return range(len(self._rows.groups))
 
     def names(self, piece: int) -> pa.Table:
@@ -55,14 +55,14 @@ class Reader:
         return self._rows.group(piece, BODY)
 
     def topics(self, bodies: pa.Table, name: str) -> Mapping[str, TopicState]:
-        """The topics among rows of ``bodies``, by name; this one is known to be there."""
+        """The topics among rows of ``bodies``, by name; ``name`` is one of them."""
         found = topics_in(self._rows, bodies)
         if name not in found:
             raise self._rows.broken(f"the row of the topic {name} holds another one")
         return found
 
     def places(self, tables: Sequence[pa.Table], rows: int) -> Mapping[str, int]:
-        """Where each topic is: its piece times ``rows``, and its row. ``tables`` are all names."""
+        """Each topic's piece times ``rows``, plus its row. ``tables`` are all ``names``."""
         found: dict[str, int] = {}
         for piece, table in enumerate(tables):
             places = pc.add(pc.cast(table["row"], pa.int64()), piece * rows)
@@ -71,12 +71,12 @@ class Reader:
             raise self._rows.broken("it has more than one row of a topic")
         return found
 
-    def sums(self, tables: Sequence[pa.Table]) -> "Sums":
-        """What can be counted in ``tables``, which are all ``names``."""
+    def sums(self, tables: Sequence[pa.Table]) -> "TopicSums":
+        """The sums over ``tables``, which are all ``names``."""
         table = pa.concat_tables(tables)
         internal = pc.is_in(table["name"], value_set=pa.array(sorted(ALL_INTERNAL), pa.string()))
         table = table.filter(pc.invert(internal))
-        return Sums(table["name"], table["partitions"])
+        return TopicSums(table["name"], table["partitions"])
 
     def going(self, piece: int) -> Sequence[str]:
         """The names of the topics that are marked for deletion."""
@@ -95,25 +95,25 @@ class Reader:
         return quotas_in(self._rows, self.bodies(piece))
 
     def owned(self, piece: int) -> Sequence[str]:
-        """The addresses that somebody manages, or did."""
+        """The addresses that have an owner, or had one."""
         table = self._rows.group(piece, ["address", "owner"])
         addresses: list[str] = table["address"].filter(pc.is_valid(table["owner"])).to_pylist()
         return addresses
 
     def owners(self, piece: int) -> Mapping[str, Owner]:
-        """Who manages them."""
+        """The owners by address."""
         return owners_in(self._rows, self._rows.group(piece, OWNED))
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class TopicSums:
     """The small columns of all topics but internal ones."""
 
     names: pa.ChunkedArray
     partitions: pa.ChunkedArray
 
     def partitions_below(self, prefix: str) -> int:
-        """The partitions of those whose name begins so."""
+        """The partitions of the topics with this prefix."""
         chosen = self.partitions.filter(pc.starts_with(self.names, pattern=prefix))
         return int(pc.sum(pc.cast(chosen, pa.int64()), min_count=0).as_py())
 

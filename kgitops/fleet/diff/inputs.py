@@ -1,4 +1,4 @@
-"""What is declared, as keys to compare and objects to choose from: out of files, or out of YAML."""
+"""The declared side, as keys to compare and objects to choose from: compiled rows or manifests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ import pyarrow.compute as pc
 
 from kgitops.desired.last_applied import with_objects
 from kgitops.desired.state import DesiredObject, DesiredState
-from kgitops.fleet.diff.differing import DESIRED_KEYS, EVERY_BUCKET, selected
+from kgitops.fleet.diff.masks import DESIRED_KEYS, EVERY_BUCKET, select_rows
 from kgitops.fleet.tables.desired_rows import (
     DECLARED,
     declared_by,
     declared_in_rows,
     keys_of,
 )
+from kgitops.fleet.tables.format import DESIRED
 from kgitops.fleet.tables.reading import Rows
-from kgitops.fleet.tables.schemas import DESIRED
 from kgitops.plan.document.plan import Kind
 from kgitops.plan.safety import counted_as
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DesiredPart:
     """Some of the rows; ``choose`` gives the objects of a mask over ``keys``.
 
     It raises SafetyError where a row is not what it must be.
@@ -43,11 +43,11 @@ class DesiredSide:
     count: int
     objects: Mapping[str, int]
     virtual_clusters: bool
-    part: Callable[[range], Part]
+    part: Callable[[range], DesiredPart]
 
     @property
     def identity(self) -> str:
-        """What registries know the project by."""
+        """The project's identity in registries."""
         return self.project.project.identity
 
     def whole(self) -> DesiredState:
@@ -56,26 +56,26 @@ class DesiredSide:
         Raises:
             SafetyError: a row is not what it must be.
         """
-        every = self.part(EVERY_BUCKET)
-        mask = pa.repeat(pa.scalar(value=True), every.keys.num_rows)
-        return with_objects(self.project, every.choose(mask))
+        part = self.part(EVERY_BUCKET)
+        mask = pa.repeat(pa.scalar(value=True), part.keys.num_rows)
+        return with_objects(self.project, part.choose(mask))
 
 
-def side_of_rows(rows: Rows) -> DesiredSide:
-    """What was compiled before.
+def side_from_rows(rows: Rows) -> DesiredSide:
+    """The side that was compiled to rows.
 
     Raises:
         SafetyError: the rows can't be trusted.
     """
 
-    def part(buckets: range) -> Part:
+    def part(buckets: range) -> DesiredPart:
         some = rows.part(buckets)
         keys = some.columns(DESIRED_KEYS)
 
         def choose(mask: pa.BooleanArray) -> list[DesiredObject]:
-            return declared_in_rows(some, selected(some, keys, mask, DECLARED))
+            return declared_in_rows(some, select_rows(some, keys, mask, DECLARED))
 
-        return Part(keys, choose)
+        return DesiredPart(keys, choose)
 
     return DesiredSide(
         project=declared_by(rows),
@@ -86,8 +86,8 @@ def side_of_rows(rows: Rows) -> DesiredSide:
     )
 
 
-def side_of_value(desired: DesiredState) -> DesiredSide:
-    """What was just built from manifests."""
+def side_from_manifests(desired: DesiredState) -> DesiredSide:
+    """The side that was just built from manifests."""
     identity, objects = desired.project.identity, desired.objects
     schema = pa.schema([DESIRED.field(name) for name in DESIRED_KEYS])
     keys = pa.Table.from_pylist([keys_of(identity, item) for item in objects], schema)
@@ -100,7 +100,7 @@ def side_of_value(desired: DesiredState) -> DesiredSide:
         count=len(objects),
         objects=_counts(keys),
         virtual_clusters=any(item.address.startswith("vc/") for item in objects),
-        part=lambda _: Part(keys, choose),
+        part=lambda _: DesiredPart(keys, choose),
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a command's DIR and what belongs to it lie, and whether DIR may be replaced at all."""
+"""The paths next to a command's DIR, and the check that DIR may be replaced."""
 
 import os
 import re
@@ -13,11 +13,11 @@ _TOKEN = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """What ``command`` writes into its DIR: nothing else is ever replaced.
+class OutputLayout:
+    """The files that ``command`` writes into its DIR: nothing else is ever replaced.
 
-    ``is_ours`` is asked about each path relative to DIR, and told whether it is a folder. Where
-    there is a ``mark``, every DIR of the command holds this file.
+    ``is_ours`` takes each path relative to DIR, and true for a folder. Every DIR of the command
+    holds the file ``mark``, if it has one.
     """
 
     command: str
@@ -26,14 +26,14 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """DIR itself, and beside it, hidden, what belongs to DIR alone."""
+class OutputPaths:
+    """DIR itself, and the hidden files and folders next to it that belong to it."""
 
     result: Path
 
     @classmethod
-    def of(cls, directory: Path) -> "Places":
-        """Of a DIR as the user wrote it; a link stands for what it leads to."""
+    def of(cls, directory: Path) -> "OutputPaths":
+        """The paths of a DIR as the user wrote it; a link is resolved."""
         return cls(result=Path(os.path.realpath(directory)))
 
     @property
@@ -43,20 +43,20 @@ class Places:
 
     @property
     def lock(self) -> Path:
-        """Held by the run that is at it."""
+        """The lock of the run that writes there."""
         return self.parent / f".{self.result.name}.kgitops-lock"
 
     @property
     def old(self) -> Path:
-        """The result before, while it is being replaced. Always a whole one."""
+        """The previous result while it is being replaced. Always a whole one."""
         return self.parent / f".{self.result.name}.kgitops-old"
 
     def private(self, token: str) -> Path:
         """A run's folder, or one on its way to be removed."""
         return self.parent / f".{self.result.name}.kgitops-run-{token}"
 
-    def leftovers(self) -> Iterator[Path]:
-        """Private folders of runs that were killed; whoever holds the lock may remove them."""
+    def stale_folders(self) -> Iterator[Path]:
+        """Private folders of runs that were killed; the lock's holder may remove them."""
         prefix = self.private("").name
         for path in list(self.parent.iterdir()):
             token = path.name.removeprefix(prefix)
@@ -64,13 +64,13 @@ class Places:
                 yield path
 
 
-def check_place(directory: Path, result: Path, contents: Contents) -> int:
-    """Refuse to replace what the command did not write; the permissions that DIR must have.
+def check_place(directory: Path, result: Path, layout: OutputLayout) -> int:
+    """Refuse to replace files of others; return the permissions that DIR must have.
 
     Args:
         directory: as the user named it.
         result: the same without links.
-        contents: what it may hold.
+        layout: the files that it may hold.
 
     Raises:
         UsageError: nothing can be put there without a loss.
@@ -86,23 +86,23 @@ def check_place(directory: Path, result: Path, contents: Contents) -> int:
     if result.stat().st_dev != result.parent.stat().st_dev:
         raise UsageError(f"--out {directory} is where a file system begins; name a folder in it")
     names = sorted(path.name for path in result.iterdir())
-    if contents.mark and names and contents.mark not in names:
+    if layout.mark and names and layout.mark not in names:
         raise UsageError(
-            f"--out {directory} holds {names[0]} and no {contents.mark}, so it is no result of "
-            f"{contents.command}, and is not replaced; name another folder"
+            f"--out {directory} holds {names[0]} and no {layout.mark}, so it is no result of "
+            f"{layout.command}, and is not replaced; name another folder"
         )
-    for stranger in _strangers(result, contents):
+    for foreign in _foreign_files(result, layout):
         raise UsageError(
-            f"--out {directory} holds {stranger}, which {contents.command} did not write, and "
+            f"--out {directory} holds {foreign}, which {layout.command} did not write, and "
             "would be replaced as a whole; move that file away, or name another folder"
         )
     return result.stat().st_mode & 0o7777
 
 
-def _strangers(result: Path, contents: Contents) -> Iterator[Path]:
-    """What the command does not write, relative to the result."""
+def _foreign_files(result: Path, layout: OutputLayout) -> Iterator[Path]:
+    """The files that the command does not write, relative to the result."""
     for folder, folders, names in os.walk(result):
         at = Path(folder).relative_to(result)
         for name in sorted((*folders, *names)):
-            if not contents.is_ours(at / name, name in folders):
+            if not layout.is_ours(at / name, name in folders):
                 yield at / name

@@ -1,4 +1,4 @@
-"""What Spark says in hundreds of lines, as one sentence."""
+"""Errors of Spark, which are hundreds of lines long, as one sentence."""
 
 import re
 
@@ -33,28 +33,28 @@ _HINTS = (
 )
 
 
-def failure_of(error: BaseException, what: str) -> KgitopsError:
-    """``what`` went wrong, and why by the last thing that is said about it."""
+def error_from_spark(error: BaseException, what: str) -> KgitopsError:
+    """An error: ``what`` went wrong, with the last reason that Spark gives."""
     text = str(error)
     reason = _reason(text) or type(error).__name__
     hint = next((f"; {hint}" for mark, hint in _HINTS if mark in text), "")
     return KgitopsError(f"{what}: {reason}{hint}")
 
 
-def failure_of_run(error: BaseException, url: str) -> KgitopsError:
-    """Whether a task failed for good, or Spark itself went away."""
+def error_from_run(error: BaseException, url: str) -> KgitopsError:
+    """The error of a run: a task failed for good, or Spark itself was lost."""
     if _LOST.search(str(error)):
-        lost = failure_of(error, f"Spark on {url} was lost")
+        lost = error_from_spark(error, f"Spark on {url} was lost")
         return UnreachableError(f"{lost}; look at its logs, and run again")
-    return failure_of(error, f"a task failed on {url}")
+    return error_from_spark(error, f"a task failed on {url}")
 
 
-def jvm_said(log: str) -> str | None:
+def jvm_error_line(log: str) -> str | None:
     """The line of a JVM's output that says why it ended; None for an empty one."""
     lines = [line.strip() for line in log.splitlines() if line.strip() and not _NOISE.match(line)]
-    blamed = [line for line in lines if re.search(r"\b(?:Error|Exception)\b|rror:", line)]
-    said = blamed[:1] or lines[-1:]
-    return _short(said[0]) if said else None
+    errors = [line for line in lines if re.search(r"\b(?:Error|Exception)\b|rror:", line)]
+    chosen = errors[:1] or lines[-1:]
+    return _short(chosen[0]) if chosen else None
 
 
 def _reason(text: str) -> str:
@@ -64,12 +64,12 @@ def _reason(text: str) -> str:
     if details := _GRPC_DETAILS.search(text):
         return _short(details[1])
     lines = [line.strip() for line in text.splitlines()]
-    # Py4J puts a line of its own before what Java says.
-    told = [
+    # Py4J puts a line of its own before Java's message.
+    others = [
         line for line in lines if line and not line.startswith(("An error occurred while", ":"))
     ]
     java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
-    return _short((java or told or [""])[0])
+    return _short((java or others or [""])[0])
 
 
 def _short(line: str) -> str:

@@ -1,0 +1,97 @@
+"""Objects that do not differ themselves, and that the plan of another one depends on."""
+
+from dataclasses import dataclass
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgitops.fleet.diff.masks import Keys, RowMasks, on_both_sides, union
+
+_MOST_PREFIXES = 20
+"""Beyond these it is faster to look at everything than to compare each name with each prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedNames:
+    """Names that a plan is about to change something for.
+
+    ``created`` are metric names of new topics, ``names`` resources of ACLs that come or go, and
+    ``prefixes`` those of ACLs whose pattern matches more than one name.
+    """
+
+    created: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    prefixes: frozenset[str] = frozenset()
+
+    def __or__(self, other: "ChangedNames") -> "ChangedNames":
+        """The names in either."""
+        return ChangedNames(
+            self.created | other.created,
+            self.names | other.names,
+            self.prefixes | other.prefixes,
+        )
+
+
+def changed_names(keys: Keys, masks: RowMasks) -> ChangedNames:
+    """The names that the differing rows are about to change something for."""
+    desired, state = keys.desired.filter(masks.desired), keys.state.filter(masks.state)
+    existing = state.filter(state["exists"])["address"].combine_chunks()
+    new = desired.filter(pc.invert(pc.is_in(desired["address"], value_set=existing)))
+    declared = pc.is_in(state["address"], value_set=desired["address"].combine_chunks())
+    gone = state.filter(pc.and_(pc.invert(declared), pc.is_valid(state["owner"])))
+    acls = [side.filter(pc.equal(side["kind"], "acl")) for side in (new, gone)]
+    return ChangedNames(
+        frozenset(_metric_names(_names(new.filter(pc.equal(new["kind"], "topic")))).to_pylist()),
+        frozenset().union(*(_names(side).to_pylist() for side in acls)),
+        frozenset().union(*(_names(side.filter(side["context"])).to_pylist() for side in acls)),
+    )
+
+
+def with_dependencies(keys: Keys, masks: RowMasks, changed: ChangedNames) -> RowMasks:
+    """Add the rows that the plan of the changed names depends on.
+
+    A topic whose name collides is in the way of a new one. Who gains or loses a right by an ACL
+    depends on all other ACLs for the same names, and on the existence of topics of these names:
+    the first ACL on a resource locks everyone else out.
+    """
+    hits = [*_in_the_way(keys, changed), *_on_the_same_names(keys, changed)]
+    if not hits:
+        return masks
+    added = pc.fill_null(reduce(pc.or_, hits), fill_value=False).combine_chunks()
+    none = pc.and_not(masks.desired, masks.desired)
+    return union(masks, on_both_sides(keys, RowMasks(none, added)))
+
+
+def _in_the_way(keys: Keys, changed: ChangedNames) -> list[pa.ChunkedArray]:
+    """The state's topics whose metric names are those of new topics (A4-11)."""
+    if not changed.created:
+        return []
+    same = pc.is_in(_metric_names(keys.state["name"]), value_set=_array(changed.created))
+    return [pc.and_(pc.equal(keys.state["kind"], "topic"), same)]
+
+
+def _on_the_same_names(keys: Keys, changed: ChangedNames) -> list[pa.ChunkedArray]:
+    """The state's ACLs for the names that changing ACLs match, and the topics of these names."""
+    if not changed.names:
+        return []
+    either = pc.is_in(keys.state["kind"], value_set=_array(["acl", "topic"]))
+    if "*" in changed.prefixes or len(changed.prefixes) > _MOST_PREFIXES:
+        return [either]
+    names = keys.state["name"]
+    hits = [pc.is_in(names, value_set=_array(changed.names))]
+    hits += [pc.starts_with(names, prefix) for prefix in sorted(changed.prefixes)]
+    return [pc.and_(either, pc.fill_null(hit, fill_value=False)) for hit in hits]
+
+
+def _metric_names(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Names as ``collision_key`` makes them."""
+    return pc.replace_substring(names, ".", "_")
+
+
+def _names(table: pa.Table) -> pa.Array:
+    return table["name"].drop_null().combine_chunks()
+
+
+def _array(names: frozenset[str] | list[str]) -> pa.Array:
+    return pa.array(sorted(names), pa.string())
