@@ -1,8 +1,8 @@
-"""What becomes of a request about virtual clusters: records, or a refusal; nothing changes here.
+"""Decides requests about virtual clusters: returns records or refuses, and changes nothing.
 
-Brokers of the embedded cluster decide so, and kgitops in the place of brokers that know no virtual
-clusters. Whether the principal has the right to ask was checked before. ``links`` and ``members``
-decide about what is in a virtual cluster.
+The embedded cluster decides with it, and so does kgitops for brokers without virtual clusters. The
+rights of the principal were checked before. ``links`` and ``members`` decide about the entities of
+a virtual cluster.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -37,10 +37,10 @@ from kgitops.virtual_clusters.refusals import (
 def create(
     delta: VirtualClustersDelta, request: CreateVirtualClusterRequest
 ) -> Iterator[VirtualClusterMetadataRecord]:
-    """VC-231, VC-246.
+    """Create a virtual cluster (VC-231, VC-246).
 
     Raises:
-        VirtualClusterRefusal: it can't be made.
+        VirtualClusterRefusal: the name is illegal or taken.
     """
     name = request.virtual_cluster
     problem = virtual_cluster_name_problem(name)
@@ -59,10 +59,10 @@ def create(
 def delete(
     delta: VirtualClustersDelta, request: DeleteVirtualClusterRequest
 ) -> Iterator[VirtualClusterMetadataRecord]:
-    """VC-245: only an empty one.
+    """Delete a virtual cluster, which must be empty (VC-245).
 
     Raises:
-        VirtualClusterRefusal: it is not there, or not empty.
+        VirtualClusterRefusal: it does not exist, or is not empty.
     """
     virtual_cluster = find_virtual_cluster(delta, request.virtual_cluster)
     if not virtual_cluster.empty:
@@ -88,14 +88,14 @@ def alter(
     is_global_group: Callable[[str], bool] = lambda _: False,
     open_transactions: Collection[str] = (),
 ) -> Iterator[VirtualClusterMetadataRecord]:
-    """VC-233: one entity is added or removed, or moved, or a link leads elsewhere.
+    """Add, remove or move one entity, redirect a link, or set the options (VC-233).
 
-    Adding what is there already is no error and changes nothing (VC-046). ``is_global_group`` tells
-    of a physical group whether it was made outside virtual clusters; ``open_transactions`` are
-    transactional ids.
+    Adding an entity that exists already is not an error and changes nothing (VC-046).
+    ``is_global_group`` is true for a physical group that was created outside virtual clusters;
+    ``open_transactions`` are transactional ids.
 
     Raises:
-        VirtualClusterRefusal: it can't be done.
+        VirtualClusterRefusal: the alteration is not possible.
     """
     virtual_cluster = find_virtual_cluster(delta, request.virtual_cluster)
     if request.options is not None:

@@ -1,4 +1,4 @@
-"""All virtual clusters at one moment, with the indexes that answer for them, and what changes."""
+"""All virtual clusters at one moment, with indexes, and a delta that collects changes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,9 +23,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClustersImage:
-    """By name, and where each user, client id, adopted group and linked topic belongs (VC-315).
+    """Virtual clusters by name, with indexes of users, client ids, adopted groups, links (VC-315).
 
-    ``links`` maps a physical topic to the links that lead to it.
+    ``users`` and ``client_ids`` map to the name of a virtual cluster, ``adopted`` maps a global
+    group to the local one that took it over, ``links`` a physical topic to the links to it.
     """
 
     by_name: Mapping[str, VirtualCluster] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class VirtualClustersImage:
 
 
 def build_image(virtual_clusters: Iterable[VirtualCluster]) -> VirtualClustersImage:
-    """The image of these."""
+    """The image of these virtual clusters."""
     delta = VirtualClustersDelta(VirtualClustersImage())
     for virtual_cluster in virtual_clusters:
         delta.put(virtual_cluster)
@@ -46,7 +47,7 @@ def build_image(virtual_clusters: Iterable[VirtualCluster]) -> VirtualClustersIm
 def linked_topics(
     by_name: Mapping[str, VirtualCluster], links: Iterable[LocalName]
 ) -> frozenset[str]:
-    """The physical topics that these links lead to; one that is not there leads nowhere."""
+    """The physical topics that these links lead to, except links that don't exist."""
     owners = ((by_name.get(local.virtual_cluster), local.name) for local in links)
     return frozenset(
         owner.links[name].topic for owner, name in owners if owner and name in owner.links
@@ -54,7 +55,7 @@ def linked_topics(
 
 
 class VirtualClustersDelta:
-    """An image and what records have changed since, readable as one."""
+    """An image with the changes of later records, readable as one."""
 
     def __init__(self, image: VirtualClustersImage) -> None:
         self._image = image
@@ -66,33 +67,33 @@ class VirtualClustersDelta:
         self._links: dict[str, set[LocalName]] = {}
 
     def get(self, name: str) -> VirtualCluster | None:
-        """The virtual cluster as it is by now."""
+        """The current virtual cluster of this name, or None."""
         return self._changed[name] if name in self._changed else self._image.by_name.get(name)
 
     def of_user(self, principal: str) -> str | None:
-        """Where the user belongs (VC-080)."""
+        """The virtual cluster of the user (VC-080), or None."""
         return _latest(principal, self._users, self._image.users)
 
     def of_client_id(self, client_id: str) -> str | None:
-        """Where the client id belongs (VC-081)."""
+        """The virtual cluster of the client id (VC-081), or None."""
         return _latest(client_id, self._client_ids, self._image.client_ids)
 
     def adopter(self, group: str) -> LocalName | None:
-        """What took the global group over (VC-115)."""
+        """The local group that took the global one over (VC-115), or None."""
         return _latest(group, self._adopted, self._image.adopted)
 
     def links_to(self, topic: str) -> frozenset[LocalName]:
         """The links that lead to the physical topic (VC-033)."""
-        found = self._links.get(topic)
-        return self._image.links.get(topic, frozenset()) if found is None else frozenset(found)
+        changed = self._links.get(topic)
+        return self._image.links.get(topic, frozenset()) if changed is None else frozenset(changed)
 
     @property
     def changed(self) -> frozenset[str]:
-        """The names of the virtual clusters that are no longer as in the image."""
+        """The names of the virtual clusters that differ from the image."""
         return frozenset(self._changed)
 
     def replay(self, record: VirtualClusterMetadataRecord) -> None:
-        """Take one record in."""
+        """Apply one record."""
         match record:
             case VirtualClusterRecord():
                 virtual_cluster = self.get(record.name) or VirtualCluster(name=record.name)
@@ -108,7 +109,7 @@ class VirtualClustersDelta:
                 assert_never(record)
 
     def put(self, virtual_cluster: VirtualCluster) -> None:
-        """Take in a whole virtual cluster in the place of what was there."""
+        """Add a whole virtual cluster, or replace the one of the same name."""
         self._forget(virtual_cluster.name)
         self._changed[virtual_cluster.name] = virtual_cluster
         for link in virtual_cluster.links.values():
@@ -120,7 +121,7 @@ class VirtualClustersDelta:
                 self._adopted[source] = LocalName(virtual_cluster.name, group)
 
     def apply(self) -> VirtualClustersImage:
-        """The next image; the same object when nothing changed."""
+        """The next image; the same object if nothing changed."""
         if not self._changed:
             return self._image
         return VirtualClustersImage(

@@ -1,4 +1,4 @@
-"""What becomes of requests about links: a name in a virtual cluster for a topic."""
+"""Decides requests about topic links: names in a virtual cluster for physical topics."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,10 +29,10 @@ def link(
     name: str,
     topic_id: TopicId,
 ) -> Iterator[VirtualClusterMetadataRecord]:
-    """A link is made, or leads elsewhere (VC-028).
+    """Create or redirect a link (VC-028).
 
     Raises:
-        VirtualClusterRefusal: it can't be.
+        VirtualClusterRefusal: the link is not possible.
     """
     problem = topic_name_problem(name)
     if problem:
@@ -61,7 +61,7 @@ def link(
         if before.topic == topic:
             raise VirtualClusterRefusal(
                 Symbol.TOPIC_REPLACED,
-                f"the topic {topic} was deleted and made anew since {name} was linked to it",
+                f"the topic {topic} was deleted and re-created since {name} was linked to it",
             )
     yield VirtualClusterTopicLinkRecord(
         virtual_cluster=virtual_cluster.name, link_name=name, topic=topic, topic_id=known_id
@@ -69,10 +69,10 @@ def link(
 
 
 def unlink(virtual_cluster: VirtualCluster, name: str) -> Iterator[VirtualClusterMetadataRecord]:
-    """A link is removed; its topic stays.
+    """Remove a link; its topic stays.
 
     Raises:
-        VirtualClusterRefusal: there is none.
+        VirtualClusterRefusal: there is no such link.
     """
     check_member(virtual_cluster, EntityType.TOPIC, name)
     yield VirtualClusterTopicLinkRecord(
@@ -81,7 +81,7 @@ def unlink(virtual_cluster: VirtualCluster, name: str) -> Iterator[VirtualCluste
 
 
 def link_target(delta: VirtualClustersDelta, request: AlterVirtualClusterRequest) -> str | None:
-    """The physical topic that a link is to lead to; None where that can't be told."""
+    """The physical topic for a new link; None if the link that it follows does not exist."""
     if request.target is None:
         return request.topic
     owner = delta.get(request.target.virtual_cluster)
@@ -90,7 +90,7 @@ def link_target(delta: VirtualClustersDelta, request: AlterVirtualClusterRequest
 
 
 def check_link_free(delta: VirtualClustersDelta, local: LocalName) -> None:
-    """A topic can be made under this name (VC-061).
+    """Refuse to create a topic under a local name that is taken (VC-061).
 
     Raises:
         VirtualClusterRefusal: there is no such virtual cluster, or it has such a link.
@@ -104,10 +104,10 @@ def check_link_free(delta: VirtualClustersDelta, local: LocalName) -> None:
 
 
 def refuse_linked(delta: VirtualClustersDelta, topic: str) -> None:
-    """A physical topic is not deleted while links lead to it (VC-033).
+    """Refuse to delete a physical topic while links lead to it (VC-033).
 
     Raises:
-        VirtualClusterRefusal: one does.
+        VirtualClusterRefusal: a link leads to the topic.
     """
     links = delta.links_to(topic)
     if links:

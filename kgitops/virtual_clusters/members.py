@@ -1,4 +1,4 @@
-"""What becomes of requests about users, client ids, groups and transactional ids."""
+"""Decides requests about users, client ids, groups and transactional ids."""
 
 from collections.abc import Callable, Collection, Iterator
 
@@ -35,10 +35,10 @@ def add(
     name: str,
     super_users: Collection[str],
 ) -> Iterator[VirtualClusterMetadataRecord]:
-    """A member is added, taken out of another virtual cluster at the same moment where it moves.
+    """Add a member; one that moves leaves its other virtual cluster at the same moment.
 
     Raises:
-        VirtualClusterRefusal: it can't be.
+        VirtualClusterRefusal: it can't be added.
     """
     if not name:
         raise VirtualClusterRefusal(
@@ -62,7 +62,7 @@ def add(
             f"the {ENTITY_LABELS[entity_type]} {name} belongs to the virtual cluster {elsewhere}",
         )
     if request.moved_from is not None:
-        # Together with the addition: nobody ever sees it in no virtual cluster (VC-086).
+        # Together with the addition, so that the entity is never in no virtual cluster (VC-086).
         yield from remove(find_virtual_cluster(delta, request.moved_from), entity_type, name)
     yield VirtualClusterEntityRecord(
         virtual_cluster=virtual_cluster.name,
@@ -75,10 +75,10 @@ def add(
 def remove(
     virtual_cluster: VirtualCluster, entity_type: EntityType, name: str
 ) -> Iterator[VirtualClusterMetadataRecord]:
-    """A member is removed.
+    """Remove a member.
 
     Raises:
-        VirtualClusterRefusal: it is none.
+        VirtualClusterRefusal: it is not a member.
     """
     check_member(virtual_cluster, entity_type, name)
     yield VirtualClusterEntityRecord(
@@ -93,10 +93,10 @@ def refuse_in_use(
     is_global_group: Callable[[str], bool],
     open_transactions: Collection[str],
 ) -> None:
-    """A member that is not there yet is not used by others (VC-117, VC-122).
+    """Refuse a new member whose id is in use outside the virtual cluster (VC-117, VC-122).
 
     Raises:
-        VirtualClusterRefusal: it is.
+        VirtualClusterRefusal: the id is in use.
     """
     if entity_type is EntityType.GROUP and is_global_group(physical_id(virtual_cluster.name, name)):
         raise VirtualClusterRefusal(
@@ -122,7 +122,7 @@ def _refuse_user(principal: str, super_users: Collection[str]) -> None:
 def _refuse_second_adopter(
     delta: VirtualClustersDelta, request: AlterVirtualClusterRequest, local: LocalName, group: str
 ) -> None:
-    """VC-115: also under another name in the same virtual cluster; nor a virtual cluster's own."""
+    """Refuse to take over a group twice, or a group of a virtual cluster (VC-115)."""
     owner, separator, _ = group.partition(SEPARATOR)
     if separator and delta.get(owner) is not None:
         raise VirtualClusterRefusal(

@@ -1,4 +1,4 @@
-"""What became true of virtual clusters (VC-319): replaying these alone makes the next image."""
+"""Records of changes of virtual clusters (VC-319): replaying them gives the next image."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from kgitops.model.resources.virtual_clusters import EntityType, LoweringOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClusterRecord:
-    """A virtual cluster came to be, or has other ``options``; what is in it stays."""
+    """A virtual cluster was created, or its ``options`` changed; its entities stay."""
 
     name: str
     options: LoweringOptions = field(default_factory=LoweringOptions)
@@ -15,14 +15,14 @@ class VirtualClusterRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveVirtualClusterRecord:
-    """A virtual cluster is gone."""
+    """A virtual cluster was removed."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClusterTopicLinkRecord:
-    """A link leads to a topic from now on; ``topic`` None: the link is gone."""
+    """A link was set to a topic; with ``topic`` None it was removed."""
 
     virtual_cluster: str
     link_name: str
@@ -32,7 +32,7 @@ class VirtualClusterTopicLinkRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClusterEntityRecord:
-    """A user, client id, group or transactional id belongs to a virtual cluster, or no longer.
+    """A user, client id, group or transactional id was added to a virtual cluster, or removed.
 
     ``adopts`` is the global group that a group took over.
     """

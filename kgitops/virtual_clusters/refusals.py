@@ -81,7 +81,7 @@ def find_virtual_cluster(delta: VirtualClustersDelta, name: str) -> VirtualClust
     """The virtual cluster of that name.
 
     Raises:
-        VirtualClusterRefusal: there is none.
+        VirtualClusterRefusal: there is no such virtual cluster.
     """
     if name == CLUSTER_NAME:
         raise VirtualClusterRefusal(

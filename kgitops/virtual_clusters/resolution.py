@@ -1,4 +1,4 @@
-"""Which quota holds for one caller: KIP-1134's 16 lookups, and the caps beside them (VC-201)."""
+"""Resolves a caller's virtual cluster and quota: KIP-1134's 16 lookups and the caps (VC-201)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from kgitops.virtual_clusters.image import VirtualClustersImage
 
 
 class BoundBy(StrEnum):
-    """By what a caller is bound; its user counts before its client id (VC-084)."""
+    """The property that binds a caller; its user is looked up before its client id (VC-084)."""
 
     USER = "user"
     CLIENT_ID = "clientId"
@@ -32,7 +32,7 @@ class Binding:
     reason: BoundBy
 
     def link(self, name: str) -> TopicLink | None:
-        """The topic by that name; there is no falling back to global topics (VC-029)."""
+        """The link of that name; global topics are never looked up instead (VC-029)."""
         return self.virtual_cluster.links.get(name)
 
     def physical_id(self, local_id: str) -> str:
@@ -40,13 +40,13 @@ class Binding:
         return physical_id(self.virtual_cluster.name, local_id)
 
     def local_id(self, physical: str) -> str | None:
-        """The local id behind a physical one; None for one of another virtual cluster or none."""
+        """The local id of a physical one; None if that is not of this virtual cluster."""
         prefix = physical_id(self.virtual_cluster.name, "")
         return physical.removeprefix(prefix) if physical.startswith(prefix) else None
 
 
 def bind(image: VirtualClustersImage, principal: str, client_id: str | None) -> Binding | None:
-    """Where the caller is; None: in no virtual cluster (VC-010, VC-088)."""
+    """The caller's virtual cluster; None if it is in none (VC-010, VC-088)."""
     for found, reason in (
         (image.users.get(principal), BoundBy.USER),
         (image.client_ids.get(client_id) if client_id else None, BoundBy.CLIENT_ID),
@@ -61,7 +61,7 @@ Quotas = Mapping[ClientQuotaEntity, ClientQuotaState]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaLookup:
-    """One of the 16 (VC-200): ``entity`` is None where it can't be asked, ``why`` explains."""
+    """One of the 16 lookups (VC-200); ``entity`` is None if it does not apply, ``why`` explains."""
 
     rank: int
     path: str
@@ -73,10 +73,10 @@ class QuotaLookup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What holds: the entry that was found first, and the cap of the whole virtual cluster.
+    """The quota in effect: the first entry with a value, and the cap of the virtual cluster.
 
-    ``value`` is None where no entry says anything, ``cap`` where there is none. ``bucket`` says who
-    shares the entry's quota on each broker (VC-211, VC-212); empty without an entry.
+    ``value`` is None if no entry has one, ``cap`` if there is no cap. ``bucket`` identifies the
+    clients that share the entry's quota on each broker (VC-211, VC-212); empty without an entry.
     """
 
     value: float | None = None
@@ -88,7 +88,7 @@ class Resolution:
 
     @property
     def limit(self) -> float | None:
-        """What one caller can reach: an entry above the cap counts as the cap (VC-202)."""
+        """The limit for one caller: an entry above the cap counts as the cap (VC-202)."""
         limits = [limit for limit in (self.value, self.cap) if limit is not None]
         return min(limits, default=None)
 
@@ -101,9 +101,9 @@ def resolve(
     client_id: str | None,
     key: str,
 ) -> Resolution:
-    """The quota of ``key`` for a caller who is in ``virtual_cluster``, None for in none (VC-213).
+    """The quota of ``key`` for a caller in ``virtual_cluster``, which may be None (VC-213).
 
-    ``user`` is a name without ``User:``, None for a principal that is none (VC-083).
+    ``user`` is a name without ``User:``, None for a principal of another type (VC-083).
     """
     cap_entity = cap_of(quotas, virtual_cluster, key) if virtual_cluster is not None else None
     cap = None if cap_entity is None else quotas[cap_entity].quotas[key]
@@ -129,7 +129,7 @@ def explain(
     client_id: str | None,
     key: str,
 ) -> tuple[QuotaLookup, ...]:
-    """All 16 lookups from top to bottom, which of them won, and why the others did not."""
+    """All 16 lookups in order, with the one that won, and the reason why the others did not."""
     rows: list[QuotaLookup] = []
     winner: int | None = None
     for rank, path, entity in _lookups(virtual_cluster, user, client_id):
@@ -149,7 +149,7 @@ def explain(
 
 
 def cap_of(quotas: Quotas, virtual_cluster: str, key: str) -> ClientQuotaEntity | None:
-    """The entity whose value caps this key: its own, or else the default cap (VC-201, VC-203)."""
+    """The entity that caps this key: the virtual cluster's, else the default (VC-201, VC-203)."""
     for name in (virtual_cluster, None):
         entity = make_entity({VIRTUAL_CLUSTER: name})
         if _value(quotas, entity, key) is not None:
@@ -165,9 +165,9 @@ def _lookups(
         for users in (USER, DEFAULT, None):
             for clients in (CLIENT_ID, DEFAULT, None):
                 if users is None and clients is None:
-                    continue  # what would be left is the cap, which stands outside the list
+                    continue  # this entity is the cap, which is not one of the lookups
                 rank += 1
-                known = (
+                applies = (
                     (not scope or virtual_cluster is not None)
                     and (users != USER or user is not None)
                     and (clients != CLIENT_ID or client_id is not None)
@@ -181,7 +181,7 @@ def _lookups(
                     parts[USER] = user if users == USER else None
                 if clients is not None:
                     parts[CLIENT_ID] = client_id if clients == CLIENT_ID else None
-                yield rank, _path(scope, users, clients), make_entity(parts) if known else None
+                yield rank, _path(scope, users, clients), make_entity(parts) if applies else None
 
 
 def _path(scope: bool, users: str | None, clients: str | None) -> str:
@@ -211,5 +211,5 @@ def _bucket(
 
 
 def _value(quotas: Quotas, entity: ClientQuotaEntity | None, key: str) -> float | None:
-    found = quotas.get(entity) if entity is not None else None
-    return found.quotas.get(key) if found is not None else None
+    state = quotas.get(entity) if entity is not None else None
+    return state.quotas.get(key) if state is not None else None

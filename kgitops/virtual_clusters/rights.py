@@ -1,4 +1,4 @@
-"""What a right on a virtual cluster allows: KIP-1134's operation lists as data (VC-151…160b)."""
+"""Rights on virtual clusters: scopes, and KIP-1134's operation lists as data (VC-151…160b)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,9 +20,10 @@ EVERY = "*"
 
 @dataclass(frozen=True, slots=True)
 class VirtualClusterScope:
-    """Some virtual clusters, also future ones, or the physical cluster (VC-100, VC-144).
+    """A set of virtual clusters, including future ones, or the physical cluster (VC-100, VC-144).
 
-    A prefix and ``*`` never mean ``kafka-cluster``, whatever it begins with (VC-108).
+    It is given by a name, a prefix, or ``*``. A prefix or ``*`` never means ``kafka-cluster``
+    (VC-108).
     """
 
     name: str
@@ -30,18 +31,18 @@ class VirtualClusterScope:
 
     @classmethod
     def of(cls, binding: AclBinding) -> Self:
-        """Where the binding acts; one on CLUSTER carries it in its resource name (VC-140)."""
+        """The scope of a binding; one on CLUSTER has it in its resource name (VC-140)."""
         if binding.resource_type is ResourceType.CLUSTER:
             return cls(binding.resource_name, binding.pattern_type)
         return cls(binding.virtual_cluster, binding.virtual_cluster_pattern_type)
 
     @property
     def physical(self) -> bool:
-        """Whether it is the physical cluster, and no virtual one."""
+        """True if it is the physical cluster."""
         return self._literal and self.name == CLUSTER_NAME
 
     def covers(self, other: "VirtualClusterScope") -> bool:
-        """Whether everything in ``other`` is in here too."""
+        """True if it includes everything in ``other``."""
         if self.physical or other.physical:
             return self == other
         if self.every:
@@ -51,7 +52,7 @@ class VirtualClusterScope:
         return other.name.startswith(self.name)
 
     def meets(self, other: "VirtualClusterScope") -> bool:
-        """Whether a virtual cluster can be in both: of two prefixes, one begins with the other."""
+        """True if a virtual cluster can be in both: one covers the other."""
         return self.covers(other) or other.covers(self)
 
     @property
@@ -60,14 +61,14 @@ class VirtualClusterScope:
 
     @property
     def every(self) -> bool:
-        """Whether it is all virtual clusters."""
+        """True if it is all virtual clusters."""
         return (self._literal and self.name == EVERY) or (not self._literal and not self.name)
 
 
 class ApiKey(IntEnum):
-    """The requests that a right on a virtual cluster allows, with the keys that the KIP gives them.
+    """The requests that rights on a virtual cluster allow, with the KIP's api keys.
 
-    Its own five, 91 to 95, are other requests on today's brokers: they are never sent (VC-230).
+    The KIP's own five, 91 to 95, are other requests on today's brokers and never sent (VC-230).
     """
 
     METADATA = 3
@@ -129,12 +130,12 @@ ALLOWED_APIS: Mapping[Operation, frozenset[ApiKey]] = {
             ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
         }
     ),
-    # VC-158. Metadata is there for the topics that it makes.
+    # VC-158. Metadata is for the topics that it creates.
     Operation.CREATE: frozenset(
         {ApiKey.METADATA, ApiKey.CREATE_TOPICS, ApiKey.CREATE_VIRTUAL_CLUSTERS}
     ),
-    # VC-159 without DescribeQuorum (55), which is about the physical cluster alone. LIST_… is
-    # named with List, and allowed to who may describe (VC-160a).
+    # VC-159 without DescribeQuorum (55), which is about the physical cluster alone. LIST_… belongs
+    # to List, and is also allowed by Describe (VC-160a).
     Operation.DESCRIBE: frozenset(
         {
             ApiKey.LIST_GROUPS,
@@ -148,7 +149,7 @@ ALLOWED_APIS: Mapping[Operation, frozenset[ApiKey]] = {
     ),
     # VC-160a
     Operation.DELETE: frozenset({ApiKey.DELETE_VIRTUAL_CLUSTERS}),
-    # VC-160b: the KIP forgot them.
+    # VC-160b: missing in the KIP.
     Operation.DESCRIBE_CONFIGS: frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.DESCRIBE_CLIENT_QUOTAS}),
     # VC-141: each allows its own request and no other.
     Operation.CREATE_VIRTUAL_CLUSTER: frozenset({ApiKey.CREATE_VIRTUAL_CLUSTERS}),
@@ -157,9 +158,10 @@ ALLOWED_APIS: Mapping[Operation, frozenset[ApiKey]] = {
     Operation.DESCRIBE_VIRTUAL_CLUSTER: frozenset({ApiKey.DESCRIBE_VIRTUAL_CLUSTERS}),
     Operation.LIST_VIRTUAL_CLUSTERS: frozenset({ApiKey.LIST_VIRTUAL_CLUSTERS}),
 }
-"""Which requests a right on a virtual cluster allows.
+"""The requests that a right on a virtual cluster allows, by operation.
 
-All others need kafka-cluster (VC-152, VC-153, VC-156, VC-157, VC-160b); DescribeCluster needs none.
+All others need rights on kafka-cluster (VC-152, VC-153, VC-156, VC-157, VC-160b), except
+DescribeCluster, which needs none.
 """
 
 _CLASSIC: Mapping[Operation, Operation] = {
@@ -169,26 +171,26 @@ _CLASSIC: Mapping[Operation, Operation] = {
     Operation.DESCRIBE_VIRTUAL_CLUSTER: Operation.DESCRIBE,
     Operation.LIST_VIRTUAL_CLUSTERS: Operation.DESCRIBE,
 }
-# On a virtual cluster they mean nothing, so that they imply nothing either (VC-160a).
+# Operations without a meaning on virtual clusters, which therefore imply nothing (VC-160a).
 _MEANINGLESS = frozenset({Operation.READ, Operation.WRITE})
 
 
 @cache
 def sufficient_operations(api_key: int) -> frozenset[Operation]:
-    """The rights of which each is enough; none where only kafka-cluster counts (VC-160b)."""
+    """The operations that each allow the request; empty if only kafka-cluster does (VC-160b)."""
     return frozenset(operation for operation, keys in ALLOWED_APIS.items() if api_key in keys)
 
 
 @cache
 def operations_that_deny(operation: Operation) -> frozenset[Operation]:
-    """What a Deny must name to be one of this operation on a virtual cluster."""
+    """The operations whose Deny forbids this operation on a virtual cluster."""
     classic = _CLASSIC.get(operation, operation)
     return frozenset({operation, classic, Operation.ALL})
 
 
 @cache
 def operations_that_allow(operation: Operation) -> frozenset[Operation]:
-    """What an Allow must name to allow this operation on a virtual cluster (VC-141, VC-142)."""
+    """The operations whose Allow allows this one on a virtual cluster (VC-141, VC-142)."""
     named = operations_that_deny(operation)
     implied = {other for other, implied in IMPLIED.items() if implied & named}
     return named | implied - _MEANINGLESS

@@ -1,4 +1,4 @@
-"""ACLs and quotas that brokers refuse as such, whoever asks for them: why, or None."""
+"""Validates ACLs and quotas as brokers do, regardless of the principal."""
 
 import math
 
@@ -14,14 +14,14 @@ from kgitops.model.resources.quotas import (
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 from kgitops.virtual_clusters.rights import EVERY
 
-_NOT_A_FRACTION = 1e-6  # that little is taken for an error of rounding
+_ROUNDING_ERROR = 1e-6
 
 
 def binding_problem(binding: AclBinding) -> str | None:
-    """What is wrong with a new binding (VC-140, VC-143)."""
+    """The error in a new binding (VC-140, VC-143), or None."""
     if not binding.resource_name:
         return "Invalid empty resource name"
-    problem = _place_problem(binding)
+    problem = _scope_problem(binding)
     if problem:
         return problem
     if ":" not in binding.principal:
@@ -33,7 +33,7 @@ def binding_problem(binding: AclBinding) -> str | None:
 
 
 def entity_problem(entity: ClientQuotaEntity) -> str | None:
-    """What is wrong with who a quota is for (VC-205, VC-206, VC-209)."""
+    """The error in the entity of a quota (VC-205, VC-206, VC-209), or None."""
     if len(entity) > 1 and any(kind == IP for kind, _ in entity):
         return (
             "Invalid quota entity combination, IP entity shouldnot be combined with User or "
@@ -51,7 +51,7 @@ def entity_problem(entity: ClientQuotaEntity) -> str | None:
 
 
 def quota_problem(entity: ClientQuotaEntity, key: str, value: float | None) -> str | None:
-    """What is wrong with one value, None being its removal (VC-210)."""
+    """The error in one value of a quota (VC-210), or None; the value None removes it."""
     if key not in quota_keys(entity):
         return f"Invalid configuration key {key}"
     if value is None:
@@ -63,11 +63,11 @@ def quota_problem(entity: ClientQuotaEntity, key: str, value: float | None) -> s
     kind, most = ("INT", 2**31 - 1) if key in IP_KEYS else ("LONG", 2**63 - 1)
     if value > float(most):
         return f"Proposed value for {key} is too large for a{'n' * (kind == 'INT')} {kind}."
-    return f"{key} cannot be a fractional value." if value % 1 > _NOT_A_FRACTION else None
+    return f"{key} cannot be a fractional value." if value % 1 > _ROUNDING_ERROR else None
 
 
-def _place_problem(binding: AclBinding) -> str | None:
-    """The scope, or the name of the resource CLUSTER, is a virtual cluster or today's cluster."""
+def _scope_problem(binding: AclBinding) -> str | None:
+    """The error in the scope, or in the resource name of a binding on CLUSTER, or None."""
     name, pattern = binding.virtual_cluster, binding.virtual_cluster_pattern_type
     if binding.resource_type is ResourceType.CLUSTER:
         if (name, pattern) != (CLUSTER_NAME, PatternType.LITERAL):

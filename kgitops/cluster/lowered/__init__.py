@@ -1,1 +1,1 @@
-"""Virtual clusters on a Kafka whose brokers know none: a cluster around the physical one."""
+"""A cluster with virtual clusters around a physical one whose brokers have none."""

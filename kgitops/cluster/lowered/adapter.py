@@ -1,4 +1,4 @@
-"""A logical cluster around a physical one: what is asked of virtual clusters is lowered."""
+"""A logical cluster around a physical one: lowers the requests about virtual clusters."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -7,9 +7,9 @@ from uuid import uuid4
 
 from kgitops.cluster.lowered.requests import (
     carry_out,
-    concerns,
     in_batches,
     links_of,
+    must_lower,
     refusal,
     topics_of,
 )
@@ -34,26 +34,26 @@ from kgitops.model.results import OK, RequestResult
 _VIRTUAL_CLUSTERS = dict.fromkeys(
     ("CreateVirtualCluster", "AlterVirtualCluster", "DeleteVirtualCluster"), Validator.CLIENT
 )
-_LOOKS = 5
+_READ_ATTEMPTS = 5
 
 
 class LoweredCluster:
-    """Implements :class:`kgitops.cluster.port.Cluster` around one that has no virtual clusters.
+    """Implements :class:`kgitops.cluster.port.Cluster` around a cluster without virtual clusters.
 
-    They are kept in the registry (VC-326), and what brokers can hold to stands for them on the
-    brokers. A cluster of which the registry knows no virtual cluster is asked nothing more and
-    nothing less than without this (VC-004).
+    Virtual clusters are kept in the registry (VC-326), and ACLs, quotas and names on the brokers
+    express them. A cluster without virtual clusters in its registry gets exactly the requests that
+    it would get without this adapter (VC-004).
     """
 
     def __init__(self, physical: Cluster, mint: Callable[[], str] = lambda: str(uuid4())) -> None:
         self.physical = physical
         self._mint = mint
-        self._turn = threading.RLock()
+        self._lock = threading.RLock()
         self._lifted = LiftedStateCache()
 
     @property
     def capabilities(self) -> Capabilities:
-        """The physical cluster's, and virtual clusters, which kgitops itself checks."""
+        """The physical cluster's capabilities, plus virtual clusters, which kgitops checks."""
         own = self.physical.capabilities
         return replace(
             own,
@@ -63,34 +63,33 @@ class LoweredCluster:
 
     @property
     def registry(self) -> RegistryLog:
-        """The physical cluster's."""
+        """The registry of the physical cluster."""
         return self.physical.registry
 
     def read_state(
         self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
     ) -> ClusterState:
-        """The logical cluster now, with the topics that ``links`` lead to."""
+        """Read the logical state, with the topics that ``links`` lead to."""
         if topics is None:
             return self._lifted.lift(self.physical.read_state())
         names = topics | _targets(self._lifted.newest, links)
-        for _ in range(_LOOKS):
+        for _ in range(_READ_ATTEMPTS):
             state = self._lifted.lift(self.physical.read_state(names))
-            wanted = topics | _targets(state, links)
-            if wanted <= names:
-                found = {name: state.topics[name] for name in state.topics if name in wanted}
-                return replace(state, topics=found)
-            names |= wanted
+            required = topics | _targets(state, links)
+            if required <= names:
+                selected = {name: state.topics[name] for name in state.topics if name in required}
+                return replace(state, topics=selected)
+            names |= required
         raise UnreachableError(
-            "the links of virtual clusters change faster than they can be read; try again when it "
-            "is calmer"
+            "the links of virtual clusters change faster than they can be read; try again later"
         )
 
     def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
-        """What these physical topics hold and who reads them."""
+        """Read the usage of these physical topics."""
         return self.physical.read_usage(topics, offsets_only=offsets_only)
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
-        """What these physical groups have committed."""
+        """Read the committed offsets of these physical groups."""
         return self.physical.read_group_offsets(groups)
 
     def execute(
@@ -101,18 +100,20 @@ class LoweredCluster:
         principal: str,
         until_ms: int | None = None,
     ) -> Sequence[RequestResult]:
-        """Carry out one batch; what concerns no virtual cluster goes to brokers as it is."""
-        if not any(map(self._concerned, requests)):
+        """Carry out one batch; one that involves no virtual cluster goes to brokers unchanged."""
+        if not any(map(self._must_lower, requests)):
             return self.physical.execute(
                 requests, validate_only=validate_only, principal=principal, until_ms=until_ms
             )
-        refused = [refusal(request) for request in requests]
-        sound = [request for request, why in zip(requests, refused, strict=True) if why is None]
-        with self._turn:
+        refusals = [refusal(request) for request in requests]
+        valid = [
+            request for request, refused in zip(requests, refusals, strict=True) if refused is None
+        ]
+        with self._lock:
             results = iter(
-                self._lower(sound, principal, validate_only=validate_only, until_ms=until_ms)
+                self._lower(valid, principal, validate_only=validate_only, until_ms=until_ms)
             )
-        return [next(results) if why is None else why for why in refused]
+        return [next(results) if refused is None else refused for refused in refusals]
 
     def cancel_moves(
         self, moves: Mapping[str, Sequence[int]], *, until_ms: int | None = None
@@ -132,62 +133,66 @@ class LoweredCluster:
         validate_only: bool,
         until_ms: int | None,
     ) -> Sequence[RequestResult]:
-        """What is asked is written down before it is begun and once more when it is done."""
+        """Lower and carry out requests, with records before the first and after the last step."""
         state = self.read_state(topics_of(requests), links_of(requests))
-        who = super_users(state), principal
+        users = super_users(state)
         if validate_only:
-            return self._judge(lower_batch(state, requests, self._mint, *who), principal)
-        lowering = self._lifted.take_lowerer(state)
-        lowering = (
-            lowering.continue_from(state, *who) if lowering else Lowerer(state, self._mint, *who)
-        )
-        taken = lowering.lower_batch(requests)
-        if taken.before:
-            self.registry.append(taken.before)
-        answers = carry_out(self.physical, taken.physical, principal=principal, until_ms=until_ms)
-        finished = taken.finish(answers)
-        if finished.records:
-            self.registry.append(finished.records)
+            batch = lower_batch(state, requests, self._mint, users, principal)
+            return self._validate(batch, principal)
+        lowerer = self._lifted.take_lowerer(state)
+        if lowerer is not None:
+            lowerer.continue_from(state, users, principal)
+        else:
+            lowerer = Lowerer(state, self._mint, users, principal)
+        batch = lowerer.lower_batch(requests)
+        if batch.before:
+            self.registry.append(batch.before)
+        answers = carry_out(self.physical, batch.physical, principal=principal, until_ms=until_ms)
+        outcome = batch.finish(answers)
+        if outcome.records:
+            self.registry.append(outcome.records)
         if all(answer.ok for answer in answers):
             self._lifted.expect(
-                lowering,
-                lowering.with_topic_ids(_made(requests, finished.results)),
-                (*taken.before, *finished.records),
-                [physical.request for physical in taken.physical],
+                lowerer,
+                lowerer.with_topic_ids(_created_topic_ids(requests, outcome.results)),
+                (*batch.before, *outcome.records),
+                [physical.request for physical in batch.physical],
             )
-        return finished.results
+        return outcome.results
 
-    def _judge(self, taken: LoweredBatch, principal: str) -> Sequence[RequestResult]:
-        """What brokers would say, of what they can say it, where nothing else refuses it."""
-        answers = [OK for _ in taken.physical]
-        known = self.physical.capabilities.validation
-        places = [
-            place
-            for place, physical in enumerate(taken.physical)
-            if known.get(api_name(physical.request)) is Validator.BROKER
+    def _validate(self, batch: LoweredBatch, principal: str) -> Sequence[RequestResult]:
+        """Have brokers validate the physical requests that they can; the others count as OK."""
+        answers = [OK for _ in batch.physical]
+        validators = self.physical.capabilities.validation
+        checkable = [
+            index
+            for index, physical in enumerate(batch.physical)
+            if validators.get(api_name(physical.request)) is Validator.BROKER
         ]
-        left = iter(places)
-        for batch in in_batches([taken.physical[place] for place in places]):
-            judged = self.physical.execute(
-                [physical.request for physical in batch], validate_only=True, principal=principal
+        remaining = iter(checkable)
+        for group in in_batches([batch.physical[index] for index in checkable]):
+            validated = self.physical.execute(
+                [physical.request for physical in group], validate_only=True, principal=principal
             )
-            for answer, place in zip(judged, left, strict=False):
-                answers[place] = replace(answer, topic_id=None)
-        return taken.finish(answers).results
+            for answer, index in zip(validated, remaining, strict=False):
+                answers[index] = replace(answer, topic_id=None)
+        return batch.finish(answers).results
 
-    def _concerned(self, request: Request) -> bool:
-        if concerns(request, lowered=False):
+    def _must_lower(self, request: Request) -> bool:
+        if must_lower(request, lowered=False):
             return True
-        return concerns(request, lowered=True) and self._is_lowered()
+        return must_lower(request, lowered=True) and self._is_lowered()
 
     def _is_lowered(self) -> bool:
-        """Whether the registry knew anything of virtual clusters when it was last read."""
-        known = self._lifted.newest or self.read_state(frozenset())
-        return known.registry is not None and bool(known.registry.virtual_clusters)
+        """True if the registry had records of virtual clusters when it was last read."""
+        state = self._lifted.newest or self.read_state(frozenset())
+        return state.registry is not None and bool(state.registry.virtual_clusters)
 
 
-def _made(requests: Sequence[Request], results: Sequence[RequestResult]) -> Mapping[LocalName, str]:
-    """The ids of the topics that were made in virtual clusters."""
+def _created_topic_ids(
+    requests: Sequence[Request], results: Sequence[RequestResult]
+) -> Mapping[LocalName, str]:
+    """The ids of the topics that were created in virtual clusters."""
     return {
         request.local: result.topic_id
         for request, result in zip(requests, results, strict=True)
@@ -196,12 +201,12 @@ def _made(requests: Sequence[Request], results: Sequence[RequestResult]) -> Mapp
 
 
 def _targets(state: ClusterState | None, links: frozenset[LocalName]) -> frozenset[str]:
-    """The topics that links lead to, or will when their topics are made."""
-    found: set[str] = set()
+    """The topics that links lead to, or will lead to once their topics are created."""
+    topics: set[str] = set()
     if state is None:
         return frozenset()
     for local in links:
         link = state.link(local)
         pending = state.lowered.pending.get(local) if state.lowered else None
-        found.update(name for name in (link.topic if link else None, pending) if name is not None)
-    return frozenset(found)
+        topics.update(name for name in (link.topic if link else None, pending) if name is not None)
+    return frozenset(topics)

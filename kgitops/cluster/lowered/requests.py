@@ -1,4 +1,4 @@
-"""Which requests are about virtual clusters, and which topics must be looked at to decide them."""
+"""Requests to a lowered cluster: selects those to lower, and sends the physical ones to brokers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -30,11 +30,11 @@ from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.virtual_clusters.well_formed import binding_problem, entity_problem, quota_problem
 
 
-def concerns(request: Request, *, lowered: bool) -> bool:
-    """Whether the request has to be lowered.
+def must_lower(request: Request, *, lowered: bool) -> bool:
+    """True if the request has to be lowered.
 
-    Where something stands for virtual clusters already, ``lowered``, it may be what a request about
-    a global object means as well: an ACL, a user's quota, or a topic that links lead to.
+    If the cluster has physical objects for virtual clusters (``lowered``), requests about global
+    objects may affect them too: an ACL, a user's quota, or a topic that links lead to.
     """
     match request:
         case CreateAclRequest(binding=binding) | DeleteAclRequest(binding=binding):
@@ -54,7 +54,7 @@ def concerns(request: Request, *, lowered: bool) -> bool:
         ):
             return True
         case AlterTopicRequest() | DeleteRecordsRequest() | AlterBrokerRequest():
-            return False  # whatever links lead to the topic, it is the same one
+            return False  # links to the topic make no difference
         case _:
             assert_never(request)
 
@@ -74,7 +74,7 @@ def topics_of(requests: Iterable[Request]) -> frozenset[str]:
 
 
 def links_of(requests: Iterable[Request]) -> frozenset[LocalName]:
-    """The links, or topics that are being made in a virtual cluster, that these requests name."""
+    """The links that these requests follow, and the topics that they create in virtual clusters."""
     names = set()
     for request in requests:
         match request:
@@ -88,24 +88,27 @@ def links_of(requests: Iterable[Request]) -> frozenset[LocalName]:
 
 
 def refusal(request: Request) -> RequestResult | None:
-    """Why brokers that know virtual clusters would refuse an ACL or a quota as such; None: no."""
+    """The answer of brokers with virtual clusters to an invalid ACL or quota; None if it is valid.
+
+    The brokers themselves never see these ACLs and quotas.
+    """
     match request:
         case CreateAclRequest(binding=binding) if is_logical(binding):
             problem = binding_problem(binding)
         case AlterClientQuotaRequest(entity=entity) if entity and entity[0][0] == VIRTUAL_CLUSTER:
-            found = (quota_problem(entity, key, value) for key, value in request.quotas.items())
-            problem = entity_problem(entity) or next(filter(None, found), None)
+            problems = (quota_problem(entity, key, value) for key, value in request.quotas.items())
+            problem = entity_problem(entity) or next(filter(None, problems), None)
         case _:
             problem = None
     return RequestResult(code=ErrorCode.INVALID_REQUEST, message=problem) if problem else None
 
 
-# One logical request may take any number of physical ones, and controllers refuse more than 10,000
-# records in one go; none of these takes more than a few.
-AT_ONCE = 1_000
+# Controllers refuse batches of more than 10,000 records. A physical request takes only a few, but
+# a logical request may need any number of them.
+_BATCH_SIZE = 1_000
 NOT_ATTEMPTED = RequestResult(
     code=ErrorCode.OPERATION_NOT_ATTEMPTED,
-    message="What has to be there before it could not be made.",
+    message="A request that has to come first failed.",
 )
 
 
@@ -116,27 +119,31 @@ def carry_out(
     principal: str,
     until_ms: int | None = None,
 ) -> Sequence[RequestResult]:
-    """The answers, in order; requests of one kind that stand together go as one batch.
+    """Send physical requests, consecutive ones of one kind as one batch; the answers, in order.
 
-    What is removed comes last. Where something failed for one who needs it, the old way stays for
-    all who do (VC-402). ``until_ms`` is the end of the lock's lease.
+    Deletions come last. A physical request is not sent if an earlier one failed for any of the
+    logical requests behind it, so that what they replace stays (VC-402). ``until_ms`` is the end of
+    the lock's lease.
 
     Raises:
         LockedError: the lease has ended.
-        UnreachableError: no answer; what happened is unknown.
+        UnreachableError: no answer came; the outcome is unknown.
     """
     answers: list[RequestResult] = []
     failed: set[int] = set()
     for batch in in_batches(requests):
-        wanted = [failed.isdisjoint(physical.requested_by) for physical in batch]
-        sent = [physical.request for physical, send in zip(batch, wanted, strict=True) if send]
+        to_send = [failed.isdisjoint(physical.requested_by) for physical in batch]
+        sent = [physical.request for physical, send in zip(batch, to_send, strict=True) if send]
         replies = iter(
             cluster.execute(sent, validate_only=False, principal=principal, until_ms=until_ms)
             if sent
             else ()
         )
-        for physical, send in zip(batch, wanted, strict=True):
-            answer = _own(cluster, physical.request, next(replies)) if send else NOT_ATTEMPTED
+        for physical, send in zip(batch, to_send, strict=True):
+            if send:
+                answer = _accept_own_topic(cluster, physical.request, next(replies))
+            else:
+                answer = NOT_ATTEMPTED
             answers.append(answer)
             if not answer.ok:
                 failed.update(physical.requested_by)
@@ -144,23 +151,23 @@ def carry_out(
 
 
 def in_batches(requests: Sequence[PhysicalRequest]) -> Iterator[list[PhysicalRequest]]:
-    """The requests in order, in what brokers take in one go: of one kind, and not too many."""
+    """The requests in order, in batches that brokers accept: of one kind and of limited size."""
     for _, group in groupby(requests, key=lambda physical: _kind(physical.request)):
         batch = list(group)
-        yield from (batch[i : i + AT_ONCE] for i in range(0, len(batch), AT_ONCE))
+        yield from (batch[i : i + _BATCH_SIZE] for i in range(0, len(batch), _BATCH_SIZE))
 
 
-def _own(cluster: Cluster, request: Request, answer: RequestResult) -> RequestResult:
-    """A topic that is there already under a uuid that nobody else was given is the one asked for.
+def _accept_own_topic(cluster: Cluster, request: Request, answer: RequestResult) -> RequestResult:
+    """Turn "already exists" into success for a topic whose name has a uuid of its own.
 
-    It was made, and the answer was lost (VC-063).
+    An earlier attempt created it, and the answer was lost (VC-063).
     """
     if not isinstance(request, CreateTopicRequest) or generated_parts(request.topic) is None:
         return answer
     if answer.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
         return answer
-    there = cluster.read_state(frozenset({request.topic})).topics.get(request.topic)
-    return answer if there is None else RequestResult(topic_id=there.topic_id)
+    topic = cluster.read_state(frozenset({request.topic})).topics.get(request.topic)
+    return answer if topic is None else RequestResult(topic_id=topic.topic_id)
 
 
 def _kind(request: Request) -> tuple[type[Request], AlterStep | None]:

@@ -1,4 +1,4 @@
-"""The logical state that was last made: an apply looks often, and seldom at anything new."""
+"""Caches the last lifted state: an apply reads the cluster often, mostly without changes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -20,19 +20,19 @@ from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
 
 @dataclass(frozen=True, slots=True)
 class _LiftedState:
-    """A physical state, the logical one that it means, and what goes on from there, if anything."""
+    """A physical state, its logical state, and the lowerer that can continue from there, if any."""
 
     physical: ClusterState
     logical: ClusterState
-    lowering: Lowerer | None = None
+    lowerer: Lowerer | None = None
 
 
 class LiftedStateCache:
-    """Lifts physical states; what did not change since the last one is not worked out again.
+    """Lifts physical states, and reuses the last result if nothing relevant changed.
 
     An apply of many batches would otherwise take time that grows with their number times the
-    cluster's size. So what a batch will lead to is foreseen: if the cluster is then just so, all
-    that was worked out for it is right. If not, it is worked out anew.
+    cluster's size. So the state after a batch is predicted: if the cluster is then in that state,
+    the prediction is used; if not, the state is lifted again.
     """
 
     def __init__(self) -> None:
@@ -41,57 +41,57 @@ class LiftedStateCache:
 
     @property
     def newest(self) -> ClusterState | None:
-        """The last logical state, for where links lead; None before the first reading."""
+        """The last logical state, to follow links in; None before the first reading."""
         return self._last.logical if self._last else None
 
     def lift(self, physical: ClusterState) -> ClusterState:
-        """The logical state.
+        """The logical state of a physical one.
 
         Raises:
-            SafetyError: a record can't be trusted.
+            SafetyError: a record is damaged or unknown.
         """
-        for known in (self._last, self._expected):
-            if known is not None and _same(known.physical, physical):
+        for cached in (self._last, self._expected):
+            if cached is not None and _lifts_alike(cached.physical, physical):
                 logical = replace(
                     physical,
-                    virtual_clusters=known.logical.virtual_clusters,
-                    acls=known.logical.acls,
-                    quotas=known.logical.quotas,
-                    lowered=known.logical.lowered,
+                    virtual_clusters=cached.logical.virtual_clusters,
+                    acls=cached.logical.acls,
+                    quotas=cached.logical.quotas,
+                    lowered=cached.logical.lowered,
                 )
-                self._last = _LiftedState(physical, logical, known.lowering)
+                self._last = _LiftedState(physical, logical, cached.lowerer)
                 return logical
         logical = lift(physical)
         self._last = _LiftedState(physical, logical)
         return logical
 
     def take_lowerer(self, state: ClusterState) -> Lowerer | None:
-        """What led to this lifted state, to go on from there; None: nothing did.
+        """The lowerer that led to this lifted state, to continue with; None if there is none.
 
-        It can be had once: who goes on says where that leads by :meth:`foresee`.
+        It is returned once: the caller registers the state that it leads to with :meth:`expect`.
         """
         last = self._last
         self._expected = None
-        if last is None or last.lowering is None or last.logical.lowered is not state.lowered:
+        if last is None or last.lowerer is None or last.logical.lowered is not state.lowered:
             return None
         self._last = _LiftedState(last.physical, last.logical)
-        return last.lowering
+        return last.lowerer
 
     def expect(
         self,
-        lowering: Lowerer,
+        lowerer: Lowerer,
         logical: ClusterState,
         records: Iterable[Record],
         requests: Iterable[Request],
     ) -> None:
-        """After the last state these records are written and these requests carried out, wholly."""
+        """Predict the state after these records and requests, which were all written and sent."""
         if self._last is not None and logical.lowered is not None:
             physical = _after(self._last.physical, records, requests)
-            self._expected = _LiftedState(physical, logical, lowering)
+            self._expected = _LiftedState(physical, logical, lowerer)
 
 
-def _same(one: ClusterState, other: ClusterState) -> bool:
-    """Whether there are virtual clusters, and all that lifting looks at is equal: no topics."""
+def _lifts_alike(one: ClusterState, other: ClusterState) -> bool:
+    """True if there are virtual clusters, and all inputs of lifting are equal; topics are none."""
     if one.registry is None or other.registry is None:
         return False
     return (
@@ -105,21 +105,21 @@ def _same(one: ClusterState, other: ClusterState) -> bool:
 def _after(
     physical: ClusterState, records: Iterable[Record], requests: Iterable[Request]
 ) -> ClusterState:
-    """What lifting will look at."""
+    """The inputs of lifting after these records and requests."""
     registry = physical.registry or RegistryState(topic_id="", offset=-1)
-    kept = dict(registry.virtual_clusters)
+    virtual_clusters = dict(registry.virtual_clusters)
     for key, value in records:
         if value is None:
-            kept.pop(key.removeprefix(PREFIX), None)
+            virtual_clusters.pop(key.removeprefix(PREFIX), None)
         else:
-            kept[key.removeprefix(PREFIX)] = value
-    made: set[AclBinding] = set()
+            virtual_clusters[key.removeprefix(PREFIX)] = value
+    created: set[AclBinding] = set()
     deleted: set[AclBinding] = set()
     quotas = dict(physical.quotas)
     for request in requests:
         match request:
             case CreateAclRequest(binding=binding):
-                made.add(binding)
+                created.add(binding)
             case DeleteAclRequest(binding=binding):
                 deleted.add(binding)
             case AlterClientQuotaRequest():
@@ -128,8 +128,8 @@ def _after(
                 pass
     return replace(
         physical,
-        registry=replace(registry, virtual_clusters=kept),
-        acls=(physical.acls | made) - deleted,
+        registry=replace(registry, virtual_clusters=virtual_clusters),
+        acls=(physical.acls | created) - deleted,
         quotas=quotas,
     )
 
@@ -139,8 +139,8 @@ def _set(
 ) -> None:
     entity = request.entity
     before = quotas.get(entity)
-    asked = {**(before.quotas if before else {}), **request.quotas}
-    values = {key: value for key, value in asked.items() if value is not None}
+    merged = {**(before.quotas if before else {}), **request.quotas}
+    values = {key: value for key, value in merged.items() if value is not None}
     if values:
         quotas[entity] = ClientQuotaState(entity=entity, quotas=values)
     else:
