@@ -1,14 +1,15 @@
 """Packages and programs that tests need and this machine lacks; imports none of them."""
 
-import ast
 import os
+import re
 import shutil
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-ROOTS = (Path(__file__).parent, Path(__file__).parents[1])
-"""Where the modules of the tests and of kgitops are."""
+TESTS = Path(__file__).parent
+_IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|[^\n]*))?", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 _PACKAGES = ("duckdb", "pandas", "pyarrow", "pyspark", "selenium")
 """Those that plain ``uv run`` need not install; ``uv sync --all-groups`` does."""
 BROWSERS = (
@@ -34,31 +35,29 @@ def lacks_packages(path: Path) -> bool:
 
 
 def _imports(path: Path) -> frozenset[str]:
-    """The packages that importing a file imports, through the tests' helpers and kgitops too."""
+    """The packages that importing a test file imports, through the tests' helpers too."""
     seen: set[Path] = set()
     todo, packages = [path], set[str]()
     while todo:
         file = todo.pop()
         if file not in seen:
             seen.add(file)
-            names = _imported_by(file)
-            packages |= {name.partition(".")[0] for name in names}
-            paths = [root / name.replace(".", "/") for name in names for root in ROOTS]
-            todo += [path.with_suffix(".py") for path in paths if path.with_suffix(".py").is_file()]
-            todo += [path / "__init__.py" for path in paths if (path / "__init__.py").is_file()]
+            names, helpers = _imported_by(file)
+            packages |= names
+            todo += helpers
     return frozenset(packages)
 
 
 @cache
-def _imported_by(file: Path) -> frozenset[str]:
-    """The dotted names in the import statements that run when a file is imported."""
-    names: set[str] = set()
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(names)
+def _imported_by(file: Path) -> tuple[frozenset[str], tuple[Path, ...]]:
+    """The packages and the helpers in the import statements at the top level of a file."""
+    modules: set[str] = set()
+    for module, names in _IMPORT.findall(file.read_text(encoding="utf-8")):
+        modules |= {module, *(f"{module}.{name}" for name in _NAME.findall(names))}
+    helpers = (TESTS / f"{module.replace('.', '/')}.py" for module in modules)
+    return frozenset(module.partition(".")[0] for module in modules), tuple(
+        helper for helper in helpers if helper.is_file()
+    )
 
 
 def missing_browser() -> str:

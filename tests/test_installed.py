@@ -71,6 +71,7 @@ def test_ci_insists_on_the_browser(tmp_path: Path) -> None:
     [
         (PAGES, True),
         (TESTS / "fleet" / "output" / "test_slices.py", True),
+        (TESTS / "report" / "html" / "test_html_access.py", True),
         (TESTS / "report" / "test_injection.py", False),
         (Path(__file__), False),
     ],

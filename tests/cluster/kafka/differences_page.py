@@ -27,7 +27,7 @@ it is another one.
 `tests/cluster/kafka/test_differences.py` asks both clusters anew, fails for a difference that
 nobody explained and for an explanation that nothing needs, and looks the cited methods up in the
 jars of that Kafka. It also writes this page:
-`{WRITE}=1 uv run pytest -n0 tests/cluster/kafka/test_differences.py`.
+`{WRITE}=1 uv run pytest -n0 -m kafka tests/cluster/kafka/test_differences.py`.
 """
 _MOST_SHOWN = 3
 
