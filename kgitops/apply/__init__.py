@@ -1,1 +1,1 @@
-"""Approved plans become results."""
+"""Applying approved plans: lock, journal, checks, sending and resuming."""

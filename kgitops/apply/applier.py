@@ -1,4 +1,4 @@
-"""Applying an approved plan: exactly it, or nothing."""
+"""Applying an approved plan: exactly that plan, or nothing."""
 
 from collections.abc import Mapping
 
@@ -36,9 +36,9 @@ def apply_plan(
     project: Project,
     recheck: Recheck | None = None,
 ) -> ApplyResult:
-    """Execute the plan for ``project``, and say what became of each of its steps.
+    """Execute the plan for ``project`` and return the outcome of each step.
 
-    Everything is checked before the lock is asked for, and again once it is held.
+    Everything is checked before the lock is acquired, and again while it is held.
 
     Raises:
         KgitopsError: the plan is refused, and no change request was sent.
@@ -84,7 +84,7 @@ def _check(
     project: Project,
     recheck: Recheck | None,
 ) -> Latest:
-    """Everything that must hold before the first change; what the registry holds."""
+    """Check all that must hold before the first change; return the registry's latest values."""
     latest = latest_values(context.cluster.registry.read() or ())
     check_envelope(sealed, latest, now=context.clock.now())
     state = read_objects(context.cluster, steps.values())

@@ -32,17 +32,17 @@ from kgitops.plan.document.file import SealedPlan, check_usable
 from kgitops.plan.document.plan import Change, Plan
 
 Recheck = Callable[[Plan, Collection[str], ClusterState], tuple[Reason, ...]]
-"""Judges what is still to be sent of a plan (the ids of its steps) anew, on the cluster as it is.
+"""Judges the steps of a plan (by id) that are still to be sent again, on the current cluster.
 
-Of the topics only the plan's own are read.
+The cluster state has only the plan's own topics.
 """
 
 
 def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None:
-    """The plan's time is not over, and it was not applied before.
+    """Check that the plan has not expired and was not applied before.
 
     Raises:
-        UntrustedPlanError: one of these is not so.
+        UntrustedPlanError: it has expired, or it was applied.
     """
     check_usable(sealed, now=now)
     if is_spent(latest, sealed.nonce):
@@ -53,7 +53,7 @@ def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None
 
 
 def check_cluster(plan: Plan, state: ClusterState) -> None:
-    """The cluster is the one that the plan was made for.
+    """Check that the cluster is the one that the plan was made for.
 
     Raises:
         UntrustedPlanError: it is another cluster.
@@ -66,11 +66,11 @@ def check_cluster(plan: Plan, state: ClusterState) -> None:
 
 
 def check_steps(plan: Plan, steps: Mapping[str, Step], cluster: Cluster) -> None:
-    """The cluster can do all that is planned, and nothing unmanaged is deleted.
+    """Check that the cluster supports all requests, and that no unmanaged object is deleted.
 
     Raises:
-        KgitopsError: the cluster can't do it.
-        SafetyError: something that nobody manages would be deleted.
+        KgitopsError: the cluster does not support a request.
+        SafetyError: an object that no project manages would be deleted.
     """
     unguarded = _may_be_unmanaged(plan)
     for step in steps.values():
@@ -83,21 +83,22 @@ def check_steps(plan: Plan, steps: Mapping[str, Step], cluster: Cluster) -> None
         managed = all(expected.owner is not None for expected in step.expects)
         if _deletes(step.request) and not managed and step.id not in unguarded:
             raise SafetyError(
-                f"{step.address} is managed by nobody, so it is not deleted; make a new plan"
+                f"{step.address} is not managed by any project, so it is not deleted; "
+                "make a new plan"
             )
 
 
 def _may_be_unmanaged(plan: Plan) -> frozenset[str]:
-    """The requests that may delete what nobody manages, because the same plan says why.
+    """Return the requests that may delete unmanaged objects, because the same plan justifies it.
 
-    An ACL that a member replaces which is declared, now or before (VC-191), and the link of a topic
-    that this project manages. A command that a person gave is such a reason itself.
+    They delete an ACL that a member replaces which is or was declared (VC-191), or the link of a
+    topic that this project manages. A user's command is a justification by itself.
     """
     if plan.desired.identity == COMMAND_PROJECT:
         return frozenset(planned.id for planned in plan.requests)
     members = {change.address for change in plan.changes if change.owner_after is not None}
     declared = {change.address for change in plan.changes if change.owner_before is not None}
-    found = set()
+    justified = set()
     for change in plan.changes:
         checked = {
             expected.object
@@ -107,12 +108,12 @@ def _may_be_unmanaged(plan: Plan) -> frozenset[str]:
         for planned in change.requests:
             request = planned.request
             if isinstance(request, DeleteAclRequest):
-                known = request.migrated_to in members | checked
+                is_justified = request.migrated_to in members | checked
             else:
-                known = topic_behind(change.address) in declared
-            if known:
-                found.add(planned.id)
-    return frozenset(found)
+                is_justified = topic_behind(change.address) in declared
+            if is_justified:
+                justified.add(planned.id)
+    return frozenset(justified)
 
 
 def _deletes(request: Request) -> bool:
@@ -138,16 +139,16 @@ def check_plan(
     project: Project,
     resumed: bool = False,
 ) -> None:
-    """The cluster is the plan's, what ``changes`` are about is as planned, nothing else objects.
+    """Check the cluster, the preconditions and rights of ``changes``, and ``recheck``'s objections.
 
-    ``pending`` are the steps that may still be sent: ``recheck`` is asked about them. ``project``
-    is who applies, whatever the plan says.
+    ``pending`` are the steps that may still be sent, which ``recheck`` judges. ``project`` is the
+    project that applies, whatever the plan says.
 
     Raises:
-        UntrustedPlanError: it is another cluster, or the plan is not what it says.
+        UntrustedPlanError: it is another cluster, or the plan contradicts itself.
         SafetyError: the project has no right to a change.
         StaleError: something differs; object and field are named.
-        KgitopsError: what ``recheck`` found.
+        KgitopsError: ``recheck`` objects.
     """
     check_cluster(plan, state)
     base = plan.base.registry_topic_id
@@ -170,21 +171,21 @@ def check_plan(
 
 
 def check_concurrent_changes(plan: Plan, changes: Sequence[Change], state: ClusterState) -> None:
-    """Nothing is in the way of ``changes`` that the plan does not remove itself.
+    """Check that no concurrent change blocks ``changes``.
 
-    Brokers would refuse to delete a virtual cluster that somebody was bound to meanwhile, or a
-    topic that was linked to, but only when all else that the plan removes is gone (VC-413).
+    Brokers would refuse to delete a virtual cluster that has got a new member meanwhile, or a topic
+    that has got a new link, but only after all else that the plan removes is gone (VC-413).
 
     Raises:
-        StaleError: something is; object and field are named.
+        StaleError: one does; the object is named.
     """
     leaving = frozenset(_leaving(_requests(plan.changes)))
-    places = _Places(state)
+    members = _MemberIndex(state)
     problem = next(
         (
-            f"{change.address}: {found}"
+            f"{change.address}: {blocker}"
             for change in changes
-            for found in _in_the_way(_requests([change]), leaving, places)
+            for blocker in _find_blockers(_requests([change]), leaving, members)
         ),
         None,
     )
@@ -197,7 +198,7 @@ def _requests(changes: Iterable[Change]) -> Iterator[Request]:
 
 
 def _leaving(requests: Iterable[Request]) -> Iterator[str]:
-    """The addresses of what the plan takes away from where it is."""
+    """The addresses of the members that the plan removes or moves."""
     for request in requests:
         if not isinstance(request, AlterVirtualClusterRequest):
             continue
@@ -210,19 +211,19 @@ def _leaving(requests: Iterable[Request]) -> Iterator[str]:
             yield member_address(request.moved_from, entity_type, name)
 
 
-class _Places:
-    """Where everything of virtual clusters is, looked up only where a plan asks."""
+class _MemberIndex:
+    """Indexes of links and members of virtual clusters, built only when needed."""
 
     def __init__(self, state: ClusterState) -> None:
-        self._found = state.virtual_clusters
+        self._virtual_clusters = state.virtual_clusters
 
     @cached_property
     def links_to(self) -> Mapping[str, Sequence[str]]:
         """The addresses of the links to each physical topic."""
         links: defaultdict[str, list[str]] = defaultdict(list)
-        for found in self._found.values():
-            for link in found.links.values():
-                address = member_address(found.name, EntityType.TOPIC, link.name)
+        for virtual_cluster in self._virtual_clusters.values():
+            for link in virtual_cluster.links.values():
+                address = member_address(virtual_cluster.name, EntityType.TOPIC, link.name)
                 links[link.topic].append(address)
         return links
 
@@ -230,36 +231,36 @@ class _Places:
     def bound(self) -> Mapping[tuple[EntityType, str], str]:
         """The virtual cluster of each user and client id."""
         return {
-            (entity_type, member): found.name
-            for found in self._found.values()
+            (entity_type, member): virtual_cluster.name
+            for virtual_cluster in self._virtual_clusters.values()
             for entity_type in EXCLUSIVE
-            for member in found.members(entity_type)
+            for member in virtual_cluster.members(entity_type)
         }
 
     def members_of(self, name: str) -> Iterator[str]:
-        """The addresses of all that is in a virtual cluster."""
-        if name in self._found:
+        """The addresses of all members of a virtual cluster."""
+        if name in self._virtual_clusters:
             for entity_type in EntityType:
-                for member in sorted(self._found[name].members(entity_type)):
+                for member in sorted(self._virtual_clusters[name].members(entity_type)):
                     yield member_address(name, entity_type, member)
 
 
-def _in_the_way(
-    requests: Iterable[Request], leaving: frozenset[str], places: _Places
+def _find_blockers(
+    requests: Iterable[Request], leaving: frozenset[str], index: _MemberIndex
 ) -> Iterator[str]:
     for request in requests:
         match request:
             case DeleteTopicRequest(topic=topic):
-                others = (it for it in places.links_to.get(topic, ()) if it not in leaving)
-                yield from (f"its links were no others and are {it} as well" for it in others)
+                links = (it for it in index.links_to.get(topic, ()) if it not in leaving)
+                yield from (f"it has got the link {link} since" for link in links)
             case DeleteVirtualClusterRequest(virtual_cluster=name):
-                others = (it for it in places.members_of(name) if it not in leaving)
-                yield from (f"what is in it was nothing else and is {it} as well" for it in others)
+                members = (it for it in index.members_of(name) if it not in leaving)
+                yield from (f"it has got the member {member} since" for member in members)
             case AlterVirtualClusterRequest(
                 change=ChangeType.ADD, entity_type=EntityType() as entity_type, moved_from=None
             ) if entity_type in EXCLUSIVE:
-                at = places.bound.get((entity_type, request.entity_name or ""))
-                if at not in (None, request.virtual_cluster):
-                    yield f"the virtual cluster that it is in was none and is {at}"
+                bound_to = index.bound.get((entity_type, request.entity_name or ""))
+                if bound_to not in (None, request.virtual_cluster):
+                    yield f"it was bound to the virtual cluster {bound_to} since"
             case _:
                 pass

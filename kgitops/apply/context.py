@@ -11,12 +11,12 @@ from kgitops.model.errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplySettings:
-    """Sizes and patience.
+    """Sizes and timeouts of an apply.
 
-    ``timeout_ms`` bounds one wire request with its retries, and then how long nothing new may
-    become visible of what was confirmed; what a quota puts off has it anew. The lease outlasts it,
-    so that a lock can't run out under a request on its way.
-    ``batch_records`` is what a controller takes in one go: KRaft limits a request to 10,000.
+    ``timeout_ms`` bounds one wire request with its retries, and then the time in which nothing more
+    of the confirmed changes becomes visible; a request that a quota delays gets the whole time
+    again. The lease is longer, so that a lock can't expire while a request is in flight.
+    ``batch_records`` is what a controller accepts at once: KRaft limits a request to 10,000.
     """
 
     parallelism: int = 10
@@ -39,10 +39,11 @@ class ApplySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyContext:
-    """``interrupted`` gives the number of the signal that asked the run to end, or None.
+    """The cluster, settings, clock and callbacks of a run.
 
-    ``cancels`` asks the user, once interrupted, whether to cancel the moves of these topics'
-    replicas (by address) that go on meanwhile: without a clear yes they go on.
+    ``interrupted`` returns the number of the signal that asked the run to end, or None.
+    ``cancels`` asks the user of an interrupted run whether to cancel the running reassignments of
+    these topics (by address): without a clear yes they continue.
     """
 
     cluster: Cluster

@@ -1,4 +1,4 @@
-"""What an apply tells while it runs; whoever renders them sees frozen values only."""
+"""Events of a running apply, as frozen values for renderers."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from kgitops.model.verdict import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyStarted:
-    """The lock is held and nothing was sent yet; ``earlier`` steps were done before a resume."""
+    """The lock is held and nothing was sent yet; a resume had ``earlier`` steps done before."""
 
     run_id: str
     project: str
@@ -19,7 +19,7 @@ class ApplyStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStarted:
-    """A step's intent is in the journal; its request goes out now, if the lock still holds."""
+    """A step's intent is in the journal; its request is sent next, if the lock is still held."""
 
     step: str
     address: str
@@ -37,7 +37,7 @@ class StepDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepFailed:
-    """A step was refused, or nobody knows what became of it; the sentence says which."""
+    """A step was refused or its outcome is unknown, as the sentence says."""
 
     step: str
     address: str
@@ -46,7 +46,7 @@ class StepFailed:
 
 
 class WaitReason(StrEnum):
-    """Why an apply waits."""
+    """The reasons for which an apply waits."""
 
     LOCK = "lock"
     RETRY = "retry"
@@ -56,7 +56,7 @@ class WaitReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """The apply waits and says for what: a dead holder's lock, a retry, visibility, or data."""
+    """The apply waits: for a dead holder's lock, a retry, visibility, or data to be copied."""
 
     reason: WaitReason
     sentence: str
@@ -65,7 +65,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """Something about a step that is as it should be, and that a person may want to know."""
+    """A note about a step that is done, for the user's information."""
 
     step: str
     address: str
@@ -74,7 +74,7 @@ class Noted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyFinished:
-    """The end: ``done + failed + not_attempted`` is what was planned."""
+    """The end of the run; ``done + failed + not_attempted`` is the number of planned steps."""
 
     run_id: str
     done: int

@@ -1,4 +1,4 @@
-"""What became of a plan: every step is done, failed or not attempted."""
+"""The result of an apply: every step is done, failed or not attempted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _SIGNALS = {2: ExitCode.INTERRUPTED, 15: ExitCode.TERMINATED}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepFailure:
-    """A step that is not done, and one sentence: the object, what the broker said, what next."""
+    """A step that is not done, with a sentence: the object, the broker's answer, the next step."""
 
     step: str
     address: str
@@ -22,8 +22,8 @@ class StepFailure:
 class ApplyResult:
     """The outcome of an apply or a resume.
 
-    A step is a request's id, or the address of a change that only the registry records. ``earlier``
-    are those of ``done`` that were done before this resume began.
+    A step is named by its request's id, or by the address of a change that only the registry
+    records. ``earlier`` are the steps of ``done`` that were done before this resume began.
     """
 
     run_id: str
@@ -35,7 +35,7 @@ class ApplyResult:
 
     @property
     def planned(self) -> int:
-        """How many steps the plan has."""
+        """The number of steps of the plan."""
         return len(self.done) + len(self.failed) + len(self.not_attempted)
 
 
@@ -48,34 +48,37 @@ def conclude(
     earlier: tuple[str, ...] = (),
     reasons: Sequence[Reason] = (),
 ) -> ApplyResult:
-    """What became of every step of a run that ends here, and the verdict.
+    """Build the result of a run that ends here: the outcome of every step, and the verdict.
 
-    ``begun``: something was sent. ``signal`` is what interrupted it, if anything did, and
-    ``reasons`` are why it went no further.
+    ``begun`` tells that something was sent. ``signal`` interrupted the run, if it is not None, and
+    ``reasons`` stopped it.
     """
     failures = [(step, progress.failures[step]) for step in progress.failed]
-    own = [why for _, why in failures if not (why.of_run and reasons)]
-    found = [*reasons, *(Reason(exit=why.exit, sentence=why.sentence) for why in own)]
+    own = [outcome for _, outcome in failures if not (outcome.of_run and reasons)]
+    verdict_reasons = [
+        *reasons,
+        *(Reason(exit=outcome.exit, sentence=outcome.sentence) for outcome in own),
+    ]
     done = progress.done
     if len(done) < len(progress.steps):
         count = f"{len(done)} of {_steps(len(progress.steps))} done; {_next(begun=begun)}"
         if signal is not None:
             code = _SIGNALS.get(signal, ExitCode.TERMINATED)
             stopped = f"stopped by signal {signal} after what was on its way: {count}"
-            found.insert(0, Reason(exit=code, sentence=stopped))
+            verdict_reasons.insert(0, Reason(exit=code, sentence=stopped))
         if begun:
             sentence = f"the plan was partly applied: {count}"
-            found.insert(0, Reason(exit=ExitCode.PARTIAL, sentence=sentence))
+            verdict_reasons.insert(0, Reason(exit=ExitCode.PARTIAL, sentence=sentence))
     return ApplyResult(
         run_id=run_id,
         done=done,
         failed=tuple(
-            StepFailure(step=step, address=progress.steps[step].address, sentence=why.sentence)
-            for step, why in failures
+            StepFailure(step=step, address=progress.steps[step].address, sentence=outcome.sentence)
+            for step, outcome in failures
         ),
         not_attempted=progress.not_attempted,
         earlier=earlier,
-        verdict=decide(found, changes=False),
+        verdict=decide(verdict_reasons, changes=False),
     )
 
 

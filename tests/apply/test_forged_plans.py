@@ -305,7 +305,7 @@ def deletion(attacked: Attacked, name: str) -> Change:
         ("theirs.gone", "belongs to the project 'theirs'"),
         ("mine.kept", "is protected"),
         ("mine.orphan", "may not be deleted"),
-        ("nobody", "managed by nobody"),
+        ("nobody", "not managed by any project"),
     ],
 )
 def test_what_may_not_go_stays_however_well_it_is_planned(

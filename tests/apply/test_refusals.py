@@ -281,7 +281,7 @@ def test_what_nobody_manages_is_never_deleted(world: World) -> None:
     """Whatever a plan says, and however it came about."""
     error = world.refusal(_forged(world.plan, "topic/old", owner=None))
     assert error.exit is ExitCode.REFUSED
-    assert "topic/old is managed by nobody" in str(error)
+    assert "topic/old is not managed by any project" in str(error)
 
 
 def test_a_request_must_be_for_the_object_that_was_reviewed_and_checked(world: World) -> None:

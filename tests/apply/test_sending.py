@@ -620,7 +620,7 @@ def test_what_never_becomes_visible_stays_open_and_a_resume_looks_first(world: W
     )
     result = world.apply.plan(world.plan)
     assert [failure.address for failure in result.failed] == ["topic/new-a"]
-    assert "nothing is to be seen of it after 30 s" in result.failed[0].sentence
+    assert "it is not visible after 30 s" in result.failed[0].sentence
     world.undisturb()
     resumed = world.apply.resume(UID)
     assert resumed is not None
@@ -753,7 +753,10 @@ def test_an_outcome_that_cannot_be_written_stops_the_run_and_a_resume_finds_it(
     world.cluster.after_send = after
     result = world.apply.plan(world.plan)
     assert result.verdict.exit is ExitCode.PARTIAL
-    assert "CreateTopic: what became of it could not be written down; " in result.failed[0].sentence
+    assert (
+        "CreateTopic: its outcome could not be written to the journal; "
+        in result.failed[0].sentence
+    )
     why = [reason.sentence for reason in result.verdict.reasons]
     assert [sentence for sentence in why if "CreateTopic" in sentence] == []
     assert why.count("the disk is full") == 1  # once, not for each step

@@ -63,7 +63,7 @@ def test_an_old_acl_goes_only_for_a_member_that_the_plan_checks(tmp_path: Path) 
             requests=(replace(planned, request=replace(planned.request, migrated_to=None)),),
         ),
     ):
-        assert "managed by nobody" in _refused(cluster, _with(plan, forged))
+        assert "not managed by any project" in _refused(cluster, _with(plan, forged))
     result = Apply(cluster=cluster).plan(sealed_now(plan, FakeClock(), "real"))
     assert result.verdict.exit is ExitCode.SUCCESS
     physical.close()
@@ -76,7 +76,7 @@ def test_a_link_goes_with_its_topic_only_where_that_is_ours(tmp_path: Path) -> N
     assert link.owner_before is None
     alone = replace(plan, changes=(replace(link, requests=tuple(
         replace(it, depends_on=()) for it in link.requests)),))  # fmt: skip
-    assert "vc/analytics/link/Reports is managed by nobody" in _refused(cluster, alone)
+    assert "vc/analytics/link/Reports is not managed by any project" in _refused(cluster, alone)
     physical.close()
 
 
@@ -112,7 +112,7 @@ def test_a_persons_command_may_delete_what_nobody_manages(tmp_path: Path, commit
     plan = replace(plan, changes=tuple(bare))
     assert plan.changes
     if commit == 2:
-        assert "managed by nobody" in _refused(cluster, plan)
+        assert "not managed by any project" in _refused(cluster, plan)
     person = Project(name=COMMAND_PROJECT)
     told = replace(
         plan, desired=replace(plan.desired, identity=person.identity, project=person.name)

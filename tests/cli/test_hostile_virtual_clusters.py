@@ -144,10 +144,10 @@ def _bound(virtual_cluster: str) -> Request:
 @pytest.mark.parametrize(
     ("kind", "named"),
     [
-        ("link", "vc/analytics/topic/Reports: its links were no others and are "
-         "vc/emea.sales/link/reports as well"),
-        ("member", "vc/analytics: what is in it was nothing else and is "
-         "vc/analytics/user/User:late as well"),
+        ("link", "vc/analytics/topic/Reports: it has got the link "
+         "vc/emea.sales/link/reports since"),
+        ("member", "vc/analytics: it has got the member "
+         "vc/analytics/user/User:late since"),
     ],
 )  # fmt: skip
 def test_what_others_put_where_a_plan_deletes_makes_it_stale(
@@ -182,7 +182,7 @@ def test_a_user_whom_others_bound_elsewhere_makes_the_plan_stale(
     acls = golden.state().acls
     ran = kgitops("apply", saved)
     assert ran.code == 4, ran.said
-    assert "vc/emea.sales/user/User:late: the virtual cluster that it is in was none" in ran.said
+    assert "vc/emea.sales/user/User:late: it was bound to the virtual cluster" in ran.said
     assert golden.state().acls == acls
 
 

@@ -39,21 +39,21 @@ def owner(**changes: object) -> str:
 
 
 GARBAGE = {
-    "no JSON": ("own/topic/orders", "hello", "nobody owns topic/orders any more"),
-    "no object": ("own/topic/orders", "[1]", "nobody owns topic/orders any more"),
-    "no version": ("own/topic/orders", "{}", "nobody owns topic/orders any more"),
-    "half an owner": ("own/topic/orders", owner(), "nobody owns topic/orders any more"),
-    "no address": ("own/", "{}", "nobody owns  any more"),
+    "no JSON": ("own/topic/orders", "hello", "topic/orders has no owner any more"),
+    "no object": ("own/topic/orders", "[1]", "topic/orders has no owner any more"),
+    "no version": ("own/topic/orders", "{}", "topic/orders has no owner any more"),
+    "half an owner": ("own/topic/orders", owner(), "topic/orders has no owner any more"),
+    "no address": ("own/", "{}", " has no owner any more"),
     "a project": ("project/x", '{"schema_version": 1}', "is lost until its next apply"),
     "a virtual cluster": ("vcs/emea", "7", "what it said of virtual clusters is lost"),
-    "a run": ("run/x", '{"schema_version": 1}', "its run can't be gone on with"),
-    "a batch": ("run/x/1", '{"schema_version": 1}', "its run can't be gone on with"),
-    "a piece of a plan": ("run/x/plan/0", '{"schema_version": 1}', "can't be gone on with"),
+    "a run": ("run/x", '{"schema_version": 1}', "its run can't be resumed"),
+    "a batch": ("run/x/1", '{"schema_version": 1}', "its run can't be resumed"),
+    "a piece of a plan": ("run/x/plan/0", '{"schema_version": 1}', "can't be resumed"),
     "a nonce": ("nonce/x", "spent", "its plan counts as applied for ever"),
     "a claim": ("lock/x", '{"schema_version": 1}', "the claim is dropped"),
     "the mark": ("meta", "hello", "it is written again"),
-    "a stranger": ("hello", "world", "kgitops never wrote it"),
-    "a stranger's object": ("hello", "{}", "kgitops never wrote it"),
+    "a stranger": ("hello", "world", "kgitops did not write it"),
+    "a stranger's object": ("hello", "{}", "kgitops did not write it"),
 }
 
 
@@ -156,7 +156,7 @@ def test_the_repair_is_written_down(applied: Project, kgitops: Kgitops) -> None:
         {
             "offset": str(offset),
             "key": "own/topic/orders",
-            "remedy": "nobody owns topic/orders any more: it is kept, declare it to adopt it",
+            "remedy": "topic/orders has no owner any more: it is kept; declare it to adopt it",
         }
     ]
 

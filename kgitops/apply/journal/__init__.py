@@ -1,1 +1,1 @@
-"""The journal of a run on the cluster, and resuming a run from it."""
+"""The journal of a run in the registry, and the repair of the registry's records."""

@@ -1,7 +1,7 @@
-"""Records of a registry that can't be read: what each was about, and what can be put back.
+"""Unreadable records of a registry: the subject of each, and the remedy.
 
-Nothing is ever made up. What stood under the key before counts again where the log still has it;
-else the key is given up, and who owned an object is not known any more: it is kept.
+Nothing is made up. Where the log still has an earlier record of the key, that one counts again;
+otherwise the key is given up, and an object whose owner is no longer known is kept.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +22,9 @@ REPAIR_PREFIX = "repair/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """One key whose newest record can't be read; ``record`` is what mends it, None: nothing can.
+    """A key whose newest record can't be read; ``record`` repairs it, None where nothing does.
 
-    ``since_ms`` is when the log took the record in; ``offset`` is -1 where one is missing.
+    ``since_ms`` is the log's timestamp of the record; ``offset`` is -1 where it is missing.
     """
 
     offset: int
@@ -35,44 +35,44 @@ class Damage:
     record: Record | None
 
     def __str__(self) -> str:
-        """The whole of it as a line."""
+        """Format the damage as one line."""
         place = "missing" if self.offset < 0 else f"offset {self.offset}"
         return f"{place}  {self.key!r} {self.problem}; {self.remedy}"
 
     @property
     def is_claim(self) -> bool:
-        """True if somebody may hold the lock by it."""
+        """True if it may be the claim by which a process holds the lock."""
         return self.key.startswith(LOCK_PREFIX)
 
 
 def find_damage(entries: Sequence[RegistryEntry]) -> tuple[Damage, ...]:
-    """Every key whose newest record can't be read, in the order of the log."""
+    """Find every key whose newest record can't be read, in the order of the log."""
     history: dict[str, list[RegistryEntry]] = {}
     for entry in entries:
         history.setdefault(entry.key, []).append(entry)
-    found = [
+    damages = [
         _damage(records, problem)
         for records in history.values()
         if (problem := _problem(records[-1])) is not None
     ]
-    if META_KEY not in history or (history[META_KEY][-1].value is None and not found):
-        found.append(
+    if META_KEY not in history or (history[META_KEY][-1].value is None and not damages):
+        damages.append(
             Damage(
                 offset=-1,
                 key=META_KEY,
-                problem="is not there, so the registry looks like none",
-                remedy="it is written anew",
+                problem="is missing, so this does not count as a registry",
+                remedy="it is written again",
                 since_ms=0,
                 record=meta_record(),
             )
         )
-    return tuple(sorted(found, key=lambda damage: damage.offset))
+    return tuple(sorted(damages, key=lambda damage: damage.offset))
 
 
 def repair_record(
     name: str, holder: str, moment: str, damages: Iterable[Damage]
 ) -> tuple[str, Mapping[str, Json]]:
-    """The registry's own record of the repair."""
+    """Build the record of the repair itself."""
     return f"{REPAIR_PREFIX}{name}", {
         "schema_version": SCHEMA_VERSION,
         "holder": holder,
@@ -85,7 +85,7 @@ def repair_record(
 
 
 def _problem(entry: RegistryEntry) -> str | None:
-    """Why nobody can make use of the record; None where it is as kgitops writes them."""
+    """Return the problem of a record; None where it is as kgitops writes it."""
     if entry.problem is not None:
         return entry.problem
     if entry.value is None:
@@ -105,7 +105,7 @@ def _problem(entry: RegistryEntry) -> str | None:
 def _check(entry: RegistryEntry, value: Mapping[str, Json]) -> None:
     if entry.key.startswith(LOCK_PREFIX):
         if not is_claim(entry):
-            raise ValueError("it is no claim on the lock")
+            raise ValueError("it is not a claim on the lock")
     elif entry.key.startswith(NONCE_PREFIX):
         if not isinstance(value.get("expires"), str):
             raise ValueError("it does not say when its plan expires")
@@ -137,12 +137,12 @@ def _damage(records: Sequence[RegistryEntry], problem: str) -> Damage:
 
 def _remedy(key: str, before: Sequence[RegistryEntry]) -> tuple[str, Record]:
     if key == META_KEY:
-        return "it is written anew", meta_record()
+        return "it is written again", meta_record()
     if key.startswith(LOCK_PREFIX):
         return "the claim is dropped", (key, None)
     earlier = next((entry for entry in reversed(before) if _problem(entry) is None), None)
     if earlier is not None and earlier.value is not None:
-        return f"what stood there at offset {earlier.offset} counts again", (key, earlier.value)
+        return f"the record at offset {earlier.offset} counts again", (key, earlier.value)
     if key.startswith(NONCE_PREFIX):
         spent = {"schema_version": SCHEMA_VERSION, "run": "unknown", "expires": _NEVER}
         return "its plan counts as applied for ever", (key, spent)
@@ -153,15 +153,15 @@ def _loss(key: str) -> str:
     kind, _, name = key.partition("/")
     match kind:
         case "own":
-            return f"nobody owns {_printable(name)} any more: it is kept, declare it to adopt it"
+            return f"{_printable(name)} has no owner any more: it is kept; declare it to adopt it"
         case "project":
             return f"the name of the project {_printable(name)} is lost until its next apply"
         case "vcs":
-            return "what it said of virtual clusters is lost: plan, and read all that is planned"
+            return "its record of virtual clusters is lost: make a plan, and review all of it"
         case "run":
-            return "its run can't be gone on with: plan again"
+            return "its run can't be resumed: make a new plan"
         case _:
-            return "it is dropped, and kgitops never wrote it"
+            return "it is dropped; kgitops did not write it"
 
 
 def _printable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Writing the journal: an intent before every wire batch, an outcome after it."""
+"""The state of a run, and its journal: an intent before every wire batch, an outcome after it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from kgitops.model.verdict import ExitCode, Reason
 
 
 class Journal:
-    """The journal of one run, whose records go out with the first intent."""
+    """The journal of one run; its first records are written together with the first intent."""
 
     def __init__(self, lock: Lock, run: Run, opening: Sequence[Record] = ()) -> None:
         self._lock = lock
@@ -27,7 +27,7 @@ class Journal:
 
     @property
     def run(self) -> Run:
-        """The run as it stands in the journal."""
+        """The run as written in the journal."""
         return self._run
 
     def intend(self, batches: Sequence[Sequence[Step]]) -> None:
@@ -38,25 +38,27 @@ class Journal:
         """
         self._write([self._new_batch(steps) for steps in batches], ())
 
-    def record_outcomes(self, known: Mapping[str, StepRecord], owners: Sequence[Record]) -> None:
-        """Write what became of steps, and who owns what their changes completed, as one.
+    def record_outcomes(
+        self, step_records: Mapping[str, StepRecord], owners: Sequence[Record]
+    ) -> None:
+        """Write outcomes of steps, and the owners of completed objects, in one append.
 
-        A step that was never begun has no batch, and so nothing is written about it.
+        A step that was never begun has no batch, so nothing is written about it.
         """
         changed = []
-        for batch in self._latest_batches(known):
-            mine = {step: known[step] for step in batch.requests if step in known}
-            changed.append(replace(batch, results={**batch.results, **mine}))
+        for batch in self._latest_batches(step_records):
+            news = {step: step_records[step] for step in batch.requests if step in step_records}
+            changed.append(replace(batch, results={**batch.results, **news}))
         if changed:
             self._write(changed, owners)
 
     def record_registry_changes(self, steps: Sequence[Step], owners: Sequence[Record]) -> None:
-        """Write changes that only the registry records: the write is the change."""
+        """Write changes that only the registry records; the write is the change."""
         done = {step.id: StepRecord(outcome=RecordedOutcome.DONE) for step in steps}
         self._write([replace(self._new_batch(steps), results=done)], owners)
 
     def close(self, status: RunStatus) -> None:
-        """Write how the run ended and release the lock, as one."""
+        """Write the end of the run and release the lock in one append."""
         if self._opening:
             self._lock.close([])
         elif status is RunStatus.DONE:
@@ -73,10 +75,10 @@ class Journal:
         self._run = replace(self._run, batches=(*self._run.batches, batch))
         return batch
 
-    def _latest_batches(self, known: Mapping[str, StepRecord]) -> Sequence[Batch]:
+    def _latest_batches(self, step_records: Mapping[str, StepRecord]) -> Sequence[Batch]:
         latest = {step: batch for batch in self._run.batches for step in batch.requests}
         return list(
-            {latest[step].number: latest[step] for step in known if step in latest}.values()
+            {latest[step].number: latest[step] for step in step_records if step in latest}.values()
         )
 
     def _write(self, batches: Sequence[Batch], owners: Sequence[Record]) -> None:
@@ -91,10 +93,11 @@ class Journal:
 
 
 class RunState:
-    """Keeps a run's progress, here and in the journal.
+    """Keeps a run's progress, in memory and in the journal.
 
-    ``progress`` is what is known by now. ``begun``: something was sent, or may have been by an
-    earlier process, so that the run can't be refused whole any more. ``stopped``: it can't go on.
+    ``progress`` is what is known so far. ``begun`` tells that something was sent, or may have been
+    by an earlier process, so that the run can no longer be refused as a whole. ``stopped`` tells
+    that it can't continue.
     """
 
     def __init__(self, context: ApplyContext, journal: Journal, steps: Mapping[str, Step]) -> None:
@@ -108,7 +111,7 @@ class RunState:
         self._earlier = self.progress.done
 
     def intend(self, batches: Sequence[Sequence[Step]]) -> None:
-        """Write that these batches are about to be sent, and tell it.
+        """Write that these batches are about to be sent, and emit the events.
 
         Raises:
             KgitopsError: it can't be written, or the lock is lost, so nothing may be sent.
@@ -119,22 +122,22 @@ class RunState:
             self._context.on_event(event)
 
     def record_outcomes(self, outcomes: Mapping[str, StepOutcome]) -> None:
-        """Write outcomes, and the owners of the changes that they complete, in one append."""
+        """Write outcomes, and the owners of the objects that they complete, in one append."""
         if not outcomes:
             return
         steps = self.progress.steps
-        known = {step: outcome.record for step, outcome in outcomes.items()}
+        records = {step: outcome.record for step, outcome in outcomes.items()}
         try:
-            owners = owners_of_completed(steps, known, {**self.progress.known, **known})
-            self._journal.record_outcomes(known, list(owners.values()))
+            owners = owners_of_completed(steps, records, {**self.progress.known, **records})
+            self._journal.record_outcomes(records, list(owners.values()))
         except KgitopsError as error:
             self.stop(error)
-            problem = "what became of it could not be written down"
+            problem = "its outcome could not be written to the journal"
             outcomes = {step: step_unknown(steps[step], problem, of_run=True) for step in outcomes}
         self.report(outcomes)
 
     def record_registry_changes(self, steps: Sequence[Step]) -> None:
-        """Write changes that only the registry records: with that they are done."""
+        """Write changes that only the registry records; they are then done."""
         try:
             self._journal.record_registry_changes(steps, [owner_of(step.change) for step in steps])
         except KgitopsError as error:
@@ -149,7 +152,7 @@ class RunState:
         )
 
     def report(self, outcomes: Mapping[str, StepOutcome]) -> None:
-        """Remember what became of steps, and tell it; the journal is not written."""
+        """Add outcomes to the progress and emit their events, without writing the journal."""
         self.progress = self.progress.after(outcomes)
         for step_id, outcome in outcomes.items():
             step = self.progress.steps[step_id]
@@ -162,14 +165,14 @@ class RunState:
             )
 
     def reopen_undone(self) -> None:
-        """What an earlier process took back too early is to be done once more."""
+        """Reopen steps that an earlier process undid too early, so that they are done again."""
         self.progress = self.progress.to_go_on()
         self._earlier = tuple(step for step in self._earlier if step in self.progress.known)
 
     def stop(self, error: KgitopsError) -> None:
-        """The run can't go on; where nothing was sent the error keeps its own exit code.
+        """Stop the run; where nothing was sent the error is raised with its own exit code.
 
-        Once the lock is lost, everything that fails after it fails for that reason.
+        Once the lock is lost, later errors are consequences of that and are not added.
         """
         if not self.begun:
             raise error
@@ -179,11 +182,11 @@ class RunState:
         self._lock_is_lost = self._lock_is_lost or isinstance(error, LockedError)
 
     def add_reasons(self, reasons: Sequence[Reason]) -> None:
-        """Remember why the run went no further."""
+        """Add reasons for which the run does not continue."""
         self._reasons.extend(reasons)
 
     def close(self) -> ApplyResult:
-        """Close the journal, release the lock, and say what became of every step."""
+        """Close the journal, release the lock, and return the outcome of every step."""
         complete = len(self.progress.done) == len(self.progress.steps)
         failed = self.progress.failures or self._reasons
         status = RunStatus.FAILED if failed else RunStatus.OPEN

@@ -40,7 +40,7 @@ Latest = Mapping[str, Mapping[str, Json]]
 
 
 def latest_values(entries: Iterable[RegistryEntry]) -> Latest:
-    """What the log's entries add up to."""
+    """Reduce the log's entries to the latest value of each key."""
     latest: dict[str, Mapping[str, Json]] = {}
     for entry in entries:
         if entry.value is None:
@@ -51,15 +51,15 @@ def latest_values(entries: Iterable[RegistryEntry]) -> Latest:
 
 
 def is_spent(latest: Latest, nonce: str) -> bool:
-    """Whether a plan with this nonce was begun before."""
+    """Return whether a plan with this nonce was begun before."""
     return f"{NONCE_PREFIX}{nonce}" in latest
 
 
 def known_projects(latest: Latest) -> RegistryState:
-    """The registry's records of projects, and no others.
+    """Build the registry state from the records of projects alone.
 
     Raises:
-        SafetyError: a record of one can't be read.
+        SafetyError: a record of a project can't be read.
     """
     records = [
         RegistryEntry(offset=0, key=key, value=value, timestamp_ms=0)
@@ -71,7 +71,7 @@ def known_projects(latest: Latest) -> RegistryState:
 
 
 def unfinished_runs(latest: Latest, projects: Collection[str]) -> tuple[Run, ...]:
-    """These projects' runs that are neither done nor superseded, the oldest first.
+    """Return these projects' runs that are neither done nor superseded, the oldest first.
 
     Raises:
         SafetyError: a record of one can't be read.
@@ -85,10 +85,10 @@ def unfinished_runs(latest: Latest, projects: Collection[str]) -> tuple[Run, ...
 
 
 def read_sealed(run: Run, latest: Latest) -> SealedPlan:
-    """The plan that ``run`` executes, its digests checked.
+    """Read the plan that ``run`` executes, and check its digests.
 
     Raises:
-        SafetyError: a piece is missing, or it is another plan than the run's.
+        SafetyError: a piece is missing, or the plan is not the run's.
         UntrustedPlanError: the pieces are not the plan that was sealed.
     """
     keys = [f"{RUN_PREFIX}{run.id}/plan/{piece}" for piece in range(run.pieces)]
@@ -106,11 +106,11 @@ def read_sealed(run: Run, latest: Latest) -> SealedPlan:
 
 
 def check_run_record(key: str, value: Mapping[str, Json]) -> None:
-    """See that a record of a run can be read.
+    """Check that a record of a run can be read.
 
     Raises:
         SafetyError: it can't.
-        ValueError: likewise.
+        ValueError: it can't.
     """
     run_id, _, part = key.removeprefix(RUN_PREFIX).partition("/")
     if not part:
@@ -187,6 +187,6 @@ def _read_step(value: Json, key: str, lookup: Json) -> StepRecord:
 
 def _damaged(run_id: str) -> SafetyError:
     return SafetyError(
-        f"the journal of run {run_id} is damaged, so what it did can't be known; compare the "
+        f"the journal of run {run_id} is damaged, so it is unknown what it did; compare the "
         "cluster with a new plan, and let kgitops registry repair drop the run once you know"
     )

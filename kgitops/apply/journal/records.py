@@ -1,4 +1,4 @@
-"""The journal's records in the registry, as runs are written; run_reading.py reads them back."""
+"""Writing runs as records of the registry; reading.py reads them back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,9 +28,9 @@ def open_run(
     started: datetime,
     formerly: Sequence[str] = (),
 ) -> tuple[Run, list[Record]]:
-    """The run that ``sealed`` begins, and the records that go out before its first request.
+    """Return the run of a sealed plan, and the records to write before its first request.
 
-    They are the header, the plan in pieces, and the spent nonce.
+    The records are the project, the header, the plan in pieces, and the spent nonce.
     """
     content = canonical_json(sealed_to_json(sealed)).decode()
     pieces = [content[start : start + _PIECE] for start in range(0, len(content), _PIECE)]
@@ -61,7 +61,7 @@ def open_run(
 
 
 def header_record(run: Run) -> Record:
-    """``run/<id>``."""
+    """Return the record ``run/<id>``."""
     return f"{RUN_PREFIX}{run.id}", {
         "schema_version": SCHEMA_VERSION,
         "status": run.status.value,
@@ -75,7 +75,7 @@ def header_record(run: Run) -> Record:
 
 
 def batch_record(run: Run, batch: Batch) -> Record:
-    """``run/<id>/<n>``."""
+    """Return the record ``run/<id>/<n>``."""
     return f"{RUN_PREFIX}{run.id}/{batch.number}", {
         "schema_version": SCHEMA_VERSION,
         "status": batch.status,
@@ -97,7 +97,7 @@ def batch_record(run: Run, batch: Batch) -> Record:
 
 
 def closing_records(run: Run, status: RunStatus) -> list[Record]:
-    """A finished run keeps its header; nobody needs its plan and batches any more."""
+    """Return the records that close a run: only its header is kept, without plan and batches."""
     closed = replace(run, status=status, pieces=0)
     return [
         header_record(closed),
@@ -107,7 +107,7 @@ def closing_records(run: Run, status: RunStatus) -> list[Record]:
 
 
 def old_nonces(latest: Mapping[str, Mapping[str, Json]], now: datetime) -> list[Record]:
-    """Spent nonces of plans that expired long ago: they would be refused for that alone."""
+    """Return deletions of the nonces of plans that expired long ago and are refused for that."""
     before = moments.to_text(now - _NONCE_KEPT)
     return [
         (key, None)

@@ -1,4 +1,4 @@
-"""Mends a registry under its lock, and writes down what was done."""
+"""Repairing a registry under its lock, with a record of the repair."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -12,7 +12,7 @@ from kgitops.model.errors import LockedError, SafetyError
 
 
 def check_registry(cluster: Cluster) -> tuple[int, tuple[Damage, ...]]:
-    """How many records there are, and what is wrong with them; nothing without a registry.
+    """Count the records of the registry and find the damaged ones; (0, ()) without a registry.
 
     Raises:
         SafetyError: the registry can't be read to its end, or records of it were lost.
@@ -24,20 +24,20 @@ def check_registry(cluster: Cluster) -> tuple[int, tuple[Damage, ...]]:
 def repair_registry(
     context: ApplyContext, expected: Sequence[Damage], *, holder: str, name: str
 ) -> bool:
-    """Mend what ``expected`` names, all of it or nothing; False where it was interrupted before.
+    """Repair all of ``expected`` or nothing; return False where it was interrupted before.
 
     Raises:
-        LockedError: someone holds the lock, or may, by a claim that can't be read.
-        SafetyError: something can't be mended, or it is not what was expected any more.
+        LockedError: a process holds the lock, or may hold it by a claim that can't be read.
+        SafetyError: something can't be repaired, or the damage is no longer as expected.
     """
     log = context.cluster.registry
     for damage in expected:
         _refuse_unmendable(damage)
-        _wait_for_claim(damage, context, log)
-    salvaging = cast(Cluster, _Instead(context.cluster, registry=_Salvaging(log)))
+        _refuse_recent_claim(damage, context, log)
+    readable = cast(Cluster, _Override(context.cluster, registry=_ReadableEntries(log)))
     lock = acquire(
         ApplyContext(
-            cluster=salvaging,
+            cluster=readable,
             settings=context.settings,
             clock=context.clock,
             on_event=context.on_event,
@@ -69,8 +69,8 @@ def _refuse_unmendable(damage: Damage) -> None:
         )
 
 
-def _wait_for_claim(damage: Damage, context: ApplyContext, log: RegistryLog) -> None:
-    """A claim that can't be read may be somebody's who is at work."""
+def _refuse_recent_claim(damage: Damage, context: ApplyContext, log: RegistryLog) -> None:
+    """Refuse while the holder of an unreadable claim may still be at work."""
     settings = context.settings
     until = damage.since_ms + settings.lease_ms + settings.timeout_ms
     if damage.is_claim and log.now_ms() < until:
@@ -80,23 +80,23 @@ def _wait_for_claim(damage: Damage, context: ApplyContext, log: RegistryLog) -> 
         )
 
 
-class _Instead:
-    """Something with one attribute replaced."""
+class _Override:
+    """An object with some of its attributes replaced."""
 
-    def __init__(self, what: object, **replaced: object) -> None:
-        self._what = what
+    def __init__(self, target: object, **replaced: object) -> None:
+        self._target = target
         self.__dict__.update(replaced)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever it has)
-        return getattr(self._what, name)
+        return getattr(self._target, name)
 
 
-class _Salvaging(_Instead):
-    """A registry's log of which only the entries that can be read are read."""
+class _ReadableEntries(_Override):
+    """A registry's log that returns only the readable entries."""
 
     def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
-        """They, in order."""
-        entries = self._what.scan(since)  # type: ignore[attr-defined]
+        """Read the readable entries, in order."""
+        entries = self._target.scan(since)  # type: ignore[attr-defined]
         if entries is None:
             return None
         damaged = {damage.offset for damage in find_damage(entries)}

@@ -1,1 +1,1 @@
-"""The cluster's lock: claims, the lease, and waiting while it is held."""
+"""The cluster's lock: claims, the lease, and waits while it is held."""

@@ -1,10 +1,10 @@
 """Claims on the cluster's lock, as records in the registry's log.
 
-A record says how long its lease is, not when it ends: that follows from the moment the log gave the
-record, so that no contender's own clock matters.
+A record holds the length of its lease, not its end: the end follows from the timestamp that the
+log gave the record, so that no contender's own clock matters.
 
-Compaction keeps a claim's newest record only. So a renewal carries what the ones before it decided:
-the place of the first in the log, and when the lease ended that it prolongs.
+Compaction keeps only a claim's newest record. So a renewal repeats what earlier records decided:
+the first one's place in the log, and the end of the lease that it prolongs.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ LOCK_PREFIX = "lock/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One contender; ``order`` is the offset of its first record, which renewals carry on."""
+    """The claim of one contender; ``order`` is the offset of its first record, kept by renewals."""
 
     key: str
     holder: str
@@ -33,7 +33,7 @@ class Claim:
 def claim_record(
     key: str, *, holder: str, since: str, lease_ms: int, renews: Claim | None
 ) -> Record:
-    """A first claim, or the renewal of one."""
+    """Build the record of a first claim, or of a renewal."""
     return key, {
         "schema_version": SCHEMA_VERSION,
         "holder": holder,
@@ -45,7 +45,7 @@ def claim_record(
 
 
 def is_claim(entry: RegistryEntry) -> bool:
-    """True if the record can be read as a claim, or as the end of one."""
+    """Return whether the record can be read as a claim, or as the end of one."""
     if entry.value is None:
         return entry.problem is None
     try:
@@ -56,7 +56,7 @@ def is_claim(entry: RegistryEntry) -> bool:
 
 
 def read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:
-    """The claim as it stands once this record was appended.
+    """Read the claim as it is once this record was appended.
 
     Raises:
         SafetyError: the record can't be read.
@@ -76,6 +76,6 @@ def read_claim(entry: RegistryEntry, value: Mapping[str, Json]) -> Claim:
         )
     except (KeyError, TypeError):
         raise SafetyError(
-            f"the registry record {entry.key} is damaged, so nobody knows who holds the lock; "
-            "make sure that no kgitops runs, then mend it with kgitops registry repair"
+            f"the registry record {entry.key} is damaged, so it is unknown who holds the "
+            "lock; make sure that no kgitops runs, then repair it with kgitops registry repair"
         ) from None

@@ -1,7 +1,7 @@
 """The cluster's one lock: won by the order of claims in the registry's log, kept by a lease.
 
-Every reader of the log judges alike, because only what stands in the log counts: a claim's place,
-the log's own timestamps, and that a renewal which came after its lease had ended is void.
+Every reader of the log decides alike, because only the log counts: a claim's place in it and the
+log's own timestamps. A renewal that came after its lease had ended is void.
 """
 
 import uuid
@@ -19,13 +19,13 @@ from kgitops.model.errors import KgitopsError, LockedError, SafetyError
 
 
 def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
-    """The lock, once no one else can still act under it; None when interrupted while waiting.
+    """Acquire the lock once no other holder can act under it; None when interrupted while waiting.
 
     A claim whose lease has ended does not block, but its holder may have sent one request before
-    it died: one timeout must pass before anyone looks at what became of that.
+    it died: one timeout must pass before the outcome of that request is looked up.
 
     Raises:
-        LockedError: someone holds it; the sentence says who and since when.
+        LockedError: another process holds it; the sentence names the holder and the time.
     """
     registry, clock = context.cluster.registry, context.clock
     lock = Lock(registry, holder=holder, settings=context.settings)
@@ -33,7 +33,9 @@ def acquire(context: ApplyContext, *, holder: str) -> "Lock | None":
     try:
         safe_ms = lock.safe_from_ms()
         if registry.now_ms() < safe_ms:
-            sentence = "the lock's last holder died; waiting until nothing of it is on its way"
+            sentence = (
+                "the lock's last holder died; waiting until none of its requests is in flight"
+            )
             context.on_event(Waiting(reason=WaitReason.LOCK, sentence=sentence))
         while registry.now_ms() < safe_ms:
             if context.interrupted() is not None:
@@ -66,7 +68,7 @@ class Lock:
         self._released = True
 
     def claim(self, since: str) -> None:
-        """Append a claim; whether it wins is decided by what stands before it."""
+        """Append a claim; the claims before it in the log decide whether it wins."""
         self._since = since
         entries = self._registry.read()
         first = [meta_record()] if entries is None else []
@@ -76,10 +78,10 @@ class Lock:
         self._catch_up()
 
     def safe_from_ms(self) -> int:
-        """When nothing that an earlier, dead holder sent can be on its way any more.
+        """Return the time from which no request of an earlier, dead holder can be in flight.
 
         Raises:
-            LockedError: an earlier claim is still alive.
+            LockedError: the lease of an earlier claim has not ended.
         """
         mine = self._mine()
         earlier = sorted(
@@ -98,12 +100,13 @@ class Lock:
         return max(ends, default=0)
 
     def take_over(self) -> None:
-        """The wait for dead holders is over: shut them out, and drop their claims.
+        """Fence out the dead holders after waiting for them, and drop their claims.
 
-        Whoever was suspended while waiting must not shut out who came after: hence the look before.
+        A process that was suspended while waiting must not fence out a later holder, so the claim
+        is checked first.
 
         Raises:
-            LockedError: the claim does not hold any more.
+            LockedError: the claim no longer holds.
         """
         self._catch_up()
         self._alive()
@@ -117,23 +120,23 @@ class Lock:
         self._dead = self._earlier
 
     def append(self, records: Sequence[Record]) -> None:
-        """Write ``records`` and renew the lease, all or nothing; then see that it still holds.
+        """Write ``records`` and renew the lease, all or nothing; then check that it still holds.
 
         Raises:
-            LockedError: the lease had ended, so someone else may hold the lock. What was
-                written after a takeover is the reader's to ignore; nothing may be sent.
+            LockedError: the lease had ended, so another process may hold the lock. Readers ignore
+                records that were written after a takeover; nothing may be sent.
         """
         renewal = self._record(renews=self._alive())
-        self._write([renewal, *self._burials(), *records])
+        self._write([renewal, *self._dead_claim_removals(), *records])
         self._dead = ()
         self._catch_up()
         self._alive()
 
     def heartbeat(self) -> None:
-        """Renew the lease where it is half over or shorter than a request may take.
+        """Renew the lease when it is half over or shorter than a request may take.
 
         Raises:
-            LockedError: it has ended, or can't be made to outlast a request.
+            LockedError: it has ended, or can't be renewed to outlast a request.
         """
         self._catch_up()
         if self._left_ms() <= max(self._timeout_ms, self._lease_ms // 2):
@@ -158,20 +161,20 @@ class Lock:
         """
         self._catch_up()
         self._alive()
-        self._write([*records, *self._burials(), (self._key, None)])
+        self._write([*records, *self._dead_claim_removals(), (self._key, None)])
         self._released = True
-        self._stand_down()
+        self._unfence()
 
     def release(self) -> None:
-        """Give the lock back. Where that fails the lease ends by itself, so nobody need know."""
+        """Release the lock. An error is ignored, because the lease then ends by itself."""
         if not self._released:
             self._released = True
             with suppress(KgitopsError):
                 self._registry.append([(self._key, None)])
-        self._stand_down()
+        self._unfence()
 
     def _write(self, records: Sequence[Record]) -> None:
-        """Append, and say who it was where someone else has become the only writer."""
+        """Append; if another process has become the only writer, raise an error that names it."""
         try:
             self._registry.append(records)
         except LockedError:
@@ -179,12 +182,12 @@ class Lock:
                 self._catch_up()
             raise self._lost() from None
 
-    def _stand_down(self) -> None:
+    def _unfence(self) -> None:
         if self._fenced:
             self._fenced = False
             self._registry.unfence()
 
-    def _burials(self) -> list[Record]:
+    def _dead_claim_removals(self) -> list[Record]:
         return [(key, None) for key in self._dead]
 
     def _record(self, *, renews: Claim | None) -> Record:
@@ -212,7 +215,7 @@ class Lock:
             if not entry.key.startswith(LOCK_PREFIX):
                 continue
             if entry.offset in past and not is_claim(entry):
-                continue  # it was mended since
+                continue  # it was repaired since
             if entry.value is None:
                 self._claims.pop(entry.key, None)
             else:
@@ -227,7 +230,7 @@ class Lock:
     def _alive(self) -> Claim:
         mine = self._mine()
         if self._registry.now_ms() >= mine.lease_until_ms:
-            with suppress(KgitopsError):  # only to name who has it now
+            with suppress(KgitopsError):  # only to name the current holder
                 self._catch_up()
             raise self._lost()
         return mine
@@ -237,7 +240,7 @@ class Lock:
 
     def _lost(self) -> LockedError:
         now = self._registry.now_ms()
-        # The dead whom this run came after are still in the log, and so may others be.
+        # Claims of dead holders from before this run are still in the log, and so may others be.
         others = [
             claim
             for claim in self._claims.values()

@@ -1,4 +1,4 @@
-"""How long a run waits for an answer or a result, and that it keeps its lock meanwhile."""
+"""The waits of a run for an answer or a result, during which it keeps its lock."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ _SLICE_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Now:
-    """A moment of a run, in seconds that never go back.
+    """The current time of a run, on a monotonic clock in seconds.
 
-    ``deadline`` is when the patience with what begins now is over; ``stopped`` says whether the
-    run was interrupted.
+    ``deadline`` is the end of the timeout of anything that begins now; ``interrupted`` tells
+    whether the run was interrupted.
     """
 
     seconds: float
@@ -26,7 +26,7 @@ class Now:
 class LockedWaits:
     """The waits of a run that holds the lock.
 
-    Whatever waits raises LockedError where the lock was lost meanwhile.
+    Each method that waits raises LockedError where the lock was lost meanwhile.
     """
 
     def __init__(self, context: ApplyContext, lock: Lock) -> None:
@@ -34,7 +34,7 @@ class LockedWaits:
         self._lock = lock
 
     def now(self) -> Now:
-        """Now."""
+        """Read the current time, its deadline, and whether the run was interrupted."""
         seconds = self._context.clock.monotonic()
         return Now(
             seconds=seconds,
@@ -43,10 +43,10 @@ class LockedWaits:
         )
 
     def keep_lock(self) -> int:
-        """Renew the lock where that is due, so that it outlasts the next request.
+        """Renew the lock when due, so that it outlasts the next request; return the lease's end.
 
-        The answer is when the lease ends, in ms of the registry's clock: what may stand still
-        between here and the socket is held to it there.
+        The end is in ms of the registry's clock. It is enforced again at the socket, because the
+        process may be suspended in between.
 
         Raises:
             LockedError: the lock is lost, so nothing may be sent.
@@ -55,7 +55,7 @@ class LockedWaits:
         return self._lock.until_ms
 
     def pause(self, seconds: float) -> None:
-        """Wait for a moment, interrupted or not."""
+        """Wait, interrupted or not."""
         self._context.clock.sleep(seconds)
         self.keep_lock()
 
@@ -68,14 +68,14 @@ class LockedWaits:
         self.keep_lock()
 
     def wait_until(self, seconds: float) -> None:
-        """Wait until then, be it hours; ends early when interrupted."""
+        """Wait until this monotonic time, for hours if need be; ends early when interrupted."""
         clock = self._context.clock
         while self._context.interrupted() is None and (left := seconds - clock.monotonic()) > 0:
             self.pause(min(left, _LONGEST_PAUSE_S))
 
 
 def growing(first_ms: int, longest_s: float = _LONGEST_PAUSE_S) -> Iterator[float]:
-    """Pauses in seconds, each twice as long as the one before it, without end."""
+    """Yield pauses in seconds without end, each twice as long as the one before it."""
     seconds = first_ms / 1000
     while True:
         yield seconds

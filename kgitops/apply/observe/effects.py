@@ -1,4 +1,4 @@
-"""Whether what a request asked for can be seen on the cluster."""
+"""Recognizing the result of a request in the cluster's state."""
 
 from collections.abc import Mapping
 from typing import assert_never
@@ -36,10 +36,10 @@ from kgitops.model.topic_configs import normal_value
 def is_visible(
     request: Request | None, state: ClusterState, reply: RequestResult | None = None
 ) -> bool:
-    """Whether ``state`` shows the result of ``request``; always, where nothing is requested.
+    """Return whether ``state`` shows the result of ``request``; always True without a request.
 
-    Without the broker's ``reply`` the state alone must prove it: then a created topic has to be
-    exactly the requested one, and what can't be seen does not count.
+    Without the broker's ``reply`` the state alone must prove it: a created topic must then be
+    exactly the requested one, and what is not visible does not count.
     """
     match request:
         case None:
@@ -59,8 +59,8 @@ def is_visible(
         case DeleteAclRequest():
             return request.binding not in state.acls and request.binding not in state.partial_acls
         case AlterClientQuotaRequest():
-            found = state.quotas.get(request.entity)
-            quotas = found.quotas if found else {}
+            quota = state.quotas.get(request.entity)
+            quotas = quota.quotas if quota else {}
             return all(
                 quotas.get(key) == value and (request.entity, key) not in state.partial_quotas
                 for key, value in request.quotas.items()
@@ -82,14 +82,14 @@ def is_visible(
 
 
 def created_topic(request: CreateTopicRequest, state: ClusterState) -> TopicState | None:
-    """The topic where it was asked for; one of a virtual cluster is known by its link."""
+    """Find the topic of a request; a topic of a virtual cluster is found through its link."""
     if request.local is not None:
         return linked_topic(request.local, state)
     return state.topics.get(request.topic)
 
 
 def is_under_way(request: Request | None, state: ClusterState) -> bool:
-    """Whether the cluster took the request on and has not finished it.
+    """Return whether the cluster has accepted the request and not finished it.
 
     A deletion waits for brokers (A4-63), a reassignment for data to be copied.
     """
@@ -106,7 +106,7 @@ def is_under_way(request: Request | None, state: ClusterState) -> bool:
 
 
 def is_move(request: Request | None) -> bool:
-    """Whether it is a reassignment, which may take hours and goes on without anyone."""
+    """Return whether it is a reassignment, which may take hours and continues by itself."""
     return isinstance(request, AlterTopicRequest) and request.step is AlterStep.REPLICAS
 
 
@@ -168,7 +168,7 @@ def _records_are_gone(
     for partition, offset in request.deleted_message_offsets.items():
         start = starts[partition] if partition < len(starts) else None
         if start is None:
-            # Not every principal may ask for offsets; the leader's own answer then has to do.
+            # Not every principal may read offsets; the leader's own answer must suffice then.
             if not confirmed:
                 return False
         elif start < offset:

@@ -1,4 +1,4 @@
-"""Finding an object on the cluster by its address, without an index over everything there."""
+"""Finding an object in the cluster state by its address, without an index of all objects."""
 
 from typing import assert_never
 from urllib.parse import unquote
@@ -50,10 +50,10 @@ Object = (
 
 
 def find_object(address: str, state: ClusterState) -> Object | None:
-    """What ``state`` holds at ``address``; None when there is nothing.
+    """Find the object of ``address``; None when there is none.
 
     Raises:
-        ValueError: it is no address, or of a kind not known here.
+        ValueError: it is not an address, or its kind is unknown.
     """
     at = split_scoped_address(address)
     if at is not None and at.segment not in ("acl", "quota"):
@@ -66,8 +66,8 @@ def find_object(address: str, state: ClusterState) -> Object | None:
             binding = _binding(rest, at)
             return binding if binding in state.acls else None
         case "quota":
-            found = state.quotas.get(_entity(rest, at))
-            return found if found and found.quotas else None
+            quota = state.quotas.get(_entity(rest, at))
+            return quota if quota and quota.quotas else None
         case "broker":
             return next(
                 (item for item in state.brokers if broker_address(item.id) == address), None
@@ -75,17 +75,17 @@ def find_object(address: str, state: ClusterState) -> Object | None:
         case "vc":
             return state.virtual_clusters.get(unquote(rest))
         case _:
-            raise ValueError(f"{address!r} is no address of anything that kgitops knows")
+            raise ValueError(f"{address!r} is not the address of anything that kgitops knows")
 
 
 def topic_name(address: str) -> str | None:
-    """The topic at ``address``; None for another kind of object."""
+    """Return the topic's name in ``address``; None for another kind of object."""
     kind, _, rest = address.partition("/")
     return unquote(rest) if kind == "topic" else None
 
 
 def request_address(request: Request) -> str:
-    """The address of the object that ``request`` changes."""
+    """Return the address of the object that ``request`` changes."""
     match request:
         case (
             CreateTopicRequest() | AlterTopicRequest() | DeleteTopicRequest()
@@ -116,7 +116,7 @@ def _binding(rest: str, at: ScopedAddress | None) -> AclBinding:
     before, _, host = (at.tail if at else rest).rpartition("@")
     parts = [unquote(part) for part in before.split("/")]
     if len(parts) != 6:
-        raise ValueError(f"'acl/{rest}' is no address of an ACL")
+        raise ValueError(f"'acl/{rest}' is not the address of an ACL")
     principal, permission, operation, resource_type, pattern, name = parts
     return AclBinding(
         principal=principal,
@@ -138,6 +138,6 @@ def _entity(rest: str, at: ScopedAddress | None) -> ClientQuotaEntity:
     for part in (at.tail if at else rest).split(","):
         kind, equals, name = part.partition("=")
         if not equals:
-            raise ValueError(f"'quota/{rest}' is no address of a quota")
+            raise ValueError(f"'quota/{rest}' is not the address of a quota")
         entity.append((kind, None if name == "<default>" else unquote(name)))
     return tuple(entity)

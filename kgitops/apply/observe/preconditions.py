@@ -1,4 +1,4 @@
-"""Whether a cluster is still as a plan saw it; what can't be decided counts as changed."""
+"""Checking that a cluster is still as planned; what can't be decided counts as changed."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -18,21 +18,21 @@ from kgitops.plan.document.plan import Precondition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreconditionMismatch:
-    """One field of one object that is not as expected."""
+    """A field of an object whose value is not the expected one."""
 
     object: str
     field: str
     expected: str
-    found: str
+    actual: str
 
     def __str__(self) -> str:
-        return f"{self.object}: {self.field} was {self.expected} and is {self.found}"
+        return f"{self.object}: {self.field} was {self.expected} and is {self.actual}"
 
 
 def check_preconditions(
     preconditions: Iterable[Precondition], state: ClusterState
 ) -> tuple[PreconditionMismatch, ...]:
-    """Everything in which ``state`` differs from what is expected, in the order given."""
+    """Return all differences of ``state`` from the preconditions, in their order."""
     return tuple(
         mismatch for precondition in preconditions for mismatch in _check(precondition, state)
     )
@@ -41,10 +41,10 @@ def check_preconditions(
 def check_expected(
     expects: Iterable[Precondition], request: Request | None, state: ClusterState
 ) -> tuple[PreconditionMismatch, ...]:
-    """Everything in which ``state`` differs from what a request expects just before it is sent.
+    """Return all differences of ``state`` from what a request expects just before it is sent.
 
-    A lowered right of which only a part is there counts as absent (VC-327), and as whole again once
-    an earlier request has left it less to stand for. It was to go, and goes.
+    A lowered ACL of which only a part exists counts as absent (VC-327), and as complete again once
+    an earlier request has reduced what it must express. It is to be deleted either way.
     """
     if isinstance(request, DeleteAclRequest) and request.binding in state.acls:
         expects = [replace(precondition, exists=True) for precondition in expects]
@@ -54,18 +54,18 @@ def check_expected(
 def _check(precondition: Precondition, state: ClusterState) -> list[PreconditionMismatch]:
     address = precondition.object
     try:
-        found = find_object(address, state)
+        actual = find_object(address, state)
     except ValueError as problem:
         return [_mismatch(address, "address", "known", f"not: {problem}")]
-    mismatches = _existence(precondition, found)
+    mismatches = _existence(precondition, actual)
     owner = _owner(address, state)
     if owner != precondition.owner:
         mismatches.append(
             _mismatch(address, "owner", _owner_text(precondition.owner), _owner_text(owner))
         )
-    if mismatches or found is None:
+    if mismatches or actual is None:
         return mismatches
-    fields = _fields(found, precondition.fields)
+    fields = _fields(actual, precondition.fields)
     for path, expected in precondition.fields.items():
         if path not in fields:
             mismatches.append(_mismatch(address, path, "known", "a field this kgitops can't check"))
@@ -74,20 +74,22 @@ def _check(precondition: Precondition, state: ClusterState) -> list[Precondition
     return mismatches
 
 
-def _existence(precondition: Precondition, found: Object | None) -> list[PreconditionMismatch]:
+def _existence(precondition: Precondition, actual: Object | None) -> list[PreconditionMismatch]:
     address = precondition.object
-    if precondition.exists != (found is not None):
+    if precondition.exists != (actual is not None):
         was, now = ("present", "absent") if precondition.exists else ("absent", "present")
         return [_mismatch(address, "the object", was, now)]
-    if isinstance(found, TopicState):
-        if found.marked_for_deletion:
+    if isinstance(actual, TopicState):
+        if actual.marked_for_deletion:
             return [_mismatch(address, "the topic", "present", "being deleted")]
-        if found.topic_id != precondition.topic_id:
+        if actual.topic_id != precondition.topic_id:
             return [
-                _mismatch(address, "topic_id", _text(precondition.topic_id), _text(found.topic_id))
+                _mismatch(address, "topic_id", _text(precondition.topic_id), _text(actual.topic_id))
             ]
-    if isinstance(found, TopicLink) and precondition.topic_id not in (None, found.topic_id):
-        return [_mismatch(address, "topic_id", _text(precondition.topic_id), _text(found.topic_id))]
+    if isinstance(actual, TopicLink) and precondition.topic_id not in (None, actual.topic_id):
+        return [
+            _mismatch(address, "topic_id", _text(precondition.topic_id), _text(actual.topic_id))
+        ]
     return []
 
 
@@ -96,40 +98,40 @@ def _owner(address: str, state: ClusterState) -> str | None:
     return None if owner is None or owner.spent else owner.project
 
 
-def _fields(found: Object, wanted: Mapping[str, str | None]) -> Mapping[str, str | None]:
-    """The text of each wanted field that this kind of object can have."""
-    match found:
+def _fields(actual: Object, wanted: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    """Return the text of each requested field that this kind of object can have."""
+    match actual:
         case TopicState():
-            return {path: text for path in wanted for text in _topic_field(found, path)}
+            return {path: text for path in wanted for text in _topic_field(actual, path)}
         case ClientQuotaState():
             keys = {
                 path: path.removeprefix("quotas.") for path in wanted if path.startswith("quotas.")
             }
             return {
-                path: quota_text(found.quotas[key]) if key in found.quotas else None
+                path: quota_text(actual.quotas[key]) if key in actual.quotas else None
                 for path, key in keys.items()
             }
         case Broker():
-            # Of a broker whose throttle can't be told no field is known.
-            throttles = found.throttles
+            # Of a broker whose throttle is unknown no field is known.
+            throttles = actual.throttles
             keys = {path: path.removeprefix("throttles.") for path in wanted if path != "throttles"}
             return {} if throttles is None else {p: throttles.get(key) for p, key in keys.items()}
         case VirtualCluster():
             options = {
-                "options.capLowering": found.options.cap_lowering.value,
-                "options.denyWins": "true" if found.options.deny_wins else "false",
+                "options.capLowering": actual.options.cap_lowering.value,
+                "options.denyWins": "true" if actual.options.deny_wins else "false",
             }
             return {path: options[path] for path in wanted if path in options}
         case TopicLink():
-            return {"topic": found.topic}
+            return {"topic": actual.topic}
         case MemberState():
-            return {"adopts": found.adopts} if found.entity_type is EntityType.GROUP else {}
+            return {"adopts": actual.adopts} if actual.entity_type is EntityType.GROUP else {}
         case AclBinding():
             return {}
 
 
 def _topic_field(topic: TopicState, path: str) -> Iterable[str | None]:
-    """One text, or nothing when there is no such field."""
+    """Yield the field's text, or nothing when there is no such field."""
     if path == "partitions":
         yield str(topic.num_partitions)
     elif path == "replicationFactor":
@@ -149,8 +151,8 @@ def _json(value: tuple[object, ...]) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _mismatch(address: str, field: str, expected: str, found: str) -> PreconditionMismatch:
-    return PreconditionMismatch(object=address, field=field, expected=expected, found=found)
+def _mismatch(address: str, field: str, expected: str, actual: str) -> PreconditionMismatch:
+    return PreconditionMismatch(object=address, field=field, expected=expected, actual=actual)
 
 
 def _text(value: str | None) -> str:

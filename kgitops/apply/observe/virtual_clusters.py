@@ -1,4 +1,4 @@
-"""Finding what is in a virtual cluster, and whether a request about one shows its result."""
+"""Finding objects in virtual clusters, and recognizing results of requests about them."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -36,7 +36,7 @@ _MEMBERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberState:
-    """A user, client id, group or transactional id; ``adopts`` is a group's global one."""
+    """A user, client id, group or transactional id; ``adopts`` is the global id of a group."""
 
     entity_type: EntityType
     name: str
@@ -46,31 +46,31 @@ class MemberState:
 def find_inside(
     address: str, at: ScopedAddress, state: ClusterState
 ) -> TopicState | TopicLink | MemberState | None:
-    """The topic, link or member ``at`` that place; None when there is none.
+    """Find the topic, link or member at that address; None when there is none.
 
     Raises:
-        ValueError: nothing of that kind is in a virtual cluster.
+        ValueError: virtual clusters have no such kind of object.
     """
-    found = state.virtual_clusters.get(at.virtual_cluster)
+    virtual_cluster = state.virtual_clusters.get(at.virtual_cluster)
     name = unquote(at.tail)
     if at.segment == "link":
-        return found.links.get(name) if found else None
+        return virtual_cluster.links.get(name) if virtual_cluster else None
     if at.segment == "topic":
-        return _topic(address, found.links.get(name) if found else None, state)
+        return _topic(address, virtual_cluster.links.get(name) if virtual_cluster else None, state)
     entity_type = _MEMBERS.get(at.segment)
     if entity_type is None:
-        raise ValueError(f"{address!r} is no address of anything in a virtual cluster")
-    if found is None or name not in found.members(entity_type):
+        raise ValueError(f"{address!r} is not the address of anything in a virtual cluster")
+    if virtual_cluster is None or name not in virtual_cluster.members(entity_type):
         return None
     return MemberState(
         entity_type=entity_type,
         name=name,
-        adopts=found.groups[name] if entity_type is EntityType.GROUP else None,
+        adopts=virtual_cluster.groups[name] if entity_type is EntityType.GROUP else None,
     )
 
 
 def same_object(address: str) -> str:
-    """The address by which a topic of a virtual cluster and its link count as one object."""
+    """Return one address for both a topic of a virtual cluster and its link."""
     at = split_scoped_address(address)
     if at is None or at.segment != "topic":
         return address
@@ -78,7 +78,7 @@ def same_object(address: str) -> str:
 
 
 def local_name(address: str) -> LocalName | None:
-    """The local name of a topic of a virtual cluster; None for any other object."""
+    """Return the local name of a topic of a virtual cluster; None for any other object."""
     at = split_scoped_address(address)
     if at is None or at.segment != "topic":
         return None
@@ -86,7 +86,7 @@ def local_name(address: str) -> LocalName | None:
 
 
 def topic_behind(address: str) -> str | None:
-    """The address of the topic that is declared under a link's name; None for no link."""
+    """Return the address of the topic declared under a link's name; None for any other object."""
     at = split_scoped_address(address)
     if at is None or at.segment != "link":
         return None
@@ -94,13 +94,13 @@ def topic_behind(address: str) -> str | None:
 
 
 def link_of(address: str) -> str | None:
-    """The address of the link that has the name of a topic of a virtual cluster; else None."""
+    """Return the address of the link of a virtual cluster's topic; None for any other object."""
     link = same_object(address)
     return None if link == address else link
 
 
 def linked_topic(local: LocalName, state: ClusterState) -> TopicState | None:
-    """The topic that a link leads to."""
+    """Return the topic that a link leads to."""
     link = state.link(local)
     return state.topics.get(link.topic) if link else None
 
@@ -108,35 +108,36 @@ def linked_topic(local: LocalName, state: ClusterState) -> TopicState | None:
 def is_virtual_cluster_created(
     request: CreateVirtualClusterRequest, state: ClusterState, *, confirmed: bool
 ) -> bool:
-    """Whether the virtual cluster is there; unless ``confirmed`` it must be as it was asked for."""
-    found = state.virtual_clusters.get(request.virtual_cluster)
-    if found is None or found.options != request.options:
+    """Return whether the virtual cluster exists; unless ``confirmed`` it must still be empty."""
+    virtual_cluster = state.virtual_clusters.get(request.virtual_cluster)
+    if virtual_cluster is None or virtual_cluster.options != request.options:
         return False
-    return confirmed or found.empty
+    return confirmed or virtual_cluster.empty
 
 
 def is_virtual_cluster_altered(request: AlterVirtualClusterRequest, state: ClusterState) -> bool:
-    """Whether the entity is there, or gone, or the options are set."""
-    found = state.virtual_clusters.get(request.virtual_cluster)
+    """Return whether the entity was added or removed, or the options were set."""
+    virtual_cluster = state.virtual_clusters.get(request.virtual_cluster)
     if request.options is not None:
-        return found is not None and found.options == request.options
+        return virtual_cluster is not None and virtual_cluster.options == request.options
     name, entity_type = request.entity_name, request.entity_type
     if name is None or entity_type is None:
         return False
-    there = found is not None and name in found.members(entity_type)
+    there = virtual_cluster is not None and name in virtual_cluster.members(entity_type)
     if request.change is ChangeType.REMOVE:
         return not there
-    if found is None or not there:
+    if virtual_cluster is None or not there:
         return False
-    return _is_added(request, found, name, entity_type, state)
+    return _is_added(request, virtual_cluster, name, entity_type, state)
 
 
 def has_copied_offsets(
     request: CopyGroupOffsetsRequest, state: ClusterState, *, confirmed: bool
 ) -> bool:
-    """Whether the group has committed offsets, where its source has some.
+    """Return whether the group has committed offsets, where its source has some.
 
-    What is ``confirmed`` may have found offsets there and left them; else all must be there.
+    A ``confirmed`` request may have left existing offsets as they were; otherwise all of the
+    source's must exist.
     """
     copied = state.group_offsets.get(physical_id(request.virtual_cluster, request.group), {})
     source = state.group_offsets.get(request.source, {})
@@ -146,13 +147,13 @@ def has_copied_offsets(
 
 
 def has_no_offsets(request: DeleteGroupRequest, state: ClusterState) -> bool:
-    """Whether nothing is left of the group."""
+    """Return whether the group has no offsets left."""
     return not state.group_offsets.get(physical_id(request.virtual_cluster, request.group))
 
 
 def _is_added(
     request: AlterVirtualClusterRequest,
-    found: VirtualCluster,
+    virtual_cluster: VirtualCluster,
     name: str,
     entity_type: EntityType,
     state: ClusterState,
@@ -162,18 +163,18 @@ def _is_added(
         if before is not None and name in before.members(entity_type):
             return False
     if entity_type is EntityType.GROUP:
-        return found.groups[name] == request.adopts
+        return virtual_cluster.groups[name] == request.adopts
     if entity_type is not EntityType.TOPIC:
         return True
     topic = request.topic
     if request.target is not None:
         followed = state.link(request.target)
         topic = followed.topic if followed else None
-    return topic is not None and found.links[name].topic == topic
+    return topic is not None and virtual_cluster.links[name].topic == topic
 
 
 def _topic(address: str, link: TopicLink | None, state: ClusterState) -> TopicState | None:
-    """The topic outlives its link for a moment; then its owner knows it by its topic id."""
+    """Find a topic by its link; once the link is gone, by the topic id in its owner record."""
     if link is not None:
         return state.topics.get(link.topic)
     owner = state.registry.owners.get(address) if state.registry else None

@@ -146,7 +146,8 @@ class _Rights:
             return
         if not (leaves(change) and self._goes_along(change)) and not self._may_begin(change, found):
             raise SafetyError(
-                f"{change.address} is managed by nobody, so it is left alone; make a new plan"
+                f"{change.address} is not managed by any project, so it is left alone; make "
+                "a new plan"
             )
 
     def _may_begin(self, change: Change, found: Object | None) -> bool:

@@ -98,13 +98,13 @@ def await_visible(
             context.on_event(
                 Waiting(
                     reason=WaitReason.VISIBLE,
-                    sentence="the broker confirmed; waiting until it is visible",
+                    sentence="the broker confirmed it; waiting until it is visible",
                     steps=tuple(step.id for step, _ in left),
                 )
             )
             waits.pause(next(pauses))
     waited = f"{context.settings.timeout_ms / 1000:g} s"
-    problem = f"the broker confirmed, but nothing is to be seen of it after {waited}"
+    problem = f"the broker confirmed it, but it is not visible after {waited}"
     for step, _ in left:
         yield step, step_unknown(step, problem)
 

@@ -87,7 +87,7 @@ def step_skipped(mismatch: PreconditionMismatch) -> StepOutcome:
     """It would take back what is no longer as it was left, so there is nothing to take back."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.DONE, lookup="not ours"),
-        sentence=f"{mismatch.field} is {mismatch.found}, which this run did not set; it stays so",
+        sentence=f"{mismatch.field} is {mismatch.actual}, which this run did not set; it stays so",
     )
 
 
@@ -96,7 +96,7 @@ def move_cancelled(step: Step) -> StepOutcome:
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED, lookup="cancelled"),
         sentence=f"{step.address}: its reassignment was cancelled as you asked, and its replicas "
-        "stay where they were; `kgitops apply --resume` begins it anew",
+        "stay where they were; `kgitops apply --resume` starts it again",
     )
 
 

@@ -23,7 +23,7 @@ class HangingWire:
     def monotonic(self) -> float:
         return self.now
 
-    def send(self, request: Message, *, to: int, timeout_ms: int, again: bool) -> Message:
+    def send(self, request: Message, *, to: int, timeout_ms: int, may_repeat: bool) -> Message:
         self.now += timeout_ms / 1000
         raise UnreachableError(f"broker {to} did not answer")
 
