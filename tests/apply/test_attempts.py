@@ -6,7 +6,7 @@ import pytest
 from builders import a_cluster, a_desired, a_topic, a_topic_state, plan_of
 
 from kgitops.apply.lock.waiting import Now
-from kgitops.apply.run.attempts import NextAction, StepAttempt, after_answer, after_look
+from kgitops.apply.run.attempts import NextAction, StepAttempt, after_answer, after_read
 from kgitops.apply.steps.outcome import StepOutcome
 from kgitops.apply.steps.runs import RecordedOutcome
 from kgitops.apply.steps.steps import build_steps
@@ -44,7 +44,7 @@ def test_what_may_have_taken_effect_is_looked_for_before_it_counts_as_refused(
     """A4-42, A4-102: whatever is answered later, the first sending may have arrived."""
     after = after_answer(replace(SENT, doubtful=True, doubts=1), answer, now)
     assert isinstance(after, StepAttempt)
-    assert outcome(after_look(after, DONE, now, begun=True)) is RecordedOutcome.DONE
+    assert outcome(after_read(after, DONE, now, begun=True)) is RecordedOutcome.DONE
 
 
 @pytest.mark.parametrize("answer", FAILURES, ids=str)
@@ -55,10 +55,10 @@ def test_a_clear_answer_to_the_only_sending_settles_it_or_has_it_sent_again(
     if answer.code in UNKNOWN | RETRIABLE:
         assert isinstance(after, StepAttempt)
         assert after.doubtful == (answer.code in UNKNOWN)
-        assert after_look(after, BEFORE, NOW, begun=True) is NextAction.SEND
+        assert after_read(after, BEFORE, NOW, begun=True) is NextAction.SEND
     elif isinstance(after, StepAttempt):
         assert answer.code is ErrorCode.UNKNOWN_SERVER_ERROR, "A4-90: one more look"
-        assert outcome(after_look(after, BEFORE, NOW, begun=True)) is RecordedOutcome.FAILED
+        assert outcome(after_read(after, BEFORE, NOW, begun=True)) is RecordedOutcome.FAILED
     else:
         assert outcome(after) is RecordedOutcome.FAILED
 
@@ -74,33 +74,33 @@ def test_a_retry_ends_with_the_timeout_or_an_interrupt(code: ErrorCode, now: Now
 
 def test_what_was_never_answered_is_sent_twice_at_most() -> None:
     attempt, sends = NEW, 0
-    while after_look(attempt, BEFORE, NOW, begun=True) is NextAction.SEND:
+    while after_read(attempt, BEFORE, NOW, begun=True) is NextAction.SEND:
         sends += 1
         assert sends <= 2
         after = after_answer(attempt.sent(NOW), UnreachableError("no answer"), NOW)
         assert isinstance(after, StepAttempt)
         attempt = after
     assert sends == 2
-    assert after_look(attempt, BEFORE, NOW, begun=True) is NextAction.LOOK_AGAIN
-    assert outcome(after_look(attempt, BEFORE, LATE, begun=True)) is RecordedOutcome.OPEN
-    assert outcome(after_look(attempt, BEFORE, STOPPED, begun=True)) is RecordedOutcome.OPEN
+    assert after_read(attempt, BEFORE, NOW, begun=True) is NextAction.READ_AGAIN
+    assert outcome(after_read(attempt, BEFORE, LATE, begun=True)) is RecordedOutcome.OPEN
+    assert outcome(after_read(attempt, BEFORE, STOPPED, begun=True)) is RecordedOutcome.OPEN
 
 
 def test_once_interrupted_nothing_is_sent_again() -> None:
-    assert after_look(NEW, BEFORE, STOPPED, begun=True) is NextAction.SEND, (
+    assert after_read(NEW, BEFORE, STOPPED, begun=True) is NextAction.SEND, (
         "its intent is not written"
     )
     waiting = after_answer(SENT, RequestResult(code=ErrorCode.NOT_CONTROLLER), NOW)
     assert isinstance(waiting, StepAttempt)
-    assert outcome(after_look(waiting, BEFORE, STOPPED, begun=True)) is RecordedOutcome.OPEN
+    assert outcome(after_read(waiting, BEFORE, STOPPED, begun=True)) is RecordedOutcome.OPEN
 
 
 def test_a_result_is_ours_only_if_it_may_be() -> None:
-    assert outcome(after_look(DOUBTFUL, DONE, NOW, begun=True)) is RecordedOutcome.DONE
-    assert outcome(after_look(NEW, DONE, NOW, begun=True)) is RecordedOutcome.FAILED
-    assert outcome(after_look(DOUBTFUL, OTHER, NOW, begun=True)) is RecordedOutcome.OPEN
+    assert outcome(after_read(DOUBTFUL, DONE, NOW, begun=True)) is RecordedOutcome.DONE
+    assert outcome(after_read(NEW, DONE, NOW, begun=True)) is RecordedOutcome.FAILED
+    assert outcome(after_read(DOUBTFUL, OTHER, NOW, begun=True)) is RecordedOutcome.OPEN
     with pytest.raises(StaleError, match="make a new plan"):
-        after_look(NEW, DONE, NOW, begun=False)
+        after_read(NEW, DONE, NOW, begun=False)
 
 
 def test_a_quota_puts_off_for_the_time_told_and_leaves_the_whole_timeout_after_it() -> None:

@@ -153,7 +153,7 @@ class RunState:
 
     def report(self, outcomes: Mapping[str, StepOutcome]) -> None:
         """Add outcomes to the progress and emit their events, without writing the journal."""
-        self.progress = self.progress.after(outcomes)
+        self.progress = self.progress.with_outcomes(outcomes)
         for step_id, outcome in outcomes.items():
             step = self.progress.steps[step_id]
             self._context.on_event(
@@ -166,7 +166,7 @@ class RunState:
 
     def reopen_undone(self) -> None:
         """Reopen steps that an earlier process undid too early, so that they are done again."""
-        self.progress = self.progress.to_go_on()
+        self.progress = self.progress.for_resume()
         self._earlier = tuple(step for step in self._earlier if step in self.progress.known)
 
     def stop(self, error: KgitopsError) -> None:

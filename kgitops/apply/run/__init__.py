@@ -1,1 +1,1 @@
-"""A run: its steps sent in wire batches, tried again, waited for and resumed."""
+"""Running a plan: its steps are sent in wire batches, retried, awaited and resumed."""

@@ -1,7 +1,7 @@
-"""One step on its way: what to do about it after every look and every answer.
+"""Decisions about one step in flight, after every read of the cluster and every answer.
 
-Nothing here looks, sends or waits. What is certain settles a step; what may have taken effect is
-looked for; what certainly did not may be sent again.
+Nothing here reads, sends or waits. A certain result ends a step; a request that may have taken
+effect is looked for on the cluster; one that certainly did not may be sent again.
 """
 
 from dataclasses import dataclass, replace
@@ -26,29 +26,29 @@ from kgitops.model.errors import KgitopsError
 from kgitops.model.requests import DeleteGroupRequest, DeleteTopicRequest
 from kgitops.model.results import NO_SUCH_TOPIC, OK, RETRIABLE, ErrorCode, RequestResult
 
-# After these nobody knows whether the request took effect (A4-42, A4-102).
+# After these it is unknown whether the request took effect (A4-42, A4-102).
 _UNKNOWN = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION})
 _SHORTEST_PUT_OFF_S = 1.0
 
 Answer = RequestResult | KgitopsError
-"""What the brokers answered to a request, or why no answer came."""
+"""The brokers' answer to a request, or the error because of which none came."""
 
 
 class NextAction(Enum):
-    """What to do with a step that is not outcomes."""
+    """The next action for a step without an outcome."""
 
     SEND = auto()
-    LOOK_AGAIN = auto()
+    READ_AGAIN = auto()
     WATCH = auto()
-    """The cluster has taken it on, and it will take its time."""
+    """The cluster has accepted the request and will take a long time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepAttempt:
-    """One step on its way.
+    """One step in flight.
 
-    ``doubtful``: something that was sent earlier may have taken effect, here or before a crash;
-    ``doubts`` counts how often that happened here.
+    ``doubtful`` tells that an earlier request may have taken effect, of this process or of one that
+    crashed; ``doubts`` counts how often that happened in this process.
     """
 
     step: Step
@@ -61,44 +61,44 @@ class StepAttempt:
     problem: str = BEFORE
 
     def sent(self, now: Now) -> "StepAttempt":
-        """It goes out now; the second sending of what may have arrived has as much time again."""
+        """Return the attempt as sent now; a repeated doubtful request gets the whole time again."""
         renewed = not self.sends or self.doubts
         deadline = now.deadline if renewed else self.deadline
         return replace(self, sends=self.sends + 1, deadline=deadline)
 
 
-def after_look(
+def after_read(
     attempt: StepAttempt, state: ClusterState, now: Now, *, begun: bool
 ) -> NextAction | StepOutcome:
-    """What to do next, given the cluster as it is.
+    """Decide what to do next, given the current state of the cluster.
 
-    ``begun``: something of the run was sent.
+    ``begun`` tells that the run has sent something.
 
     Raises:
-        StaleError: nothing was, and the object is not as expected.
+        StaleError: it has not, and the object is not as expected.
     """
     step = attempt.step
     if (attempt.doubtful or attempt.refusal) and is_visible(step.request, state):
         return step_completed(step, OK, state, lookup="done")
     if attempt.refusal:
         return step_refused(step, attempt.refusal)
-    coming = attempt.doubtful and is_under_way(step.request, state)
-    if coming and is_move(step.request):
+    under_way = attempt.doubtful and is_under_way(step.request, state)
+    if under_way and is_move(step.request):
         return NextAction.WATCH
     mismatches = check_expected(step.expects, step.request, state)
-    if mismatches and not coming:
+    if mismatches and not under_way:
         return _changed(attempt, mismatches[0], begun=begun)
     may_send = attempt.doubts <= 1 and not (attempt.sends and now.interrupted)
-    if may_send and not coming:
+    if may_send and not under_way:
         return NextAction.SEND
     if now.seconds < attempt.deadline and not now.interrupted:
-        return NextAction.LOOK_AGAIN
-    problem = f"{attempt.problem}, and its result can't be seen"
-    return step_unknown(step, problem, None if coming else "start")
+        return NextAction.READ_AGAIN
+    problem = f"{attempt.problem}, and its result is not visible"
+    return step_unknown(step, problem, None if under_way else "start")
 
 
 def after_answer(attempt: StepAttempt, answer: Answer, now: Now) -> StepAttempt | StepOutcome:
-    """What an answer other than a success leaves to do: another look at least, or nothing."""
+    """Decide after an answer other than success: read the cluster again, or end the step."""
     if isinstance(answer, KgitopsError):
         return _in_doubt(attempt, f"no answer came ({answer})")
     problem = f"the broker answered {answer}"
@@ -111,13 +111,13 @@ def after_answer(attempt: StepAttempt, answer: Answer, now: Now) -> StepAttempt 
         return replace(attempt, problem=problem)
     match attempt.step.request:
         case DeleteTopicRequest():
-            nothing_left = answer.code in NO_SUCH_TOPIC
+            is_gone = answer.code in NO_SUCH_TOPIC
         case DeleteGroupRequest():
-            nothing_left = answer.code is ErrorCode.GROUP_ID_NOT_FOUND
+            is_gone = answer.code is ErrorCode.GROUP_ID_NOT_FOUND
         case _:
-            nothing_left = False
+            is_gone = False
     # An authorizer that failed may have done its work (A4-90).
-    if attempt.doubtful or nothing_left or answer.code is ErrorCode.UNKNOWN_SERVER_ERROR:
+    if attempt.doubtful or is_gone or answer.code is ErrorCode.UNKNOWN_SERVER_ERROR:
         return replace(attempt, refusal=answer)
     return step_refused(attempt.step, answer)
 
@@ -135,10 +135,10 @@ def _in_doubt(attempt: StepAttempt, problem: str) -> StepAttempt:
 
 
 def _put_off(attempt: StepAttempt, answer: RequestResult, now: Now) -> StepAttempt:
-    """A quota is obeyed for as long as it takes: the time told does not count (KIP-599).
+    """Delay the step as the quota demands; the delay does not count as waiting time (KIP-599).
 
-    A quota lets the next few through as soon as it is no longer exceeded, and one with a
-    second's worth in it lets many.
+    A quota admits the next few requests as soon as it is no longer exceeded, and many after
+    another second.
     """
-    told = max(answer.retry_after_ms / 1000, _SHORTEST_PUT_OFF_S)
-    return replace(attempt, throttled_until=now.seconds + told, deadline=now.deadline + told)
+    delay_s = max(answer.retry_after_ms / 1000, _SHORTEST_PUT_OFF_S)
+    return replace(attempt, throttled_until=now.seconds + delay_s, deadline=now.deadline + delay_s)

@@ -1,4 +1,4 @@
-"""Reassignments that the cluster has taken on: they take hours, and nothing else waits for them."""
+"""Running reassignments: they take hours, and no other step waits for them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,38 +26,38 @@ _NAMED = 3
 
 
 class Moves:
-    """The steps whose replicas are on the move, and what is known of them."""
+    """The steps whose reassignments are running."""
 
     def __init__(self, context: ApplyContext, waits: LockedWaits) -> None:
         self._context = context
         self._waits = waits
         self._steps: dict[str, Step] = {}
-        self._gone: dict[str, float] = {}
+        self._disappeared_at: dict[str, float] = {}
         self._given_up_at: float | None = None
         self._pauses = growing(context.settings.poll_ms, _LONGEST_PAUSE_S)
         self._last_sentence = ""
 
     def __contains__(self, step: object) -> bool:
-        """Whether this step's replicas are on the move."""
+        """Return whether this step's reassignment is running."""
         return step in self._steps
 
     def __len__(self) -> int:
-        """How many topics are on the move."""
+        """Return the number of running steps."""
         return len(self._steps)
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The steps that are not done yet."""
+        """The steps whose reassignments are not done yet."""
         return tuple(self._steps.values())
 
     def add(self, steps: Sequence[Step]) -> None:
-        """Watch these from now on."""
+        """Watch these steps."""
         self._steps |= {step.id: step for step in steps}
         if steps:
             self._pauses = growing(self._context.settings.poll_ms, _LONGEST_PAUSE_S)
 
     def poll(self) -> Mapping[str, StepOutcome]:
-        """Those of which it is known by now what became of them; they are watched no more.
+        """Return the outcomes of the steps that have ended; they are no longer watched.
 
         Raises:
             UnreachableError: the cluster has not answered for a whole timeout.
@@ -77,7 +77,7 @@ class Moves:
         return outcomes
 
     def wait(self) -> None:
-        """Until the next look; ends early when interrupted.
+        """Wait until the next poll; ends early when interrupted.
 
         Raises:
             LockedError: the lock was lost meanwhile.
@@ -85,19 +85,19 @@ class Moves:
         self._waits.rest(next(self._pauses))
 
     def cancel(self) -> Mapping[str, StepOutcome]:
-        """Take back what moves, because someone said so, and see that it stands still.
+        """Cancel the running reassignments at the user's request, and wait until they have ended.
 
         Raises:
-            KgitopsError: the cluster does not answer; the moves may go on.
+            KgitopsError: the cluster does not answer; the reassignments may continue.
         """
         context = self._context
         state = read_objects(context.cluster, self.steps)
-        mine = {
+        running = {
             _request(step).topic: state.moving.get(_request(step).topic, ())
             for step in self.steps
             if is_under_way(_request(step), state)
         }
-        context.cluster.cancel_moves(mine, until_ms=self._waits.keep_lock())
+        context.cluster.cancel_moves(running, until_ms=self._waits.keep_lock())
         deadline = self._waits.now().deadline
         while self._waits.now().seconds < deadline:
             state = read_objects(context.cluster, self.steps)
@@ -115,7 +115,7 @@ class Moves:
         return outcomes
 
     def _read(self) -> ClusterState | None:
-        """Brokers may be restarted while data is copied for hours: one timeout is forgiven."""
+        """Read the cluster, tolerating one timeout: brokers may restart while data is copied."""
         try:
             state = read_objects(self._context.cluster, self.steps)
         except UnreachableError:
@@ -132,11 +132,11 @@ class Moves:
         if is_visible(request, state):
             return step_completed(step, OK, state)
         if is_under_way(request, state):
-            self._gone.pop(step.id, None)
+            self._disappeared_at.pop(step.id, None)
             return None
-        # A broker that lags behind may still show how it was; the truth comes within a timeout.
+        # A broker that lags behind may show the old state; the true one follows within a timeout.
         now = self._waits.now()
-        if now.seconds < self._gone.setdefault(step.id, now.deadline):
+        if now.seconds < self._disappeared_at.setdefault(step.id, now.deadline):
             return None
         mismatches = check_preconditions(step.expects, state)
         if mismatches:
@@ -145,10 +145,10 @@ class Moves:
 
     def _report(self, state: ClusterState) -> None:
         topics = [_request(step).topic for step in self.steps]
-        left = sum(len(state.moving.get(topic, ())) for topic in topics)
+        partitions_left = sum(len(state.moving.get(topic, ())) for topic in topics)
         named = ", ".join(topics[:_NAMED])
         others = f" and {len(topics) - _NAMED:,} more topics" if len(topics) > _NAMED else ""
-        partitions = "1 partition" if left == 1 else f"{left:,} partitions"
+        partitions = "1 partition" if partitions_left == 1 else f"{partitions_left:,} partitions"
         sentence = f"copying replicas of {named}{others}: {partitions} left"
         if sentence != self._last_sentence:
             self._last_sentence = sentence
@@ -159,5 +159,5 @@ class Moves:
 
 def _request(step: Step) -> AlterTopicRequest:
     if not isinstance(step.request, AlterTopicRequest):
-        raise TypeError(f"{step.id} is no alteration of a topic")
+        raise TypeError(f"{step.id} is not an alteration of a topic")
     return step.request

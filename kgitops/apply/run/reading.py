@@ -1,4 +1,4 @@
-"""Looking at the cluster: what steps are about, as it is now."""
+"""Reading the objects of steps, once or until confirmed results are visible (A4-101)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -17,10 +17,10 @@ from kgitops.model.results import RequestResult
 
 
 def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
-    """The objects of these steps.
+    """Read the objects of these steps.
 
-    Where records are deleted, the topics' offsets as well, and where it is about the offsets of
-    groups, these.
+    For steps that delete records this includes the topics' offsets, and for steps about groups the
+    groups' offsets.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -32,14 +32,16 @@ def read_objects(cluster: Cluster, steps: Iterable[Step]) -> ClusterState:
     if groups:
         state = replace(state, group_offsets=cluster.read_group_offsets(groups))
     requests = [step.request for step in steps]
-    cut = frozenset(item.topic for item in requests if isinstance(item, DeleteRecordsRequest))
-    return state.with_usage(cluster.read_usage(cut, offsets_only=True)) if cut else state
+    truncated = frozenset(item.topic for item in requests if isinstance(item, DeleteRecordsRequest))
+    return (
+        state.with_usage(cluster.read_usage(truncated, offsets_only=True)) if truncated else state
+    )
 
 
 def read_objects_with_retry(
     context: ApplyContext, steps: Iterable[Step], *, deadline: float
 ) -> ClusterState:
-    """As ``look``, but a cluster that can't be read is asked again until ``deadline``.
+    """As ``read_objects``, but retries until ``deadline`` while the cluster can't be read.
 
     Raises:
         UnreachableError: the deadline has passed, or the run was interrupted.
@@ -59,19 +61,20 @@ _PROBED = 20
 _LONGEST_PAUSE_S = 0.5
 
 Confirmed = tuple[Step, RequestResult]
-"""A step and the success that was answered."""
+"""A step and the broker's success answer."""
 
 
 def await_visible(
     confirmed: Sequence[Confirmed], context: ApplyContext, waits: LockedWaits
 ) -> Iterator[tuple[Step, StepOutcome | None]]:
-    """Look until everything is visible, for as long as more and more of it is.
+    """Read until everything is visible, as long as more and more results become visible.
 
-    Each step comes with what became of it once that is known; None for a move, which the cluster
-    has taken on and which will take its time.
+    Yields each step with its outcome; the outcome is None for a reassignment, which the cluster has
+    accepted and which takes a long time.
 
     Raises:
-        KgitopsError: the lock was lost, or the cluster can't be read; the rest is not known.
+        KgitopsError: the lock was lost, or the cluster can't be read; the other outcomes are
+            unknown.
     """
     left = list(confirmed)
     deadline = waits.now().deadline
@@ -79,8 +82,8 @@ def await_visible(
     while left:
         late = waits.now().seconds >= deadline
         later = left
-        if late or _is_worth_it(left, context, deadline):
-            state = _look(left, context, deadline)
+        if late or _is_worth_reading(left, context, deadline):
+            state = _read(left, context, deadline)
             later = []
             for step, reply in left:
                 if is_visible(step.request, state, reply):
@@ -109,22 +112,22 @@ def await_visible(
         yield step, step_unknown(step, problem)
 
 
-def _is_worth_it(left: Sequence[Confirmed], context: ApplyContext, deadline: float) -> bool:
-    """Whether to look at all of them.
+def _is_worth_reading(left: Sequence[Confirmed], context: ApplyContext, deadline: float) -> bool:
+    """Return whether reading all of them is worthwhile.
 
-    Brokers take on changes in the controller's order, so the last few tell whether it is worth
-    the time: a large batch of topics takes them half a minute.
+    Brokers apply changes in the controller's order, so the last few show whether the rest may be
+    visible: a large batch of topics takes brokers half a minute.
     """
     if len(left) <= _PROBED:
         return True
     last = left[-_PROBED:]
-    state = _look(last, context, deadline)
+    state = _read(last, context, deadline)
     return all(
         is_visible(step.request, state, reply) or _is_moving(step, state) for step, reply in last
     )
 
 
-def _look(confirmed: Sequence[Confirmed], context: ApplyContext, deadline: float) -> ClusterState:
+def _read(confirmed: Sequence[Confirmed], context: ApplyContext, deadline: float) -> ClusterState:
     return read_objects_with_retry(context, [step for step, _ in confirmed], deadline=deadline)
 
 

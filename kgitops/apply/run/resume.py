@@ -1,4 +1,4 @@
-"""Going on with a run that did not finish, or closing it because a new plan takes its place."""
+"""Resuming a run that did not finish, or closing it because a new plan supersedes it."""
 
 from collections.abc import Collection, Iterable
 
@@ -34,27 +34,29 @@ from kgitops.plan.document.plan import Change, Plan, PlannedRequest
 def resume(
     context: ApplyContext, *, project: Project, holder: str, recheck: Recheck | None = None
 ) -> ApplyResult | None:
-    """Go on with the project's unfinished run from the journal alone; None when there is none.
+    """Resume the project's unfinished run from the journal alone; None when there is none.
 
-    The plan's expiry and nonce no longer matter: it was begun in time. What has not begun must
-    still be as the plan saw it, and open requests are resolved by looking.
+    The plan's expiry and nonce no longer matter: it was begun in time. Changes that have not begun
+    must still meet their preconditions, and open requests are resolved by reading the cluster.
 
     Raises:
-        KgitopsError: it can't be gone on with, and no change request was sent now.
+        KgitopsError: it can't be resumed, and no change request was sent now.
     """
-    found = _unfinished(context, project)
-    if found is None:
+    unfinished = _unfinished(context, project)
+    if unfinished is None:
         return None
     lock = acquire(context, holder=holder)
     if lock is None:
-        run, sealed = found
+        run, sealed = unfinished
         progress = Progress(steps=build_steps(sealed.plan), known=run.steps)
         return conclude(
             progress, run_id=run.id, begun=True, signal=context.interrupted(), earlier=progress.done
         )
     try:
-        found = _unfinished(context, project)
-        return None if found is None else _go_on(context, lock, *found, project, recheck)
+        unfinished = _unfinished(context, project)
+        if unfinished is None:
+            return None
+        return _continue(context, lock, *unfinished, project, recheck)
     finally:
         lock.release()
 
@@ -62,10 +64,10 @@ def resume(
 def superseding_records(
     context: ApplyContext, latest: Latest, plan: Plan, identities: Collection[str]
 ) -> list[Record]:
-    """The records that close unfinished runs of these ``identities``, for ``plan`` in their place.
+    """Return the records that close these identities' unfinished runs, which ``plan`` supersedes.
 
-    Their open requests are looked up first. What they completed is remembered as owned, but where
-    ``plan`` itself decides about an object its preconditions were made without that.
+    Their open requests are resolved first. Objects that they completed are recorded as owned,
+    except those that ``plan`` changes: its preconditions were made without that ownership.
     """
     touched = {change.address for change in plan.changes}
     records: list[Record] = []
@@ -76,10 +78,10 @@ def superseding_records(
             steps[step] for step in begun if run.steps[step].outcome is RecordedOutcome.OPEN
         ]
         state = read_objects(context.cluster, open_steps)
-        found = {
+        resolved = {
             step.id: outcome for step in open_steps if (outcome := resolve_open_step(step, state))
         }
-        done = {step: outcome.record for step, outcome in found.items()}
+        done = {step: outcome.record for step, outcome in resolved.items()}
         owners = {
             **owners_of_completed(steps, done, {**run.steps, **done}),
             **owners_of_begun(open_steps, state),
@@ -92,34 +94,34 @@ def superseding_records(
 def pending_undo_requests(
     entries: Iterable[RegistryEntry], project: Project
 ) -> tuple[PlannedRequest, ...]:
-    """The requests with which the project's unfinished runs meant to take back what they set.
+    """Return the requests with which the project's unfinished runs would undo what they set.
 
     Raises:
         SafetyError: the journal of one can't be read.
     """
     latest = latest_values(entries)
-    found: list[PlannedRequest] = []
+    undo_requests: list[PlannedRequest] = []
     for run in unfinished_runs(latest, _identities(project, latest)):
         steps = build_steps(read_sealed(run, latest).plan)
-        found += [step.planned for step in steps_to_undo(steps, run.steps) if step.planned]
-    return tuple(found)
+        undo_requests += [step.planned for step in steps_to_undo(steps, run.steps) if step.planned]
+    return tuple(undo_requests)
 
 
 def begun_changes(entries: Iterable[RegistryEntry], project: Project) -> tuple[Change, ...]:
-    """The changes that the project's unfinished runs have begun, the newest run's last.
+    """Return the changes that the project's unfinished runs have begun, the newest run's last.
 
     Raises:
         SafetyError: the journal of one can't be read.
     """
     latest = latest_values(entries)
-    found: list[Change] = []
+    changes: list[Change] = []
     for run in unfinished_runs(latest, _identities(project, latest)):
-        found += [
+        changes += [
             change
             for change in read_sealed(run, latest).plan.changes
             if any(planned.id in run.steps for planned in change.requests)
         ]
-    return tuple(found)
+    return tuple(changes)
 
 
 def _identities(project: Project, latest: Latest) -> frozenset[str]:
@@ -135,7 +137,7 @@ def _unfinished(context: ApplyContext, project: Project) -> tuple[Run, SealedPla
     return run, read_sealed(run, latest)
 
 
-def _go_on(
+def _continue(
     context: ApplyContext,
     lock: Lock,
     run: Run,
@@ -164,7 +166,7 @@ def _go_on(
         pending = progress.not_attempted
         check_plan(plan, progress.not_begun, pending, state, recheck, project=project, resumed=True)
     except KgitopsError as error:
-        # The run did begin, so this is no refusal of the whole: it is partly applied.
+        # The run had begun, so the plan is not refused as a whole: it is partly applied.
         run_state.add_reasons(error.reasons)
         runner.undo_helpers()
     else:

@@ -1,4 +1,4 @@
-"""Running a plan's steps wave by wave, each when what it depends on is done."""
+"""Running a plan's steps wave by wave, each once its dependencies are done."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -30,30 +30,30 @@ class Runner:
         self._run_state = run_state
         self._sender = Sender(context, run_state=run_state, waits=waits, principal=principal)
         self._moves = Moves(context, waits)
-        # What an earlier process left open may have been sent.
+        # Requests that an earlier process left open may have been sent.
         self._doubtful = frozenset(run_state.progress.open)
 
     def resolve(self) -> None:
-        """Find out by looking what became of the requests that an earlier process left open.
+        """Resolve the requests that an earlier process left open by reading the cluster.
 
-        What is there is done; what is as before may be sent again; anything else is a conflict,
-        and nobody overwrites it.
+        A visible result is done; an unchanged object may be changed again; anything else is a
+        conflict, and nothing is overwritten.
         """
         steps = [self._run_state.progress.steps[step] for step in self._run_state.progress.open]
         if steps:
             state = read_objects(self._context.cluster, steps)
             self._run_state.record_outcomes(
-                {step.id: found for step in steps if (found := resolve_open_step(step, state))}
+                {step.id: outcome for step in steps if (outcome := resolve_open_step(step, state))}
             )
         self._run_state.reopen_undone()
 
     def run(self) -> None:
-        """Carry out every step whose time comes; stops early when interrupted or stuck.
+        """Carry out every step in order; ends early when interrupted or stopped.
 
-        Whatever happens, what only helped other steps is taken back once these have ended.
+        In any case helper steps, such as throttles, are undone once the steps they help have ended.
 
         Raises:
-            KgitopsError: it can't be done, and nothing was sent.
+            KgitopsError: the run can't begin, and nothing was sent.
         """
         while not self._stops():
             ready = self._run_state.progress.ready(self._moves)
@@ -65,9 +65,9 @@ class Runner:
         self.undo_helpers()
 
     def undo_helpers(self) -> None:
-        """Undo what only helped steps that have ended, however they ended.
+        """Undo helper steps whose helped steps have ended, with any outcome.
 
-        Where replicas still move they need what helps them: then it stays, for a resume to undo.
+        Replicas that still move need their helper steps, which are left for a resume to undo.
         """
         left = self._run_state.progress.steps_to_undo
         if not left or self._run_state.stopped:
@@ -85,7 +85,7 @@ class Runner:
 
     def _carry_out_all(self, ready: Sequence[Step]) -> None:
         recorded = [step for step in ready if not step.planned]
-        # What goes on under another address must still be under its old one when that is forgotten.
+        # An object that moves to another address must be forgotten while it is at its old one.
         leaving = [step for step in recorded if _leaves_its_address(step)]
         self._record_all(leaving)
         for chunk in self._chunks([step for step in ready if step.planned]):
@@ -101,7 +101,7 @@ class Runner:
             self._record(batch)
 
     def _chunks(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
-        """As many batches as may be on their way together."""
+        """Split the steps into groups of batches that may be sent in parallel."""
         left = batches(steps, self._context.settings)
         while chunk := list(islice(left, self._context.settings.parallelism)):
             yield [step for batch in chunk for step in batch]
@@ -120,7 +120,7 @@ class Runner:
         except KgitopsError as error:
             self._run_state.stop(error)
             return
-        good = []
+        unchanged = []
         for step in steps:
             mismatches = check_preconditions(step.expects, state)
             if mismatches:
@@ -128,12 +128,12 @@ class Runner:
                     {step.id: step_stale(step, mismatches[0], begun=self._run_state.begun)}
                 )
             else:
-                good.append(step)
-        if good:
-            self._run_state.record_registry_changes(good)
+                unchanged.append(step)
+        if unchanged:
+            self._run_state.record_registry_changes(unchanged)
 
     def _watch(self, *, wait: bool) -> None:
-        """See which moves have ended."""
+        """Record the outcomes of reassignments that have ended."""
         if not self._moves or self._run_state.stopped:
             return
         try:
@@ -146,7 +146,7 @@ class Runner:
         self._run_state.record_outcomes(outcomes)
 
     def _leave_moves(self) -> None:
-        """The run ends while replicas move: they go on, unless the user says otherwise."""
+        """End the run while replicas move; they continue unless the user asks to cancel them."""
         addresses = [step.address for step in self._moves.steps]
         asked = self._context.interrupted() is not None and not self._run_state.stopped
         if addresses and asked and self._context.cancels(addresses):
@@ -161,5 +161,5 @@ class Runner:
 
 
 def _leaves_its_address(step: Step) -> bool:
-    """Whether it is forgotten in a virtual cluster, where a link or a member may move on."""
+    """Return whether it forgets an object of a virtual cluster, which may move elsewhere."""
     return Action.FORGET in step.change.actions and split_scoped_address(step.address) is not None

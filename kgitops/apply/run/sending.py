@@ -1,4 +1,4 @@
-"""Carrying out wire batches: look, write the intent, send, look again, until all is outcomes."""
+"""Carrying out wire batches: read, write the intent, send, and read until all is decided."""
 
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +9,7 @@ from kgitops.apply.context import ApplyContext
 from kgitops.apply.events import Noted, Waiting, WaitReason
 from kgitops.apply.journal.journal import RunState
 from kgitops.apply.lock.waiting import LockedWaits, growing
-from kgitops.apply.run.attempts import Answer, NextAction, StepAttempt, after_answer, after_look
+from kgitops.apply.run.attempts import Answer, NextAction, StepAttempt, after_answer, after_read
 from kgitops.apply.run.reading import (
     Confirmed,
     await_visible,
@@ -25,10 +25,10 @@ from kgitops.model.results import RequestResult
 
 @dataclass(slots=True, kw_only=True)
 class SendResult:
-    """What came of sending a few steps.
+    """The result of sending a few steps.
 
-    ``moving`` are those that the cluster has taken on and that will take their time. With a
-    ``problem`` the run can't go on.
+    ``moving`` are running reassignments, which take a long time. With a ``problem`` the run can't
+    continue.
     """
 
     sent: bool = False
@@ -37,7 +37,7 @@ class SendResult:
     problem: KgitopsError | None = None
 
     def note(self, step: Step, outcome: StepOutcome | None) -> None:
-        """What became of a step; None: it moves."""
+        """Add the outcome of a step; None for a running reassignment."""
         if outcome is None:
             self.moving.append(step)
         else:
@@ -45,7 +45,7 @@ class SendResult:
 
 
 class Sender:
-    """Sends the requests of one run, and finds out what became of them."""
+    """Sends the requests of one run, and finds out their outcomes."""
 
     def __init__(
         self,
@@ -61,10 +61,10 @@ class Sender:
         self._principal = principal
 
     def carry_out(self, steps: Sequence[Step], doubtful: Collection[str]) -> SendResult:
-        """Send what is still as expected, and wait until it is visible.
+        """Send the steps whose objects are as expected, and wait until their results are visible.
 
-        What an earlier process may have sent is ``doubtful``. Unless the run has begun, an object
-        that is not as expected is a problem of the whole run.
+        An earlier process may have sent the ``doubtful`` steps. Unless the run has begun, an object
+        that is not as expected stops the whole run.
         """
         result = SendResult()
         try:
@@ -83,55 +83,55 @@ class Sender:
     def _until_confirmed(
         self, steps: Sequence[Step], doubtful: Collection[str], result: SendResult
     ) -> list[Confirmed]:
-        """Send again what may be, until every step is confirmed or in ``result``."""
+        """Send, and send again where allowed, until every step is confirmed or in ``result``."""
         deadline = self._waits.now().deadline
-        todo = [
+        pending = [
             StepAttempt(step=step, doubtful=step.id in doubtful, deadline=deadline)
             for step in steps
         ]
         confirmed: list[Confirmed] = []
         pauses = growing(self._context.settings.retry_ms)
-        while todo:
-            todo, ready = self._look(todo, result)
+        while pending:
+            pending, ready = self._select(pending, result)
             for attempt, answer in self._send(ready, result):
                 if isinstance(answer, RequestResult) and answer.ok:
                     confirmed.append((attempt.step, answer))
                     continue
                 after = after_answer(attempt, answer, self._waits.now())
                 if isinstance(after, StepAttempt):
-                    todo.append(after)
+                    pending.append(after)
                 else:
                     result.note(attempt.step, after)
-            if todo:
-                self._tell_waiting(todo)
+            if pending:
+                self._report_waiting(pending)
                 self._waits.pause(next(pauses))
-                self._waits.wait_until(max(attempt.throttled_until for attempt in todo))
+                self._waits.wait_until(max(attempt.throttled_until for attempt in pending))
         return confirmed
 
-    def _look(
+    def _select(
         self, attempts: Sequence[StepAttempt], result: SendResult
     ) -> tuple[list[StepAttempt], list[StepAttempt]]:
-        """Those to look at again, and those to send now."""
-        state = self._read(attempts, patient=result.sent)
+        """Return the attempts to read again, and those to send now."""
+        state = self._read(attempts, with_retry=result.sent)
         again, ready = [], []
         for attempt in attempts:
-            found = after_look(attempt, state, self._waits.now(), begun=self._run_state.begun)
-            match found:
-                case NextAction.LOOK_AGAIN:
+            decision = after_read(attempt, state, self._waits.now(), begun=self._run_state.begun)
+            match decision:
+                case NextAction.READ_AGAIN:
                     again.append(attempt)
                 case NextAction.SEND:
                     ready.append(attempt)
                 case NextAction.WATCH:
                     result.note(attempt.step, None)
                 case StepOutcome():
-                    self._tell(attempt.step, found)
-                    result.note(attempt.step, found)
+                    self._report_note(attempt.step, decision)
+                    result.note(attempt.step, decision)
         return again, ready
 
-    def _read(self, attempts: Sequence[StepAttempt], *, patient: bool) -> ClusterState:
-        """The objects of these steps as they are; patient once something was sent."""
+    def _read(self, attempts: Sequence[StepAttempt], *, with_retry: bool) -> ClusterState:
+        """Read the objects of these steps, with retries once something was sent."""
         steps = [attempt.step for attempt in attempts]
-        if not patient:
+        if not with_retry:
             return read_objects(self._context.cluster, steps)
         deadline = max(attempt.deadline for attempt in attempts)
         return read_objects_with_retry(self._context, steps, deadline=deadline)
@@ -139,9 +139,9 @@ class Sender:
     def _send(
         self, attempts: Sequence[StepAttempt], result: SendResult
     ) -> Iterator[tuple[StepAttempt, Answer]]:
-        """An answer for each, or why none came; the intent is written before the first go.
+        """Send the requests and yield each answer or error, after writing the intent once.
 
-        Whatever is written or told may take any time, so the lock is looked at after it.
+        Writing and reporting may take any time, so the lock is checked after them.
         """
         if not attempts:
             return
@@ -172,16 +172,16 @@ class Sender:
                 requests, validate_only=False, principal=self._principal, until_ms=until_ms
             )
         except KgitopsError as error:
-            # Whatever went wrong, the requests may have taken effect before it did.
+            # Whatever the error, the requests may have taken effect before it.
             return [error for _ in batch]
 
-    def _tell(self, step: Step, outcome: StepOutcome) -> None:
+    def _report_note(self, step: Step, outcome: StepOutcome) -> None:
         if outcome.done and outcome.sentence:
             self._context.on_event(
                 Noted(step=step.id, address=step.address, sentence=outcome.sentence)
             )
 
-    def _tell_waiting(self, attempts: Sequence[StepAttempt]) -> None:
+    def _report_waiting(self, attempts: Sequence[StepAttempt]) -> None:
         steps = tuple(attempt.step.id for attempt in attempts)
         event = Waiting(reason=WaitReason.RETRY, sentence=attempts[0].problem, steps=steps)
         self._context.on_event(event)

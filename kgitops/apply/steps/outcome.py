@@ -1,4 +1,4 @@
-"""What became of a step: its record for the journal, and the sentence where it is not done."""
+"""Outcomes of steps, and the ownership records of completed changes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ BEFORE = "its request was on its way when an earlier run ended"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcome:
-    """What became of a step; a step that is not done has a sentence and the exit it stands for.
+    """The outcome of a step; a step that is not done has a sentence and an exit code.
 
-    The sentence of a step that is done tells what a person may want to know about it. ``of_run``:
-    the cause is the run's, which says it once for all steps that it leaves like this.
+    The sentence of a done step is a note for the user. ``of_run`` tells that the cause is the
+    run's, which reports it once for all its steps.
     """
 
     record: StepRecord
@@ -37,14 +37,14 @@ class StepOutcome:
 
     @property
     def done(self) -> bool:
-        """Whether the step need not be gone on with."""
+        """True if nothing is left to do for the step."""
         return self.record.outcome is RecordedOutcome.DONE
 
 
 def step_completed(
     step: Step, reply: RequestResult, state: ClusterState, lookup: str | None = None
 ) -> StepOutcome:
-    """Its result is visible; a created topic has the id that it was given."""
+    """The result is visible; the record has the id of a created topic."""
     if isinstance(step.request, CreateTopicRequest):
         topic = created_topic(step.request, state)
         reply = replace(reply, topic_id=topic.topic_id if topic else None)
@@ -52,7 +52,7 @@ def step_completed(
 
 
 def step_refused(step: Step, reply: RequestResult) -> StepOutcome:
-    """The broker said no."""
+    """The broker refused the request."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED, reply=reply),
         sentence=f"{step.address}: the broker answered {step.api} with {reply}; {RESUME}",
@@ -60,10 +60,10 @@ def step_refused(step: Step, reply: RequestResult) -> StepOutcome:
 
 
 def step_stale(step: Step, mismatch: PreconditionMismatch, *, begun: bool) -> StepOutcome:
-    """It was not sent, because the object is no longer as planned.
+    """The request was not sent, because the object is no longer as planned.
 
     Raises:
-        StaleError: the run has not ``begun``, so that it is refused whole.
+        StaleError: the run has not ``begun``, so the plan is refused as a whole.
     """
     if not begun:
         raise StaleError(f"{mismatch}; make a new plan")
@@ -75,7 +75,7 @@ def step_stale(step: Step, mismatch: PreconditionMismatch, *, begun: bool) -> St
 
 
 def step_conflict(step: Step, problem: str, mismatch: PreconditionMismatch) -> StepOutcome:
-    """It may have taken effect, and the object is now something else."""
+    """The request may have taken effect, but the object is in another state now."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.OPEN, lookup="conflict"),
         sentence=f"{step.address}: {step.api}: {problem}, and the object is neither as before nor "
@@ -84,7 +84,7 @@ def step_conflict(step: Step, problem: str, mismatch: PreconditionMismatch) -> S
 
 
 def step_skipped(mismatch: PreconditionMismatch) -> StepOutcome:
-    """It would take back what is no longer as it was left, so there is nothing to take back."""
+    """An undo request found a value that this run did not set, so there is nothing to undo."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.DONE, lookup="not ours"),
         sentence=f"{mismatch.field} is {mismatch.actual}, which this run did not set; it stays so",
@@ -92,7 +92,7 @@ def step_skipped(mismatch: PreconditionMismatch) -> StepOutcome:
 
 
 def move_cancelled(step: Step) -> StepOutcome:
-    """Its reassignment was cancelled, because the user said so."""
+    """The reassignment was cancelled at the user's request."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED, lookup="cancelled"),
         sentence=f"{step.address}: its reassignment was cancelled as you asked, and its replicas "
@@ -101,7 +101,7 @@ def move_cancelled(step: Step) -> StepOutcome:
 
 
 def move_ended_early(step: Step) -> StepOutcome:
-    """Its reassignment is over, and the replicas are where they were before."""
+    """The reassignment has ended, and the replicas are where they were before."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.FAILED, lookup="start"),
         sentence=f"{step.address}: its reassignment was cancelled by someone else, and its "
@@ -110,18 +110,18 @@ def move_ended_early(step: Step) -> StepOutcome:
 
 
 def move_continues(step: Step) -> StepOutcome:
-    """The run ends before the data is copied; the cluster goes on by itself."""
+    """The run ends before the data is copied; the cluster continues by itself."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.OPEN),
-        sentence=f"{step.address}: its replicas are still being copied, and the cluster goes on "
-        "with that by itself; `kgitops apply --resume` waits for it and takes its throttle off",
+        sentence=f"{step.address}: its replicas are still being copied, and the cluster "
+        "continues that by itself; `kgitops apply --resume` waits for it and removes its throttle",
     )
 
 
 def step_unknown(
     step: Step, problem: str, lookup: str | None = None, *, of_run: bool = False
 ) -> StepOutcome:
-    """Nobody knows yet what became of it."""
+    """The outcome is not known yet."""
     return StepOutcome(
         record=StepRecord(outcome=RecordedOutcome.OPEN, lookup=lookup),
         sentence=f"{step.address}: {step.api}: {problem}; {LOOK}",
@@ -130,9 +130,9 @@ def step_unknown(
 
 
 def resolve_open_step(step: Step, state: ClusterState) -> StepOutcome | None:
-    """What became of a request that an earlier process left open.
+    """Resolve a request that an earlier process left open.
 
-    None when all is as before it, or its result is still to come.
+    None when the object is as before the request, or when its result is still to come.
     """
     if is_visible(step.request, state):
         return step_completed(step, OK, state, lookup="done")
@@ -147,9 +147,9 @@ def resolve_open_step(step: Step, state: ClusterState) -> StepOutcome | None:
 def owners_of_completed(
     steps: Mapping[str, Step], news: Mapping[str, StepRecord], known: Mapping[str, StepRecord]
 ) -> Mapping[str, Record]:
-    """The ownership records, by address, of the changes that ``news`` completes.
+    """Return the ownership records, by address, of the changes that ``news`` completes.
 
-    ``known`` is everything known of all steps, the news included.
+    ``known`` are the records of all steps, including the news.
     """
     done = [steps[step] for step, record in news.items() if record.outcome is RecordedOutcome.DONE]
     changes = {step.address: step.change for step in done}
@@ -165,9 +165,9 @@ def owners_of_completed(
 
 
 def owners_of_begun(open_steps: Iterable[Step], state: ClusterState) -> Mapping[str, Record]:
-    """The ownership records, by address, of what a run left half made in a virtual cluster.
+    """Return the ownership records, by address, of half-made objects in virtual clusters.
 
-    Only its owner may remove what is there of it, and nobody sees that it is there.
+    Only an owner may remove such an object, and it is visible to nobody else.
     """
     lowered = state.lowered or Lowered()
     begun = {
@@ -179,7 +179,7 @@ def owners_of_begun(open_steps: Iterable[Step], state: ClusterState) -> Mapping[
 
 
 def owner_of(change: Change, replies: Iterable[RequestResult | None] = ()) -> Record:
-    """Who owns the object now; a topic's id is known only once a broker minted it."""
+    """Return the new ownership record; the id of a new topic comes from the broker's reply."""
     owner = change.owner_after
     if owner is not None and owner.topic_id is None:
         minted = [reply.topic_id for reply in replies if reply and reply.topic_id]

@@ -1,4 +1,4 @@
-"""What is known of every step of a run, as a value: what is done, what failed, what is ready."""
+"""The progress of a run as a value: the steps that are done, failed, ready, or to be undone."""
 
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,8 +13,9 @@ from kgitops.plan.document.plan import Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """``known`` is what is known of every step that was begun, here or by an earlier process.
+    """The progress of a run.
 
+    ``known`` has the records of all steps that were begun, in this process or an earlier one.
     ``failures`` are the steps that this process has given up.
     """
 
@@ -29,7 +30,7 @@ class Progress:
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The steps that were begun and of which no more is known."""
+        """The steps that were begun and whose outcome is unknown."""
         return self._with(RecordedOutcome.OPEN)
 
     @property
@@ -45,30 +46,30 @@ class Progress:
 
     @property
     def not_begun(self) -> tuple[Change, ...]:
-        """The changes of which no step was ever begun."""
+        """The changes without any step that was begun."""
         begun = {self.steps[step].address for step in self.known}
         changes = {step.address: step.change for step in self.steps.values()}
         return tuple(change for address, change in changes.items() if address not in begun)
 
     @property
     def steps_to_undo(self) -> list[Step]:
-        """What only helped other steps, may be there, and can still be undone."""
+        """The steps that undo helper steps, such as throttles, that may be in effect."""
         return [s for s in steps_to_undo(self.steps, self.known) if s.id not in self.failures]
 
     def ready(self, under_way: Container[str]) -> list[Step]:
-        """What is not attempted and not ``under_way``, with all that it depends on done."""
+        """Return the steps to send: not attempted, not ``under_way``, all dependencies done."""
         done = frozenset(self.done)
         left = [self.steps[step] for step in self.not_attempted if step not in under_way]
         return [step for step in left if done.issuperset(step.depends_on)]
 
-    def after(self, news: Mapping[str, StepOutcome]) -> "Progress":
-        """What is known once these have outcomes."""
-        known = {step: outcome.record for step, outcome in news.items()}
-        failures = {step: outcome for step, outcome in news.items() if not outcome.done}
+    def with_outcomes(self, outcomes: Mapping[str, StepOutcome]) -> "Progress":
+        """Return the progress with these outcomes added."""
+        known = {step: outcome.record for step, outcome in outcomes.items()}
+        failures = {step: outcome for step, outcome in outcomes.items() if not outcome.done}
         return replace(self, known={**self.known, **known}, failures={**self.failures, **failures})
 
-    def to_go_on(self) -> "Progress":
-        """As a resume goes on from it: what was taken back too early is to be done once more."""
+    def for_resume(self) -> "Progress":
+        """Return the progress for a resume: steps that were undone too early are done again."""
         early = undone_too_early(self.steps, self.done)
         return replace(
             self, known={step: known for step, known in self.known.items() if step not in early}
@@ -80,7 +81,7 @@ class Progress:
 
 
 def steps_to_undo(steps: Mapping[str, Step], known: Mapping[str, StepRecord]) -> list[Step]:
-    """The steps that undo something which was sent, or may have been, and are not done."""
+    """Return the undo steps that are not done and whose undone request was or may be sent."""
     return [
         step
         for step in steps.values()
@@ -89,21 +90,21 @@ def steps_to_undo(steps: Mapping[str, Step], known: Mapping[str, StepRecord]) ->
 
 
 def moves_before(undoing: Iterable[Step], steps: Mapping[str, Step]) -> list[Step]:
-    """The moves that must have ended before these steps."""
+    """Return the reassignments that must have ended before these steps."""
     names = dict.fromkeys(name for step in undoing for name in step.depends_on)
-    found = [steps[name] for name in names]
-    return [step for step in found if is_move(step.request)]
+    dependencies = [steps[name] for name in names]
+    return [step for step in dependencies if is_move(step.request)]
 
 
 def still_moving_in(moves: Iterable[Step], state: ClusterState) -> frozenset[str]:
-    """Those of ``moves`` that have not ended."""
+    """Return the ids of reassignments that have not ended."""
     return frozenset(step.id for step in moves if is_under_way(step.request, state))
 
 
 def undone_too_early(steps: Mapping[str, Step], done: Collection[str]) -> frozenset[str]:
-    """What was taken back before it had served its purpose, and what took it back.
+    """Return the helper steps that were undone too early, and the steps that undid them.
 
-    A run that goes on needs both once more.
+    A resumed run must do both again.
     """
     early = [
         step

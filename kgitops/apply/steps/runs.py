@@ -1,4 +1,4 @@
-"""One apply as the journal knows it: its header, its batches, and what is known of each step."""
+"""A run as the journal records it: its header, its batches, and the outcome of each step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ REGISTRY_API = "Registry"
 
 
 class RunStatus(StrEnum):
-    """Where a run stands; the first two are unfinished."""
+    """The status of a run; open and failed runs are unfinished."""
 
     OPEN = "open"
     FAILED = "failed"
@@ -20,7 +20,7 @@ class RunStatus(StrEnum):
 
 
 class RecordedOutcome(StrEnum):
-    """What is known of a step: ``open`` means that its intent is written and no more is known."""
+    """The outcome of a step; ``open`` means that only its intent is known."""
 
     OPEN = "open"
     DONE = "done"
@@ -29,7 +29,7 @@ class RecordedOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
-    """One step in the journal; ``lookup`` says what a look at the cluster found, where one did."""
+    """One step in the journal; ``lookup`` is the finding of a lookup on the cluster, if any."""
 
     outcome: RecordedOutcome
     reply: RequestResult | None = None
@@ -54,7 +54,7 @@ class Batch:
         return "failed" if RecordedOutcome.FAILED in outcomes else "done"
 
     def outcome(self, step: str) -> RecordedOutcome:
-        """What is known of ``step``."""
+        """Return the recorded outcome of ``step``."""
         known = self.results.get(step)
         return known.outcome if known else RecordedOutcome.OPEN
 
@@ -75,12 +75,12 @@ class Run:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a resume has something to go on with."""
+        """True if a resume can continue the run."""
         return self.status in (RunStatus.OPEN, RunStatus.FAILED)
 
     @property
     def steps(self) -> Mapping[str, StepRecord]:
-        """The latest that is known of every step that was begun."""
+        """The latest record of every step that was begun."""
         return {
             step: batch.results.get(step, StepRecord(outcome=RecordedOutcome.OPEN))
             for batch in self.batches

@@ -1,4 +1,4 @@
-"""A plan as steps that are done or not, in waves that respect what depends on what."""
+"""A plan as steps, which are batched in an order that respects their dependencies."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ class Step:
 
     @property
     def request(self) -> Request | None:
-        """What is sent; None where only the registry records it."""
+        """The request; None where only the registry records the change."""
         return self.planned.request if self.planned else None
 
     @property
     def api(self) -> str:
-        """The request's api, or that it is none."""
+        """The request's api, or ``REGISTRY_API`` without a request."""
         return api_name(self.request) if self.request else REGISTRY_API
 
     @property
@@ -53,17 +53,17 @@ class Step:
 
     @property
     def undoes(self) -> str | None:
-        """The step that this one takes back."""
+        """The step that this one undoes."""
         return self.planned.undoes if self.planned else None
 
     @property
     def expects(self) -> tuple[Precondition, ...]:
-        """What must hold right before this step."""
+        """The preconditions that must hold right before this step."""
         return (self.planned.expects,) if self.planned else self.change.preconditions
 
 
 def build_steps(plan: Plan) -> Mapping[str, Step]:
-    """Every step by its id, in the plan's order.
+    """Build every step by its id, in the plan's order.
 
     Raises:
         UntrustedPlanError: ids are used twice, unknown, or depend on each other in a circle; or a
@@ -89,23 +89,23 @@ def build_steps(plan: Plan) -> Mapping[str, Step]:
 
 
 def batches(steps: Iterable[Step], settings: ApplySettings) -> Iterator[tuple[Step, ...]]:
-    """The steps as wire batches: one api and kind of alteration each, never an object twice.
+    """Split the steps into wire batches of one api and kind, with no object twice in a batch.
 
-    What deletes comes last, so that what is made stands before what is broken goes.
+    Deletions come last, so that new objects exist before old ones go.
     """
     for group in by_wire_kind(steps, _wire_kind):
-        yield from _cut(group, settings)
+        yield from _split(group, settings)
 
 
 def topics_of(steps: Iterable[Step]) -> frozenset[str]:
-    """The physical topics that must be read to judge these steps, besides what links lead to."""
+    """Return the physical topics to read for these steps, without those that links lead to."""
     steps = tuple(steps)
     names = {topic_name(item.object) for step in steps for item in step.expects}
     # A topic of a virtual cluster is changed by its physical name, whatever its link leads to.
     for request in (step.request for step in steps):
         if isinstance(request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest):
             names.add(request.topic)
-    # One that has lost its link is found by its topic id, if it is read at all.
+    # A topic that has lost its link is found by its topic id, if it is read at all.
     for change in (step.change for step in steps):
         if change.before is not None and local_name(change.address):
             names.add(change.before.get("name"))
@@ -113,13 +113,13 @@ def topics_of(steps: Iterable[Step]) -> frozenset[str]:
 
 
 def links_of(steps: Iterable[Step]) -> frozenset[LocalName]:
-    """The links whose topics must be read to judge these steps."""
+    """Return the links whose topics must be read for these steps."""
     names = {local_name(item.object) for step in steps for item in step.expects}
     return frozenset(name for name in names if name is not None)
 
 
 def groups_of(steps: Iterable[Step]) -> frozenset[str]:
-    """The groups, by physical id, whose offsets must be read to judge these steps."""
+    """Return the groups, by physical id, whose offsets must be read for these steps."""
     groups: set[str] = set()
     for request in (step.request for step in steps):
         if isinstance(request, CopyGroupOffsetsRequest | DeleteGroupRequest):
@@ -136,7 +136,7 @@ def _steps_of(change: Change) -> Sequence[Step]:
 
 
 def _check_objects(step: Step) -> None:
-    """A change must check and change the object it names: a review sees only that name."""
+    """Check that a step is about the object its change names: a review sees only that name."""
     address = same_object(step.address)
     changed = same_object(request_address(step.request)) if step.request else address
     checked = {same_object(precondition.object) for precondition in step.expects}
@@ -171,7 +171,7 @@ def _wire_kind(step: Step) -> WireKind:
     return wire_kind(step.request) if step.request else (step.api,)
 
 
-def _cut(steps: Sequence[Step], settings: ApplySettings) -> Iterator[tuple[Step, ...]]:
+def _split(steps: Sequence[Step], settings: ApplySettings) -> Iterator[tuple[Step, ...]]:
     batch: dict[str, Step] = {}
     capacity = settings.batch_records * settings.batch_requests
     size = 0
@@ -187,10 +187,10 @@ def _cut(steps: Sequence[Step], settings: ApplySettings) -> Iterator[tuple[Step,
 
 
 def _weight(step: Step, settings: ApplySettings) -> int:
-    """What the step takes of a batch's capacity, which is records times requests.
+    """Return the step's share of a batch's capacity, which is records times requests.
 
-    A controller refuses too many metadata records in one go, and new topics come by the thousand;
-    everything else is limited by the number of requests as well.
+    A controller refuses too many metadata records at once, and new topics come by the thousand;
+    everything else is also limited by the number of requests.
     """
     match step.request:
         case CreateTopicRequest(requested_state=state):
