@@ -34,7 +34,13 @@ from kgitops.plan.document.broker_validation import BROKER_POLICY
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.policies import WaiverUse
 from kgitops.policy.evaluate.verdict import Outcome
-from kgitops.report.content.policy_rows import Standing, counts, groups, tally, waiver_sentence
+from kgitops.report.content.policy_rows import (
+    PolicyStatus,
+    status_totals,
+    tally,
+    violation_groups,
+    waiver_sentence,
+)
 from kgitops.report.markdown.plan import (
     GITHUB_BUDGET,
     render_markdown,
@@ -250,15 +256,15 @@ def test_other_reasons_are_still_told_where_they_were() -> None:
 @settings(max_examples=examples(60))
 def test_every_row_is_counted_once(plan: Plan) -> None:
     every = [result for change in plan.changes for result in change.policies]
-    found = counts(plan)
+    found = status_totals(plan)
     assert sum(found.values()) == len(every)
-    assert found[Standing.DENIED] == sum(result.stops for result in every)
-    told = [row for group in groups(plan) for row in group.rows]
+    assert found[PolicyStatus.DENIED] == sum(result.stops for result in every)
+    told = [row for group in violation_groups(plan) for row in group.rows]
     assert len(told) == sum(result.outcome is not Outcome.PASSED for result in every)
     if every:
         words = tally(plan, None)
-        assert words.startswith(f"{found[Standing.PASSED]} passed")
-        for each in (Standing.DENIED, Standing.WAIVED):
+        assert words.startswith(f"{found[PolicyStatus.PASSED]} passed")
+        for each in (PolicyStatus.DENIED, PolicyStatus.WAIVED):
             assert f", {found[each]} {each}" in words or not found[each]
 
 
@@ -267,8 +273,8 @@ def test_every_row_is_counted_once(plan: Plan) -> None:
 def test_any_comment_holds_its_policies_in_one_fence(plan: Plan) -> None:
     comment = render_markdown(plan)
     fences = [token for token in MarkdownIt("commonmark").parse(comment) if token.type == "fence"]
-    assert ("#### Policy" in comment) == bool(groups(plan))
-    if groups(plan):
+    assert ("#### Policy" in comment) == bool(violation_groups(plan))
+    if violation_groups(plan):
         assert sum(" passed" in token.content for token in fences) >= 1
 
 

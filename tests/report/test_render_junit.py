@@ -28,7 +28,7 @@ from tiers import examples
 
 from kgitops.plan.document.plan import Plan
 from kgitops.report.ci.junit import render_junit
-from kgitops.report.content.policy_rows import Standing, counts
+from kgitops.report.content.policy_rows import PolicyStatus, status_totals
 
 
 def root_of(plan: Plan) -> ElementTree.Element:
@@ -154,4 +154,4 @@ def rendered() -> str:
 def test_the_same_plan_gives_the_same_text_in_every_process() -> None:
     assert told_by_processes(rendered) == {rendered()}
     for plan in (judged_plan(), three_denials()):
-        assert counts(plan)[Standing.DENIED] >= int(root_of(plan).attrib["failures"])
+        assert status_totals(plan)[PolicyStatus.DENIED] >= int(root_of(plan).attrib["failures"])

@@ -22,12 +22,12 @@ from kgitops.report.content.details import stake
 from kgitops.report.content.headline import lost_words
 from kgitops.report.content.lowering import lowering_counts
 from kgitops.report.content.policy_rows import (
-    Group,
-    Row,
-    Standing,
-    groups,
-    headline,
+    PolicyStatus,
+    ViolationGroup,
+    ViolationRow,
+    group_heading,
     today_of,
+    violation_groups,
     with_advice,
 )
 from kgitops.report.content.safe_text import guarded_line, terminal_text
@@ -52,10 +52,10 @@ class _Level(StrEnum):
 
 
 _LEVELS = {
-    Standing.DENIED: _Level.ERROR,
-    Standing.WAIVED: _Level.WARNING,
-    Standing.ADVISED: _Level.WARNING,
-    Standing.NOTED: _Level.NOTICE,
+    PolicyStatus.DENIED: _Level.ERROR,
+    PolicyStatus.WAIVED: _Level.WARNING,
+    PolicyStatus.ADVISED: _Level.WARNING,
+    PolicyStatus.NOTED: _Level.NOTICE,
 }
 
 
@@ -81,22 +81,22 @@ def render_github(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     The last line says what is lost, and how much is planned; ``sealed`` gives the day from which
     waivers are counted.
     """
-    policies = groups(plan)
+    policies = violation_groups(plan)
     today = today_of(sealed)
     found = [
-        *_of_policies(policies, Standing.DENIED, today, level=PolicyLevel.HARD),
+        *_of_policies(policies, PolicyStatus.DENIED, today, level=PolicyLevel.HARD),
         *map(_of_finding, _sorted(plan.findings)),
         *map(_of_reason, plan.refusals),
-        *_of_policies(policies, Standing.DENIED, today, level=PolicyLevel.SOFT),
+        *_of_policies(policies, PolicyStatus.DENIED, today, level=PolicyLevel.SOFT),
         *(_of_change(change) for change in _risky(plan)),
         *(
             _Annotation(level=_Level.WARNING, title="rights lost", message=loss_sentence(loss))
             for loss in other_losses(plan)
         ),
-        *_of_policies(policies, Standing.WAIVED, today),
+        *_of_policies(policies, PolicyStatus.WAIVED, today),
         *map(_of_finding, _sorted(plan.warnings)),
-        *_of_policies(policies, Standing.ADVISED, today),
-        *_of_policies(policies, Standing.NOTED, today),
+        *_of_policies(policies, PolicyStatus.ADVISED, today),
+        *_of_policies(policies, PolicyStatus.NOTED, today),
         *(
             _Annotation(
                 level=_Level.NOTICE, title="drift", message=drift_sentence(drift, full=False)
@@ -158,22 +158,22 @@ def _of_change(change: Change) -> _Annotation:
 
 
 def _of_policies(
-    policies: Sequence[Group],
-    standing: Standing,
+    policies: Sequence[ViolationGroup],
+    status: PolicyStatus,
     today: date | None,
     *,
     level: PolicyLevel | None = None,
 ) -> Iterator[_Annotation]:
     for group in policies:
-        if group.standing is standing and level in (None, group.level):
+        if group.status is status and level in (None, group.level):
             yield from (_of_row(group, row, today) for row in group.rows)
 
 
-def _of_row(group: Group, row: Row, today: date | None) -> _Annotation:
+def _of_row(group: ViolationGroup, row: ViolationRow, today: date | None) -> _Annotation:
     said = f"{object_name(row.change.address)}: {row.message}"
     return _Annotation(
-        level=_LEVELS[group.standing],
-        title=headline(group),
+        level=_LEVELS[group.status],
+        title=group_heading(group),
         message=with_advice(said, group, row, today),
         source=row.place,
     )

@@ -17,7 +17,14 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
 from kgitops.policy.evaluate.verdict import Outcome
 from kgitops.report.content.headline import lost_words
-from kgitops.report.content.policy_rows import Group, Row, Standing, groups, today_of, with_advice
+from kgitops.report.content.policy_rows import (
+    PolicyStatus,
+    ViolationGroup,
+    ViolationRow,
+    today_of,
+    violation_groups,
+    with_advice,
+)
 from kgitops.report.content.safe_text import guarded_line, terminal_text
 from kgitops.report.content.statements import drift_sentence, summary_sentence
 from kgitops.report.text.policy_tests import coverage_sentence, score_sentence
@@ -79,7 +86,7 @@ _TESTS = JUnit(name=_TESTS_NAME)
 def render_junit(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     """A suite for the plan itself, then one for each policy; every suite has a case."""
     today = today_of(sealed)
-    found = groups(plan)
+    found = violation_groups(plan)
     passed = _passed(plan)
     loaded = (policy.name for policy in plan.policies_loaded)
     suites = {_OWN: list(_own_cases(plan))}
@@ -101,9 +108,9 @@ def _passed(plan: Plan) -> dict[str, int]:
 
 
 def _cases(
-    policy: str, told: Sequence[Group], passed: int, today: date | None
+    policy: str, told: Sequence[ViolationGroup], passed: int, today: date | None
 ) -> Iterator[TestCase]:
-    by_address: dict[str, list[tuple[Group, Row]]] = {}
+    by_address: dict[str, list[tuple[ViolationGroup, ViolationRow]]] = {}
     for group in told:
         for row in group.rows:
             by_address.setdefault(row.change.address, []).append((group, row))
@@ -118,23 +125,26 @@ def _cases(
 
 
 def _of_object(
-    policy: str, address: str, violations: Sequence[tuple[Group, Row]], today: date | None
+    policy: str,
+    address: str,
+    violations: Sequence[tuple[ViolationGroup, ViolationRow]],
+    today: date | None,
 ) -> TestCase:
     """One case however many violations there are: the groups come worst first."""
     case = _PLAN.case(address, policy)
     worst, first = violations[0]
     lines = [_line(group, row, today) for group, row in violations]
     more = f" (and {len(lines) - 1:,} more)" if len(lines) > 1 else ""
-    if worst.standing is Standing.DENIED:
+    if worst.status is PolicyStatus.DENIED:
         case.result = [_PLAN.failure(f"{first.message}{more}", str(worst.level), lines)]
     else:
         case.result = [_PLAN.skipped(f"{lines[0]}{more}")]
     return case
 
 
-def _line(group: Group, row: Row, today: date | None) -> str:
+def _line(group: ViolationGroup, row: ViolationRow, today: date | None) -> str:
     place = f"{row.place}: " if row.place else ""
-    said = f"{group.standing} ({group.level}): {place}{row.message}"
+    said = f"{group.status} ({group.level}): {place}{row.message}"
     return _PLAN.safe(with_advice(said, group, row, today))
 
 

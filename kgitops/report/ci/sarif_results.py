@@ -4,21 +4,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kgitops.model.resources.object_names import object_name
-from kgitops.model.source import Finding, Source
-from kgitops.model.source import Severity as FindingSeverity
+from kgitops.model.source import Finding, Severity, Source
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import WaiverUse
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.policy.evaluate.bundle import Level
-from kgitops.report.ci.sarif_rules import Own, Severity, severity_of_policy, severity_of_risk
+from kgitops.report.ci.sarif_rules import Own, SarifLevel, severity_of_policy, severity_of_risk
 from kgitops.report.content.details import stake
-from kgitops.report.content.policy_rows import Row, Standing, rows, standing
+from kgitops.report.content.policy_rows import (
+    PolicyStatus,
+    ViolationRow,
+    policy_status,
+    violation_rows,
+)
 from kgitops.report.content.statements import drift_sentence, loss_sentence, other_losses
 
 # What comes first where not all can be shown. A denial that is not listed here is a soft one.
 _HARD, _FINDING, _REFUSAL, _SOFT, _LOSS, _WARNING, _DRIFT = 0, 2, 3, 4, 5, 7, 10
 _BY_RISK = {RiskLevel.DATA_LOSS: 1, RiskLevel.ACCESS_LOSS: 5, RiskLevel.DISRUPTIVE: 9}
-_BY_STANDING = {Standing.WAIVED: 6, Standing.ADVISED: 8, Standing.NOTED: 11}
+_BY_STANDING = {PolicyStatus.WAIVED: 6, PolicyStatus.ADVISED: 8, PolicyStatus.NOTED: 11}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +34,7 @@ class Result:
 
     rank: int
     rule: str
-    severity: Severity
+    severity: SarifLevel
     message: str
     key: tuple[str, ...]
     source: Source | None = None
@@ -47,7 +51,7 @@ def results_of(findings: Iterable[Finding]) -> tuple[Result, ...]:
     """Errors, then warnings."""
     found = [
         _of_finding(finding, Own.FINDING, _FINDING)
-        if finding.severity is FindingSeverity.ERROR
+        if finding.severity is Severity.ERROR
         else _of_finding(finding, Own.WARNING, _WARNING)
         for finding in findings
     ]
@@ -60,24 +64,24 @@ def policy_key(name: str) -> str:
 
 
 def _results(plan: Plan) -> Iterator[Result]:
-    yield from map(_of_row, rows(plan))
+    yield from map(_of_row, violation_rows(plan))
     for change in plan.changes:
         yield from _of_risks(change)
     yield from (_of_finding(finding, Own.FINDING, _FINDING) for finding in plan.findings)
     yield from (_of_finding(warning, Own.WARNING, _WARNING) for warning in plan.warnings)
     for reason in plan.refusals:
-        yield _own(Own.REFUSAL, Severity.ERROR, _REFUSAL, reason.sentence)
+        yield _own(Own.REFUSAL, SarifLevel.ERROR, _REFUSAL, reason.sentence)
     for loss in other_losses(plan):
-        yield _own(Own.ACCESS, Severity.WARNING, _LOSS, loss_sentence(loss))
+        yield _own(Own.ACCESS, SarifLevel.WARNING, _LOSS, loss_sentence(loss))
     for drift in plan.drift:
-        yield _own(Own.DRIFT, Severity.NOTE, _DRIFT, drift_sentence(drift, full=False))
+        yield _own(Own.DRIFT, SarifLevel.NOTE, _DRIFT, drift_sentence(drift, full=False))
 
 
-def _of_row(row: Row) -> Result:
+def _of_row(row: ViolationRow) -> Result:
     result, address = row.result, row.change.address
     denied = _HARD if result.level is Level.HARD else _SOFT
     return Result(
-        rank=_BY_STANDING.get(standing(result), denied),
+        rank=_BY_STANDING.get(policy_status(result), denied),
         rule=policy_key(result.policy),
         severity=severity_of_policy(result.level),
         message=f"{object_name(address)}: {row.message}",
@@ -110,14 +114,14 @@ def _of_finding(finding: Finding, own: Own, rank: int) -> Result:
     return Result(
         rank=rank,
         rule=str(own),
-        severity=Severity.ERROR if own is Own.FINDING else Severity.WARNING,
+        severity=SarifLevel.ERROR if own is Own.FINDING else SarifLevel.WARNING,
         message=f"{finding.problem}; {finding.advice}",
         key=(str(own), finding.source.file if finding.source else "", finding.problem),
         source=finding.source,
     )
 
 
-def _own(own: Own, severity: Severity, rank: int, sentence: str) -> Result:
+def _own(own: Own, severity: SarifLevel, rank: int, sentence: str) -> Result:
     return Result(
         rank=rank, rule=str(own), severity=severity, message=sentence, key=(str(own), sentence)
     )

@@ -16,7 +16,7 @@ LONGEST = 1_000
 """GitHub takes no longer description; longer messages are shortened to the same length."""
 
 
-class Severity(StrEnum):
+class SarifLevel(StrEnum):
     """SARIF's levels of results."""
 
     ERROR = "error"
@@ -36,55 +36,55 @@ class Own(StrEnum):
 
 _OWN = {
     Own.FINDING: (
-        Severity.ERROR,
+        SarifLevel.ERROR,
         "What the manifests ask for can't be done",
         "Each finding says what is wrong and what to do; nothing is applied until it is gone.",
     ),
     Own.REFUSAL: (
-        Severity.ERROR,
+        SarifLevel.ERROR,
         "A safety rule refuses the plan",
         "Each refusal says what to do; nothing is applied until it is gone.",
     ),
     Own.WARNING: (
-        Severity.WARNING,
+        SarifLevel.WARNING,
         "Something in the manifests deserves a look",
         "Each warning says what to do; the plan can be applied.",
     ),
     Own.ACCESS: (
-        Severity.WARNING,
+        SarifLevel.WARNING,
         "Somebody loses a right",
         "After this plan a principal can no longer do something; add the narrower Allow first.",
     ),
     Own.DRIFT: (
-        Severity.NOTE,
+        SarifLevel.NOTE,
         "Something was changed outside of kgitops",
         "The cluster differs from what was last applied; kgitops drift tells it object by object.",
     ),
 }
 _OF_POLICY = {
-    Level.HARD: Severity.ERROR,
-    Level.SOFT: Severity.ERROR,
-    Level.ADVISORY: Severity.WARNING,
+    Level.HARD: SarifLevel.ERROR,
+    Level.SOFT: SarifLevel.ERROR,
+    Level.ADVISORY: SarifLevel.WARNING,
 }
 _PROBLEM = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.NOTE: "recommendation",
+    SarifLevel.ERROR: "error",
+    SarifLevel.WARNING: "warning",
+    SarifLevel.NOTE: "recommendation",
 }
 # GitHub fails a check at 7.0: what is lost or opened must be looked at, and may well be meant.
 _SECURITY = {RiskLevel.DATA_LOSS: "6.5"}
 _OPENED = {"KG202": "6.0", "KG204": "6.0"}
 
 
-def severity_of_policy(level: Level) -> Severity:
+def severity_of_policy(level: Level) -> SarifLevel:
     """Error for what denies, warning for advice, else a note."""
-    return _OF_POLICY.get(level, Severity.NOTE)
+    return _OF_POLICY.get(level, SarifLevel.NOTE)
 
 
-def severity_of_risk(risk: Risk) -> Severity:
+def severity_of_risk(risk: Risk) -> SarifLevel:
     """No error: a reviewer may want just this."""
     lost = risk.level in (RiskLevel.DATA_LOSS, RiskLevel.ACCESS_LOSS)
-    return Severity.WARNING if lost else Severity.NOTE
+    return SarifLevel.WARNING if lost else SarifLevel.NOTE
 
 
 def policy_rules(plan: Plan) -> dict[str, Json]:
@@ -169,7 +169,7 @@ def _of_risk(risk: Risk) -> dict[str, Json]:
 def _rule(
     id_: str,
     *,
-    severity: Severity,
+    severity: SarifLevel,
     short: str,
     full: str,
     todo: str,

@@ -6,7 +6,7 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.report.content.policy_rows import Standing, counts
+from kgitops.report.content.policy_rows import PolicyStatus, status_totals
 from kgitops.report.content.safe_text import terminal_text
 
 
@@ -17,7 +17,7 @@ def first_words(plan: Plan, name: Callable[[str], str] = terminal_text) -> str:
     """
     found = [f"stops with exit {int(plan.verdict.exit)}"] if plan.verdict.stops else []
     denied = sum(change.denied for change in plan.changes)
-    judged = {"denied": denied, "waived": counts(plan)[Standing.WAIVED]}
+    judged = {"denied": denied, "waived": status_totals(plan)[PolicyStatus.WAIVED]}
     found += [f"{word} ({count:,})" for word, count in judged.items() if count]
     lost = lost_words(plan, name)
     found += [lost] if lost else []

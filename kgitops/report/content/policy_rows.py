@@ -16,7 +16,7 @@ from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.verdict import Outcome
 
 
-class Standing(StrEnum):
+class PolicyStatus(StrEnum):
     """What a row means to a reviewer, worst first; the values are the words of the tally."""
 
     DENIED = "denied"
@@ -27,7 +27,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ViolationRow:
     """One violation, and the change that it is about."""
 
     change: Change
@@ -45,65 +45,65 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class ViolationGroup:
     """All rows of one standing that one policy gave at one level."""
 
-    standing: Standing
+    status: PolicyStatus
     policy: str
     level: Level
     remediation: str
-    rows: tuple[Row, ...]
+    rows: tuple[ViolationRow, ...]
 
-    def by_message(self) -> Iterator[tuple[str, tuple[Row, ...]]]:
+    def by_message(self) -> Iterator[tuple[str, tuple[ViolationRow, ...]]]:
         """The rows that say the same together, in the order of their first."""
-        found: dict[str, list[Row]] = {}
+        found: dict[str, list[ViolationRow]] = {}
         for row in self.rows:
             found.setdefault(row.message, []).append(row)
         yield from ((message, tuple(rows)) for message, rows in found.items())
 
 
-def standing(result: PolicyResult) -> Standing:
+def policy_status(result: PolicyResult) -> PolicyStatus:
     """What one row of a plan means to a reviewer."""
     if result.outcome is Outcome.PASSED:
-        return Standing.PASSED
+        return PolicyStatus.PASSED
     if result.outcome is Outcome.WAIVED:
-        return Standing.WAIVED
+        return PolicyStatus.WAIVED
     if result.stops:
-        return Standing.DENIED
-    return Standing.ADVISED if result.level is Level.ADVISORY else Standing.NOTED
+        return PolicyStatus.DENIED
+    return PolicyStatus.ADVISED if result.level is Level.ADVISORY else PolicyStatus.NOTED
 
 
-def counts(plan: Plan) -> dict[Standing, int]:
+def status_totals(plan: Plan) -> dict[PolicyStatus, int]:
     """How many rows there are of each standing; together all rows of the plan."""
-    found = Counter(standing(result) for change in plan.changes for result in change.policies)
-    return {each: found[each] for each in Standing}
+    found = Counter(policy_status(result) for change in plan.changes for result in change.policies)
+    return {each: found[each] for each in PolicyStatus}
 
 
-def rows(plan: Plan) -> Iterator[Row]:
+def violation_rows(plan: Plan) -> Iterator[ViolationRow]:
     """Every violation, waived ones too, in the order of the plan."""
     for change in plan.changes:
         for result in change.policies:
             if result.outcome is not Outcome.PASSED:
-                yield Row(change=change, result=result)
+                yield ViolationRow(change=change, result=result)
 
 
-def groups(plan: Plan) -> tuple[Group, ...]:
+def violation_groups(plan: Plan) -> tuple[ViolationGroup, ...]:
     """The violations by standing, hard before soft, then in the order of the policies."""
     order = {policy.name: index for index, policy in enumerate(plan.policies_loaded)}
     loaded = loaded_by_name(plan)
-    found: dict[tuple[Standing, Level, str], list[Row]] = {}
-    for row in rows(plan):
-        key = standing(row.result), row.result.level, row.result.policy
+    found: dict[tuple[PolicyStatus, Level, str], list[ViolationRow]] = {}
+    for row in violation_rows(plan):
+        key = policy_status(row.result), row.result.level, row.result.policy
         found.setdefault(key, []).append(row)
-    standings, levels = tuple(Standing), tuple(Level)
+    standings, levels = tuple(PolicyStatus), tuple(Level)
 
-    def rank(key: tuple[Standing, Level, str]) -> tuple[int, int, int]:
+    def rank(key: tuple[PolicyStatus, Level, str]) -> tuple[int, int, int]:
         each, level, policy = key
         return standings.index(each), -levels.index(level), order.get(policy, len(order))
 
     return tuple(
-        Group(
-            standing=each,
+        ViolationGroup(
+            status=each,
             policy=policy,
             level=level,
             remediation=_on_one_line(loaded[policy].remediation) if policy in loaded else "",
@@ -130,16 +130,16 @@ def today_of(sealed: SealedPlan | None) -> date | None:
 
 def tally(plan: Plan, today: date | None) -> str:
     """``57 passed, 2 denied, 1 waived (expires 2026-02-01, 71 days left, owner @data)``."""
-    found = counts(plan)
+    found = status_totals(plan)
     if not any(found.values()):
         loaded = counted(len(plan.policies_loaded), "policy")
         return f"{loaded} loaded, no change was any of their business"
     others = [
         f"{count:,} {each}{_more(plan, each, count, today)}"
         for each, count in found.items()
-        if count and each is not Standing.PASSED
+        if count and each is not PolicyStatus.PASSED
     ]
-    return ", ".join((f"{found[Standing.PASSED]:,} passed", *others))
+    return ", ".join((f"{found[PolicyStatus.PASSED]:,} passed", *others))
 
 
 def waiver_sentence(use: WaiverUse, today: date | None) -> str:
@@ -151,17 +151,17 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _more(plan: Plan, each: Standing, count: int, today: date | None) -> str:
-    if each is Standing.WAIVED:
+def _more(plan: Plan, each: PolicyStatus, count: int, today: date | None) -> str:
+    if each is PolicyStatus.WAIVED:
         return f" ({_soonest(plan, today)})"
     changes = sum(change.denied for change in plan.changes)
     # A change may be denied twice, and the plan's own sentence counts changes.
-    twice = each is Standing.DENIED and count != changes
+    twice = each is PolicyStatus.DENIED and count != changes
     return f" in {counted(changes, 'change')}" if twice else ""
 
 
 def _soonest(plan: Plan, today: date | None) -> str:
-    uses = [use for row in rows(plan) if (use := row.result.waiver)]
+    uses = [use for row in violation_rows(plan) if (use := row.result.waiver)]
     if not uses:
         return "by an unknown waiver"
     first = min(uses, key=lambda use: use.expires)
@@ -185,13 +185,13 @@ def days_left(use: WaiverUse, today: date | None) -> int | None:
     return (last - today).days if today and today <= last else None
 
 
-def headline(group: Group) -> str:
+def group_heading(group: ViolationGroup) -> str:
     """``DENIED by min-insync (hard)``."""
-    verb = "from" if group.standing is Standing.WAIVED else "by"
-    return f"{group.standing.upper()} {verb} {group.policy} ({group.level})"
+    verb = "from" if group.status is PolicyStatus.WAIVED else "by"
+    return f"{group.status.upper()} {verb} {group.policy} ({group.level})"
 
 
-def remedy(group: Group) -> str:
+def remedy(group: ViolationGroup) -> str:
     """What to do about a policy's violations; empty where it only failed, and says that itself."""
     if all(row.result.fingerprint is None for row in group.rows):
         return ""
@@ -207,16 +207,16 @@ def what_to_do(policy: str, remediation: str) -> str:
     return f"{f'{advice}; ' if advice else ''}see kgitops policy explain {policy}"
 
 
-def with_advice(said: str, group: Group, row: Row, today: date | None) -> str:
+def with_advice(said: str, group: ViolationGroup, row: ViolationRow, today: date | None) -> str:
     """``said`` of a row, then the waiver that it passes by, or else what to do about it."""
     waiver = row.result.waiver
     what = f"waived {waiver_sentence(waiver, today)}" if waiver else remedy(group)
     return "; ".join(filter(None, (said, what)))
 
 
-def standings(found: Iterable[Group]) -> str:
+def status_counts(found: Iterable[ViolationGroup]) -> str:
     """``2 denied, 1 waived`` for a heading."""
-    total: Counter[Standing] = Counter()
+    total: Counter[PolicyStatus] = Counter()
     for group in found:
-        total[group.standing] += len(group.rows)
-    return ", ".join(f"{total[each]:,} {each}" for each in Standing if total[each])
+        total[group.status] += len(group.rows)
+    return ", ".join(f"{total[each]:,} {each}" for each in PolicyStatus if total[each])

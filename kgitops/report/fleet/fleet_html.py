@@ -9,7 +9,7 @@ from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
 from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Kind
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.fleet.charts import (
     ClusterChart,
     LineChart,
@@ -141,7 +141,7 @@ def page_of_fleet(history: History) -> FleetPage:
         rules=violated,
         rule_bars=rule_bars(violated),
         standings=tuple(
-            str(each) for each in Standing if any(rule.standing is each for rule in violated)
+            str(each) for each in PolicyStatus if any(rule.standing is each for rule in violated)
         ),
         unjudged=_unjudged(run, violated),
         lines=line_charts(found[-_MOST_NIGHTS:]),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kgitops.fleet.summary import History, RunSummary, verdict
 from kgitops.model.wording import counted, shortened
-from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.content.safe_text import comment_token, fenced, guarded_line, terminal_text
 from kgitops.report.fleet.highlights import (
     action_words,
@@ -107,7 +107,7 @@ def _parts(history: History) -> Iterator[Part]:
 
 def _violations(run: RunSummary) -> Iterator[str]:
     for rule in rules(run):
-        mark = "-" if rule.standing is Standing.DENIED else "!"
+        mark = "-" if rule.standing is PolicyStatus.DENIED else "!"
         units = ", ".join(names([f"{_short(name)} ({n:,})" for name, n in rule.units], 3))
         yield _line(f"{mark} {_short(rule.policy)} ({rule.level}): {rule.words}: {units}")
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from kgitops.fleet.summary import History, RunSummary, verdict
 from kgitops.model.wording import counted, shortened
-from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.content.safe_text import Line, Style, ink, terminal_text
 from kgitops.report.fleet.highlights import (
     Failure,
@@ -102,11 +102,11 @@ class _Page:
         found = rules(run)
         if not found:
             return
-        stops = found[0].standing is Standing.DENIED
+        stops = found[0].standing is PolicyStatus.DENIED
         style = Style.RED_BOLD if stops else Style.YELLOW_BOLD
         yield from self.titled("VIOLATIONS", style, sum(rule.count for rule in found))
         for rule in self.first(found):
-            mark = Style.RED if rule.standing is Standing.DENIED else Style.YELLOW
+            mark = Style.RED if rule.standing is PolicyStatus.DENIED else Style.YELLOW
             yield ["  ", (mark, "!"), f" {_short(rule.policy)} ({rule.level}): {rule.words}"]
             units = [f"{_short(name)} ({count:,})" for name, count in rule.units]
             yield from self.block(names(units, len(units) if self.full else 3))

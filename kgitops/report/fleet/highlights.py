@@ -12,12 +12,12 @@ from kgitops.plan.document.plan import Action
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.policy.evaluate.bundle import Level as PolicyLevel
 from kgitops.policy.evaluate.verdict import Outcome
-from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.fleet.history import Since, denied_count, drift_count
 from kgitops.report.fleet.outliers import Outlier
 
-_STOPPING = (Standing.DENIED, Standing.WAIVED, Standing.ADVISED, Standing.NOTED)
-_WEAK = {str(PolicyLevel.ADVISORY): Standing.ADVISED}
+_STOPPING = (PolicyStatus.DENIED, PolicyStatus.WAIVED, PolicyStatus.ADVISED, PolicyStatus.NOTED)
+_WEAK = {str(PolicyLevel.ADVISORY): PolicyStatus.ADVISED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Rule:
 
     policy: str
     level: str
-    standing: Standing
+    standing: PolicyStatus
     count: int
     units: tuple[tuple[str, int], ...]
 
@@ -126,7 +126,7 @@ def graves(run: RunSummary) -> tuple[Grave, ...]:
 
 def rules(run: RunSummary) -> tuple[Rule, ...]:
     """Violations by policy: what denies first, then by how many there are."""
-    found: dict[tuple[Standing, str, str], Counter[str]] = defaultdict(Counter)
+    found: dict[tuple[PolicyStatus, str, str], Counter[str]] = defaultdict(Counter)
     for unit in run.units:
         for (policy, level, outcome), count in unit.violations.items():
             if outcome != Outcome.PASSED and count:
@@ -146,13 +146,13 @@ def rules(run: RunSummary) -> tuple[Rule, ...]:
     )
 
 
-def standing_of(level: str, outcome: str) -> Standing:
+def standing_of(level: str, outcome: str) -> PolicyStatus:
     """What a violation means to a reviewer; what no weak level lifts denies."""
     if outcome == Outcome.WAIVED:
-        return Standing.WAIVED
+        return PolicyStatus.WAIVED
     if level in (PolicyLevel.INFO, PolicyLevel.OFF):
-        return Standing.NOTED
-    return _WEAK.get(level, Standing.DENIED)
+        return PolicyStatus.NOTED
+    return _WEAK.get(level, PolicyStatus.DENIED)
 
 
 def by_level(run: RunSummary) -> tuple[tuple[RiskLevel, int], ...]:

@@ -14,7 +14,7 @@ from kgitops.plan.document.plan import Action, Change, Kind, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.report.content.headline import lost_words
 from kgitops.report.content.lowering import LoweringRow, lowering_counts, lowering_rows
-from kgitops.report.content.policy_rows import Standing, tally, today_of
+from kgitops.report.content.policy_rows import PolicyStatus, tally, today_of
 from kgitops.report.content.sections import never_folded, sections, worst_level
 from kgitops.report.content.statements import (
     checked_sentence,
@@ -35,22 +35,22 @@ from kgitops.report.html.drawing import Drawing, drawing_of
 from kgitops.report.html.graph import dependency_graph
 from kgitops.report.html.pieces import (
     NOT_JUDGED,
-    Choice,
     Facet,
+    FacetChoice,
     Fact,
     Limited,
     PolicyBar,
     Segment,
     Share,
-    Violations,
+    ViolationList,
     limited,
     policy_bar,
     segments,
-    standings_of,
+    statuses_of,
     tallies,
     violations,
 )
-from kgitops.report.html.rows import Group, hidden_in_brief, may_be_brief, row_of
+from kgitops.report.html.rows import ChangeGroup, hidden_in_brief, may_be_brief, row_of
 from kgitops.report.virtual_clusters.graph import graph_of_plan
 from kgitops.report.virtual_clusters.svg import svg_element
 
@@ -76,13 +76,13 @@ class Page:
     bar: tuple[Segment, ...]
     stops: Limited[str]
     losses: Limited[str]
-    denials: tuple[Violations, ...]
-    lifted: tuple[Violations, ...]
+    denials: tuple[ViolationList, ...]
+    lifted: tuple[ViolationList, ...]
     warnings: Limited[Finding]
     total: int
     brief: str | None
     facets: tuple[Facet, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[ChangeGroup, ...]
     drift: Limited[str]
     kept: tuple[tuple[str, int, Limited[str]], ...]
     checked: str | None
@@ -128,8 +128,8 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
         bar=segments([(str(level), levels[level]) for level in RISK_LEVELS if levels[level]]),
         stops=limited(reason_lines(stops_beside_policies(plan))),
         losses=limited([loss_sentence(loss) for loss in other_losses(plan)]),
-        denials=tuple(group for group in found if group.standing is Standing.DENIED),
-        lifted=tuple(group for group in found if group.standing is not Standing.DENIED),
+        denials=tuple(group for group in found if group.status is PolicyStatus.DENIED),
+        lifted=tuple(group for group in found if group.status is not PolicyStatus.DENIED),
         warnings=limited(plan.warnings),
         total=len(plan.changes),
         brief=_brief(plan.changes),
@@ -215,24 +215,26 @@ def _facets(plan: Plan) -> Iterator[Facet]:
     yield _facet("kind", "Kind", [(str(item), str(item), kinds[item]) for item in Kind])
     yield _facet("level", "Risk", [(str(item), _words(item), levels[item]) for item in RISK_LEVELS])
     if plan.policies_loaded or any(change.policies for change in changes):
-        found = Counter(each for change in changes for each in standings_of(change))
-        names = (*map(str, Standing), NOT_JUDGED)
+        found = Counter(each for change in changes for each in statuses_of(change))
+        names = (*map(str, PolicyStatus), NOT_JUDGED)
         yield _facet("policy", "Policy", [(name, name, found[name]) for name in names])
 
 
 def _facet(name: str, legend: str, counts: Sequence[tuple[str, str, int]]) -> Facet:
-    choices = tuple(Choice(value=v, words=w, count=n) for v, w, n in counts if n)
+    choices = tuple(FacetChoice(value=v, words=w, count=n) for v, w, n in counts if n)
     return Facet(name=name, legend=legend, choices=choices)
 
 
-def _groups(plan: Plan, sealed: SealedPlan | None, anchors: Mapping[int, str]) -> Iterator[Group]:
+def _groups(
+    plan: Plan, sealed: SealedPlan | None, anchors: Mapping[int, str]
+) -> Iterator[ChangeGroup]:
     """The sections; some rows are open where a policy denies or something is lost."""
     brief = _is_large(plan.changes)
     grave = [change for section in sections(plan) for change in section.changes]
     grave = sorted(filter(never_folded, grave), key=lambda change: not change.denied)
     opened = {id(change) for change in grave[:_OPEN_ROWS]}
     for section in sections(plan):
-        yield Group(
+        yield ChangeGroup(
             title=section.title,
             level=section.level,
             open=len(section.changes) <= _OPEN_GROUP or any(map(never_folded, section.changes)),

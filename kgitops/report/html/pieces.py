@@ -11,11 +11,11 @@ from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import LoadedPolicy
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.content.policy_rows import (
-    Standing,
-    groups,
-    headline,
+    PolicyStatus,
+    group_heading,
+    policy_status,
     remedy,
-    standing,
+    violation_groups,
     waiver_sentence,
 )
 
@@ -54,7 +54,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class FacetChoice:
     """A value that changes can be filtered by, and how many have it."""
 
     value: str
@@ -68,7 +68,7 @@ class Facet:
 
     name: str
     legend: str
-    choices: tuple[Choice, ...]
+    choices: tuple[FacetChoice, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class Tally:
     """A policy with how many of its results have each standing."""
 
     policy: LoadedPolicy
-    counts: tuple[tuple[Standing, int], ...]
+    counts: tuple[tuple[PolicyStatus, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ def limited(items: Sequence[T], *, first: int = _FIRST) -> Limited[T]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class ViolationItem:
     """A violation of the change at ``anchor``; ``waiver`` is empty where none lifts it."""
 
     anchor: str
@@ -142,52 +142,54 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Violations:
+class ViolationList:
     """The violations of one policy that mean the same to a reviewer."""
 
-    standing: Standing
+    status: PolicyStatus
     headline: str
     remedy: str
-    items: Limited[Violation]
+    items: Limited[ViolationItem]
 
 
-def standings_of(change: Change) -> tuple[str, ...]:
+def statuses_of(change: Change) -> tuple[str, ...]:
     """All that the change has, worst first; passed only where nothing else is."""
-    found = {standing(result) for result in change.policies}
+    found = {policy_status(result) for result in change.policies}
     if len(found) > 1:
-        found.discard(Standing.PASSED)
-    return tuple(str(each) for each in Standing if each in found) or (NOT_JUDGED,)
+        found.discard(PolicyStatus.PASSED)
+    return tuple(str(each) for each in PolicyStatus if each in found) or (NOT_JUDGED,)
 
 
 def tallies(plan: Plan) -> tuple[Tally, ...]:
     """Every policy that was loaded, those that deny most first."""
-    counts: dict[str, Counter[Standing]] = {
+    counts: dict[str, Counter[PolicyStatus]] = {
         policy.name: Counter() for policy in plan.policies_loaded
     }
     for change in plan.changes:
         for result in change.policies:
-            counts.setdefault(result.policy, Counter())[standing(result)] += 1
+            counts.setdefault(result.policy, Counter())[policy_status(result)] += 1
     found = [
         Tally(
             policy=policy,
-            counts=tuple((each, counts[policy.name][each]) for each in Standing),
+            counts=tuple((each, counts[policy.name][each]) for each in PolicyStatus),
         )
         for policy in plan.policies_loaded
     ]
     return tuple(sorted(found, key=lambda tally: [-count for _, count in tally.counts[:-1]]))
 
 
-def violations(plan: Plan, anchors: Mapping[int, str], today: date | None) -> Iterator[Violations]:
+def violations(
+    plan: Plan, anchors: Mapping[int, str], today: date | None
+) -> Iterator[ViolationList]:
     """All of them, worst first; ``anchors`` are the changes' places by ``id()``."""
-    for group in groups(plan):
-        waived = group.standing is Standing.WAIVED
-        yield Violations(
-            standing=group.standing,
-            headline=headline(group),
+    for group in violation_groups(plan):
+        waived = group.status is PolicyStatus.WAIVED
+        yield ViolationList(
+            status=group.status,
+            headline=group_heading(group),
             remedy="" if waived else remedy(group),
             items=limited(
                 [
-                    Violation(
+                    ViolationItem(
                         anchor=anchors[id(row.change)],
                         name=str(object_name(row.change.address)),
                         place=str(row.place or ""),

@@ -24,11 +24,11 @@ from kgitops.report.content.details import (
     stake,
     warning,
 )
-from kgitops.report.content.policy_rows import Standing, standing, waiver_sentence
+from kgitops.report.content.policy_rows import PolicyStatus, policy_status, waiver_sentence
 from kgitops.report.content.sections import never_folded, symbol
 from kgitops.report.content.units import with_unit
 from kgitops.report.content.virtual_clusters import derived, facts
-from kgitops.report.html.pieces import standings_of
+from kgitops.report.html.pieces import statuses_of
 
 _BODY = 2_000
 _WAITS = 20
@@ -36,7 +36,7 @@ _PLAIN = ("partitions", "replicationFactor")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class FieldRow:
     """A line of the table of fields."""
 
     mark: str
@@ -48,7 +48,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class RequestRow:
     """A request as it will be sent."""
 
     id: str
@@ -60,16 +60,16 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class ResultRow:
     """A policy's result that is not a plain pass."""
 
-    standing: Standing
+    status: PolicyStatus
     result: PolicyResult
     waiver: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ChangeRow:
     """A change; ``brief`` leaves out what the text view says too, where a plan is very large."""
 
     anchor: str
@@ -81,38 +81,40 @@ class Row:
     stake: str
     place: str
     labels: str
-    standings: tuple[str, ...]
+    statuses: tuple[str, ...]
     open: bool
     brief: bool
     risks: tuple[Risk, ...]
-    fields: tuple[Field, ...]
-    rulings: tuple[Ruling, ...]
+    fields: tuple[FieldRow, ...]
+    rulings: tuple[ResultRow, ...]
     passed: tuple[str, ...]
-    requests: tuple[Request, ...]
+    requests: tuple[RequestRow, ...]
     preconditions: tuple[str, ...]
     derived: str
 
     @property
     def badges(self) -> tuple[str, ...]:
-        """The standings worth a badge."""
-        return tuple(each for each in self.standings if each in tuple(Standing)[:-1])
+        """The statuses worth a badge."""
+        return tuple(each for each in self.statuses if each in tuple(PolicyStatus)[:-1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class ChangeGroup:
     """A section's rows below its heading."""
 
     title: str
     level: RiskLevel
     open: bool
-    rows: tuple[Row, ...]
+    rows: tuple[ChangeRow, ...]
 
 
-def row_of(change: Change, anchor: str, *, today: date | None, brief: bool, opened: bool) -> Row:
+def row_of(
+    change: Change, anchor: str, *, today: date | None, brief: bool, opened: bool
+) -> ChangeRow:
     """The row of a change; where it is to be ``brief``, all is told only of what may hurt."""
     name = object_name(change.address)
     brief = brief and may_be_brief(change)
-    return Row(
+    return ChangeRow(
         anchor=anchor,
         change=change,
         symbol=symbol(change),
@@ -124,14 +126,14 @@ def row_of(change: Change, anchor: str, *, today: date | None, brief: bool, open
         else ", ".join(facts(change)),
         place=f"{change.source.file}:{change.source.line}" if change.source else "",
         labels=labels_text(change),
-        standings=standings_of(change),
+        statuses=statuses_of(change),
         open=opened,
         brief=brief,
         risks=tuple(risk for risk in change.risks if risk.level is not RiskLevel.SAFE),
         fields=tuple(_fields(change)),
         rulings=tuple(
-            Ruling(
-                standing=standing(result),
+            ResultRow(
+                status=policy_status(result),
                 result=result,
                 waiver=waiver_sentence(use, today) if (use := result.waiver) else "",
             )
@@ -151,17 +153,17 @@ def may_be_brief(change: Change) -> bool:
     return change.level is RiskLevel.SAFE and plain and not never_folded(change)
 
 
-def _fields(change: Change) -> Iterator[Field]:
+def _fields(change: Change) -> Iterator[FieldRow]:
     """What changes; of what comes or goes as a whole, what it will be or was."""
     if change.before is None or Action.DELETE in change.actions:
         yield from _whole(change)
     yield from map(_field, change.fields)
 
 
-def _field(field: FieldChange) -> Field:
+def _field(field: FieldChange) -> FieldRow:
     sides = field_sides(field, full=True)
     moves = field_moves(field) if field.path == "assignments" else None
-    return Field(
+    return FieldRow(
         mark=field_mark(field),
         label=field_label(field.path),
         before=sides.before,
@@ -171,11 +173,11 @@ def _field(field: FieldChange) -> Field:
     )
 
 
-def _whole(change: Change) -> Iterator[Field]:
+def _whole(change: Change) -> Iterator[FieldRow]:
     new = change.before is None
     for path, value in _settings((change.after if new else change.before) or {}):
         text = with_unit(path, value)
-        yield Field(
+        yield FieldRow(
             mark="+" if new else "-",
             label=field_label(path),
             before=None if new else text,
@@ -193,11 +195,11 @@ def _settings(view: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
             yield from ((f"{group}.{key}", str(value)) for key, value in values.items())
 
 
-def _request(planned: PlannedRequest) -> Request:
+def _request(planned: PlannedRequest) -> RequestRow:
     waits = ", ".join(planned.depends_on[:_WAITS])
     more = len(planned.depends_on) - _WAITS
     body = json.dumps(request_to_json(planned.request), ensure_ascii=False)
-    return Request(
+    return RequestRow(
         id=planned.id,
         api=api_name(planned.request),
         waits=f"{waits} and {more:,} more" if more > 0 else waits,

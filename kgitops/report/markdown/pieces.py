@@ -15,7 +15,13 @@ from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.details import Detail, details, labels_text, stake, warning
 from kgitops.report.content.lowering import lowering_counts, lowering_rows
-from kgitops.report.content.policy_rows import Group, Standing, denying, groups, standings
+from kgitops.report.content.policy_rows import (
+    PolicyStatus,
+    ViolationGroup,
+    denying,
+    status_counts,
+    violation_groups,
+)
 from kgitops.report.content.safe_text import terminal_text
 from kgitops.report.content.sections import (
     FOLD_ABOVE,
@@ -81,8 +87,8 @@ class Piece:
 
 def pieces(plan: Plan, sealed: SealedPlan | None = None) -> tuple[Piece, ...]:
     """Everything a comment shows, the most important first."""
-    judged = groups(plan)
-    denying_groups = tuple(group for group in judged if group.standing is Standing.DENIED)
+    judged = violation_groups(plan)
+    denying_groups = tuple(group for group in judged if group.status is PolicyStatus.DENIED)
     found = [
         _fixed("Stops", [f"! {line}" for line in reason_lines(stops_beside_policies(plan))]),
         _policy(plan, denying_groups, sealed, tallied=True),
@@ -132,11 +138,11 @@ def _rank(section: Section) -> Rank:
 
 
 def _policy(
-    plan: Plan, found: tuple[Group, ...], sealed: SealedPlan | None, *, tallied: bool
+    plan: Plan, found: tuple[ViolationGroup, ...], sealed: SealedPlan | None, *, tallied: bool
 ) -> Piece:
     variants = policy_variants(plan, found, sealed, tallied=tallied)
     return Piece(
-        title=f"Policy ({standings(found)})",
+        title=f"Policy ({status_counts(found)})",
         variants=tuple(tuple(map(_line, variants[depth])) for depth in Depth),
         rank=Rank.OPEN,
     )

@@ -16,7 +16,7 @@ from kgitops.plan.document.file import SealedPlan, plan_digest
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.content.headline import first_words
-from kgitops.report.content.policy_rows import Standing, counts, groups, tally
+from kgitops.report.content.policy_rows import PolicyStatus, status_totals, tally, violation_groups
 from kgitops.report.content.safe_text import code_span, comment_token, fenced, longest_run
 from kgitops.report.content.statements import (
     checked_sentence,
@@ -192,7 +192,10 @@ def _colour(plan: Plan) -> str:
     levels = {change.level for change in plan.changes}
     if plan.verdict.stops or RiskLevel.DATA_LOSS in levels:
         return "🔴"
-    look = levels & {RiskLevel.ACCESS_LOSS, RiskLevel.DISRUPTIVE} or counts(plan)[Standing.WAIVED]
+    look = (
+        levels & {RiskLevel.ACCESS_LOSS, RiskLevel.DISRUPTIVE}
+        or status_totals(plan)[PolicyStatus.WAIVED]
+    )
     return "🟠" if look else "🟢"
 
 
@@ -220,7 +223,7 @@ def _bottom(plan: Plan, sealed: SealedPlan | None, digest: str) -> Iterator[str]
     checked = checked_sentence(plan)
     if checked:
         yield f"Checked: {checked}.\n"
-    if plan.policies_loaded and not groups(plan):
+    if plan.policies_loaded and not violation_groups(plan):
         yield f"Policy: {tally(plan, None)}.\n"
     yield f"Plan {_span(digest)}"
     if sealed:

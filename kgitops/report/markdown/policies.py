@@ -9,10 +9,10 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.report.content.policy_rows import (
-    Group,
-    Row,
-    Standing,
-    headline,
+    PolicyStatus,
+    ViolationGroup,
+    ViolationRow,
+    group_heading,
     remedy,
     tally,
     today_of,
@@ -20,7 +20,7 @@ from kgitops.report.content.policy_rows import (
 )
 from kgitops.report.content.sections import FOLD_ABOVE, name_patterns
 
-_KEPT = (Standing.DENIED, Standing.WAIVED)
+_KEPT = (PolicyStatus.DENIED, PolicyStatus.WAIVED)
 
 
 class Depth(IntEnum):
@@ -32,7 +32,7 @@ class Depth(IntEnum):
 
 
 def policy_variants(
-    plan: Plan, found: tuple[Group, ...], sealed: SealedPlan | None, *, tallied: bool
+    plan: Plan, found: tuple[ViolationGroup, ...], sealed: SealedPlan | None, *, tallied: bool
 ) -> dict[Depth, tuple[str, ...]]:
     """The lines of ``found``, some of the plan's groups, at each depth; none where it is empty.
 
@@ -45,23 +45,23 @@ def policy_variants(
     return {depth: (*_lines(found, today, depth), *ending) for depth in Depth}
 
 
-def _lines(found: tuple[Group, ...], today: date | None, depth: Depth) -> Iterator[str]:
+def _lines(found: tuple[ViolationGroup, ...], today: date | None, depth: Depth) -> Iterator[str]:
     for group in found:
-        mark = "!" if group.standing is Standing.DENIED else "#"
-        yield f"{mark} {headline(group)}"
+        mark = "!" if group.status is PolicyStatus.DENIED else "#"
+        yield f"{mark} {group_heading(group)}"
         few = depth is Depth.FULL and len(group.rows) <= FOLD_ABOVE
-        if few or group.standing in _KEPT:
+        if few or group.status in _KEPT:
             yield from _violations(group, mark, today)
         else:
             yield from _shortened(group, mark, depth)
         do = remedy(group)
-        if do and group.standing is not Standing.WAIVED and depth is not Depth.COUNT:
+        if do and group.status is not PolicyStatus.WAIVED and depth is not Depth.COUNT:
             yield f"      {do}"
 
 
-def _violations(group: Group, mark: str, today: date | None) -> Iterator[str]:
+def _violations(group: ViolationGroup, mark: str, today: date | None) -> Iterator[str]:
     for message, rows in group.by_message():
-        if len(rows) == 1 or group.standing is Standing.WAIVED:
+        if len(rows) == 1 or group.status is PolicyStatus.WAIVED:
             for row in rows:
                 yield f"{mark}   {_placed(row)}: {message}"
                 if row.result.waiver:
@@ -71,7 +71,7 @@ def _violations(group: Group, mark: str, today: date | None) -> Iterator[str]:
         yield from (f"{mark}     {_placed(row)}" for row in rows)
 
 
-def _shortened(group: Group, mark: str, depth: Depth) -> Iterator[str]:
+def _shortened(group: ViolationGroup, mark: str, depth: Depth) -> Iterator[str]:
     """Advice gives way to what hurts: its objects by prefix, then none of them."""
     count = counted(len(group.rows), "object")
     if depth is Depth.COUNT:
@@ -86,6 +86,6 @@ def _shortened(group: Group, mark: str, depth: Depth) -> Iterator[str]:
         yield f"{mark}   and {hidden:,} more: kgitops show --full"
 
 
-def _placed(row: Row) -> str:
+def _placed(row: ViolationRow) -> str:
     place = f" ({row.place})" if row.place else ""
     return f"{object_name(row.change.address)}{place}"

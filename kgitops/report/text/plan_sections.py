@@ -10,15 +10,15 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.report.content.lowering import lowering_counts, lowering_rows
 from kgitops.report.content.policy_rows import (
-    Group,
-    Row,
-    Standing,
-    groups,
-    headline,
+    PolicyStatus,
+    ViolationGroup,
+    ViolationRow,
+    group_heading,
     remedy,
-    standings,
+    status_counts,
     tally,
     today_of,
+    violation_groups,
     waiver_sentence,
 )
 from kgitops.report.content.safe_text import Line, Style, terminal_text
@@ -32,11 +32,11 @@ from kgitops.report.content.virtual_clusters import (
 _LABEL_WIDTH = 12
 _WIDEST_NAME = 48
 _STYLES = {
-    Standing.DENIED: Style.RED_BOLD,
-    Standing.WAIVED: Style.YELLOW_BOLD,
-    Standing.ADVISED: Style.YELLOW,
+    PolicyStatus.DENIED: Style.RED_BOLD,
+    PolicyStatus.WAIVED: Style.YELLOW_BOLD,
+    PolicyStatus.ADVISED: Style.YELLOW,
 }
-_FOLDED = (Standing.ADVISED, Standing.NOTED)
+_FOLDED = (PolicyStatus.ADVISED, PolicyStatus.NOTED)
 
 
 def policy_lines(
@@ -47,7 +47,7 @@ def policy_lines(
     Where many objects are denied with the same words they are counted by prefix: each is marked
     in its own row of the plan.
     """
-    found = groups(plan)
+    found = violation_groups(plan)
     today = today_of(sealed)
     if not found:
         if plan.policies_loaded:
@@ -55,26 +55,28 @@ def policy_lines(
             yield [label, f" {tally(plan, today)}"]
         return
     yield []
-    yield [(_STYLES.get(found[0].standing, Style.BOLD), f"POLICY ({standings(found)})")]
+    yield [(_STYLES.get(found[0].status, Style.BOLD), f"POLICY ({status_counts(found)})")]
     for group in found:
-        yield ["  ", (_STYLES.get(group.standing, Style.PLAIN), headline(group))]
+        yield ["  ", (_STYLES.get(group.status, Style.PLAIN), group_heading(group))]
         yield from _violations(group, today, full=full, width=width)
-        if group.standing is not Standing.WAIVED and (do := remedy(group)):
+        if group.status is not PolicyStatus.WAIVED and (do := remedy(group)):
             yield [f"    {do}"]
     yield [f"  {tally(plan, today)}"]
 
 
-def _violations(group: Group, today: date | None, *, full: bool, width: int) -> Iterator[Line]:
-    mark = "! " if group.standing is Standing.DENIED else ""
+def _violations(
+    group: ViolationGroup, today: date | None, *, full: bool, width: int
+) -> Iterator[Line]:
+    mark = "! " if group.status is PolicyStatus.DENIED else ""
     shown = list(group.by_message())
     hidden = 0
-    if len(shown) > FOLD_ABOVE and group.standing in _FOLDED and not full:
+    if len(shown) > FOLD_ABOVE and group.status in _FOLDED and not full:
         hidden = sum(len(rows) for _, rows in shown[FOLD_ABOVE:])
         shown = shown[:FOLD_ABOVE]
     alone = [_name(rows[0]) for _, rows in shown if len(rows) == 1]
     column = min(max(map(len, alone), default=0), _WIDEST_NAME)
     for message, rows in shown:
-        if len(rows) == 1 or group.standing is Standing.WAIVED:
+        if len(rows) == 1 or group.status is PolicyStatus.WAIVED:
             for row in rows:
                 yield [f"    {mark}{_placed(row, column)}  {message}"]
                 yield from _more(row, today, full=full)
@@ -92,19 +94,19 @@ def _violations(group: Group, today: date | None, *, full: bool, width: int) -> 
         yield [f"    and {hidden:,} more   all: --full"]
 
 
-def _more(row: Row, today: date | None, *, full: bool) -> Iterator[Line]:
+def _more(row: ViolationRow, today: date | None, *, full: bool) -> Iterator[Line]:
     if row.result.waiver:
         yield [f"        {waiver_sentence(row.result.waiver, today)}"]
     if full and row.result.fingerprint:
         yield [f"        fingerprint {row.result.fingerprint}"]
 
 
-def _placed(row: Row, column: int) -> str:
+def _placed(row: ViolationRow, column: int) -> str:
     place = f"  {row.place}" if row.place else ""
     return f"{_name(row):<{column}}{place}"
 
 
-def _name(row: Row) -> str:
+def _name(row: ViolationRow) -> str:
     return terminal_text(str(object_name(row.change.address)))
 
 

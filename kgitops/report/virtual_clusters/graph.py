@@ -47,7 +47,7 @@ class Sign(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class GraphMember:
     """``user User:jane``."""
 
     text: str
@@ -55,7 +55,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class GraphLink:
     """A name and the index of the topic that it leads to."""
 
     name: str
@@ -64,12 +64,12 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tenant:
+class GraphTenant:
     """A virtual cluster; ``more`` says what of it is not drawn, empty where all is."""
 
     name: str
-    members: tuple[Member, ...]
-    links: tuple[Link, ...]
+    members: tuple[GraphMember, ...]
+    links: tuple[GraphLink, ...]
     sign: Sign = Sign.SAME
     more: str = ""
 
@@ -91,7 +91,7 @@ class PhysicalTopic:
 class VirtualClusterGraph:
     """``left_out`` virtual clusters are not drawn."""
 
-    tenants: tuple[Tenant, ...]
+    tenants: tuple[GraphTenant, ...]
     topics: tuple[PhysicalTopic, ...]
     left_out: int = 0
 
@@ -191,15 +191,15 @@ def _graph(found: Mapping[str, _Tenant]) -> VirtualClusterGraph:
     place = {topic: index for index, topic in enumerate(topics)}
     return VirtualClusterGraph(
         tenants=tuple(
-            Tenant(
+            GraphTenant(
                 name=name,
                 sign=tenant.sign,
                 members=tuple(
-                    Member(text=text, sign=sign)
+                    GraphMember(text=text, sign=sign)
                     for text, sign in list(tenant.members.items())[:MOST_MEMBERS]
                 ),
                 links=tuple(
-                    Link(name=link, topic=place[topic], sign=sign)
+                    GraphLink(name=link, topic=place[topic], sign=sign)
                     for (link, topic), sign in drawn[name]
                 ),
                 more=_more(tenant),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kgitops.model.wording import shortened
 from kgitops.report.content.safe_text import terminal_text
-from kgitops.report.virtual_clusters.graph import Sign, Tenant, VirtualClusterGraph
+from kgitops.report.virtual_clusters.graph import GraphTenant, Sign, VirtualClusterGraph
 
 _LONGEST = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9 .:_/-]")
@@ -35,7 +35,7 @@ def _lines(graph: VirtualClusterGraph) -> Iterator[str]:
         yield f"  class {','.join(shared)} shared"
 
 
-def _tenant(number: int, tenant: Tenant) -> Iterator[str]:
+def _tenant(number: int, tenant: GraphTenant) -> Iterator[str]:
     yield f'  subgraph v{number}["{_signed(tenant.sign, tenant.name)}"]'
     members = [_signed(member.sign, member.text) for member in tenant.members]
     members += [_label(tenant.more)] if tenant.more else []

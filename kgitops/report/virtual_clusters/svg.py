@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kgitops.model.wording import counted, shortened
 from kgitops.report.content.safe_text import terminal_text
-from kgitops.report.virtual_clusters.graph import Sign, Tenant, VirtualClusterGraph
+from kgitops.report.virtual_clusters.graph import GraphTenant, Sign, VirtualClusterGraph
 
 STYLE = Path(__file__).parents[1] / "html" / "virtual_clusters.css"
 _PAGE_STYLE = STYLE.with_name("virtual_cluster_page.css")
@@ -44,7 +44,7 @@ _WORDS = {Sign.SAME: "", Sign.ADDED: " added", Sign.REMOVED: " removed"}
 class _Placed:
     """A tenant and where its box begins and ends."""
 
-    tenant: Tenant
+    tenant: GraphTenant
     top: int
     height: int
 

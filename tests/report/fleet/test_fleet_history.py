@@ -18,7 +18,7 @@ from tiers import examples
 from kgitops.fleet.summary import History
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.fleet.highlights import (
     beside_words,
     exit_counts,
@@ -146,16 +146,16 @@ def test_all_alike_nobody_stands_out() -> None:
 @pytest.mark.parametrize(
     ("level", "outcome", "standing"),
     [
-        ("hard", "denied", Standing.DENIED),
-        ("soft", "denied", Standing.DENIED),
-        ("soft", "waived", Standing.WAIVED),
-        ("advisory", "denied", Standing.ADVISED),
-        ("info", "denied", Standing.NOTED),
-        ("of tomorrow", "denied", Standing.DENIED),
+        ("hard", "denied", PolicyStatus.DENIED),
+        ("soft", "denied", PolicyStatus.DENIED),
+        ("soft", "waived", PolicyStatus.WAIVED),
+        ("advisory", "denied", PolicyStatus.ADVISED),
+        ("info", "denied", PolicyStatus.NOTED),
+        ("of tomorrow", "denied", PolicyStatus.DENIED),
     ],
 )
 def test_a_violation_means_what_it_means_in_a_plan(
-    level: str, outcome: str, standing: Standing
+    level: str, outcome: str, standing: PolicyStatus
 ) -> None:
     assert standing_of(level, outcome) is standing
 

@@ -15,7 +15,7 @@ from report.safety import assert_page
 from tiers import examples
 
 from kgitops.fleet.summary import History
-from kgitops.report.content.policy_rows import Standing
+from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.fleet.charts import cluster_chart, line_charts, rule_bars
 from kgitops.report.fleet.fleet_html import render_fleet_html
 from kgitops.report.fleet.highlights import failures, graves, headline, rules
@@ -139,7 +139,7 @@ def test_what_denies_is_drawn_first_and_only_so_much_is() -> None:
     bars = rule_bars(rules(run))
     assert len(bars) == 12
     assert bars[0].name == "cap (hard)"
-    assert bars[0].segments[0].tone == Standing.DENIED
+    assert bars[0].segments[0].tone == PolicyStatus.DENIED
     assert float(bars[1].segments[0].width) == 100
 
 
