@@ -133,10 +133,15 @@ def acls(
     from kgitops.model.resources.acls import PatternType
     from kgitops.model.resources.names import is_principal
     from kgitops.report.text.listings import acls_to_json, render_acls
-    from kgitops.workflow.commands.acl_matching import listed_bindings, matching_bindings
-    from kgitops.workflow.commands.acl_options import AclWords
-    from kgitops.workflow.commands.acls import as_desired, asked_bindings, check_scope
-    from kgitops.workflow.commands.imperative import Wanted
+    from kgitops.workflow.commands.acl_options import AclOptions
+    from kgitops.workflow.commands.acls import (
+        as_desired,
+        bindings_to_add,
+        check_scope,
+        listed_bindings,
+        matching_bindings,
+    )
+    from kgitops.workflow.commands.imperative import ImperativeChange
 
     if add + remove + list_ != 1:
         raise UsageError("give one of --add, --remove and --list")
@@ -164,7 +169,7 @@ def acls(
     for name in listed_principal or ():
         if not is_principal(name):
             raise UsageError(f"{name!r} is not a principal; write Type:name, as in User:alice")
-    words = AclWords(
+    words = AclOptions(
         allow_principals=allow_principal or (),
         deny_principals=deny_principal or (),
         allow_hosts=allow_host or (),
@@ -188,15 +193,17 @@ def acls(
         print_result(acls_to_json(listed) if format_ is AclFormat.JSON else render_acls(listed))
         return 0
     if add:
-        creation = Wanted(objects=tuple(map(as_desired, asked_bindings(words))))
+        creation = ImperativeChange(objects=tuple(map(as_desired, bindings_to_add(words))))
 
-        def make_change(state: "ClusterState") -> Wanted:
+        def make_change(state: "ClusterState") -> ImperativeChange:
             check_scope(words, state)
             return creation
 
         return run_change(options, make_change, "These ACLs are there already.")
     return run_change(
         options,
-        lambda state: Wanted(removed=tuple(map(as_desired, matching_bindings(words, state.acls)))),
+        lambda state: ImperativeChange(
+            removed=tuple(map(as_desired, matching_bindings(words, state.acls)))
+        ),
         "No such ACL is there.",
     )

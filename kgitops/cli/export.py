@@ -25,9 +25,8 @@ def export(
     from kgitops.cli.running.progress import stages
     from kgitops.cli.running.selection import make_selection
     from kgitops.model.wording import counted
-    from kgitops.workflow.export.check import write_checked
-    from kgitops.workflow.export.export import export_manifests
-    from kgitops.workflow.export.manifest_files import check_folder
+    from kgitops.workflow.export.export import export_manifests, write_and_plan
+    from kgitops.workflow.export.files import check_folder
     from kgitops.workflow.project.selection import open_workspace
 
     check_folder(out)
@@ -39,7 +38,7 @@ def export(
         stage("writing the manifests")
         exported = export_manifests(state, workspace.project, workspace.allow_configs)
         stage("planning them against the cluster")
-        done = write_checked(exported, out, workspace, state, capabilities)
+        done = write_and_plan(exported, out, workspace, state, capabilities)
     for sentence in done.export.notes:
         print_notice(sentence)
     files = done.export.files

@@ -9,7 +9,7 @@ from kgitops.cli.running.options import FindingsFormat, NoColor, ProjectOptions,
 from kgitops.cli.running.parameters import with_groups
 
 if TYPE_CHECKING:
-    from kgitops.workflow.validating import Validation
+    from kgitops.workflow.validating import ManifestValidation
 
 
 def init(
@@ -66,7 +66,7 @@ def validate(
             from kgitops.report.json.plans import findings_json
 
             print_result(
-                json_text(findings_json(validation.findings, validation.counts, validation.left))
+                json_text(findings_json(validation.findings, validation.counts, validation.skipped))
             )
         case FindingsFormat.GITHUB:
             from kgitops.report.ci.github import render_github_findings
@@ -75,11 +75,11 @@ def validate(
         case FindingsFormat.SARIF:
             from kgitops.report.ci.sarif import render_sarif_findings
 
-            print_result(render_sarif_findings(validation.findings, left=validation.left))
+            print_result(render_sarif_findings(validation.findings, left=validation.skipped))
     return int(ExitCode.SUCCESS if validation.valid else ExitCode.ERROR)
 
 
-def _print_validation(validation: "Validation") -> None:
+def _print_validation(validation: "ManifestValidation") -> None:
     """Print errors, warnings and skipped clusters to stderr, and what is valid to stdout."""
     from kgitops.cli.console.streams import print_notice, print_result
     from kgitops.report.text.listings import render_findings
@@ -89,13 +89,13 @@ def _print_validation(validation: "Validation") -> None:
     else:
         for warning in validation.findings:
             print_notice(str(warning))
-    for cluster, why in validation.left.items():
+    for cluster, why in validation.skipped.items():
         print_notice(f"{cluster} was not looked at: {why}")
     if validation.valid:
         print_result(_valid_sentence(validation))
 
 
-def _valid_sentence(validation: "Validation") -> str:
+def _valid_sentence(validation: "ManifestValidation") -> str:
     """``Valid: 3 topics, …``, by cluster where the project has several."""
     from kgitops.model.wording import counted
 

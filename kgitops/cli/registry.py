@@ -25,12 +25,12 @@ def check(project: ProjectOptions) -> int:
     Example: kgitops registry check payments -c prod
     """
     from kgitops.cli.running.selection import make_selection
-    from kgitops.workflow.commands.registry import look_at_registry
+    from kgitops.workflow.commands.registry import inspect_registry
     from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(project))
     with workspace.connected() as cluster:
-        return _print_damages(*look_at_registry(cluster))
+        return _print_damages(*inspect_registry(cluster))
 
 
 @registry.command("repair")
@@ -54,12 +54,12 @@ def repair(
     from kgitops.cli.console.signals import graceful
     from kgitops.cli.console.streams import agreed, print_notice, print_result
     from kgitops.cli.running.selection import make_selection
-    from kgitops.workflow.commands.registry import look_at_registry, mend
+    from kgitops.workflow.commands.registry import inspect_registry, mend
     from kgitops.workflow.project.selection import open_workspace
 
     workspace = open_workspace(make_selection(project))
     with workspace.connected() as cluster:
-        count, damages = look_at_registry(cluster)
+        count, damages = inspect_registry(cluster)
         code = _print_damages(count, damages)
         if not damages or dry_run:
             return code

@@ -38,9 +38,9 @@ from kgitops.model.errors import KgitopsError
 from kgitops.model.json.canonical import canonical_text
 from kgitops.plan.document.plan import Plan
 from kgitops.workflow.loading import Loaded
-from kgitops.workflow.offline import read_cluster
 from kgitops.workflow.pipeline import plan_state
 from kgitops.workflow.policies.policies import OpenPolicies
+from kgitops.workflow.project.selection import read_cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,18 +13,18 @@ from kgitops.model.source import Severity
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
 from kgitops.plan.planner import make_plan
+from kgitops.workflow.loading import OnStage, ignore_stage
 from kgitops.workflow.pipeline import seal_now
+from kgitops.workflow.plan_stages import with_own_drift
 from kgitops.workflow.project.selection import Workspace
-from kgitops.workflow.stages import OnStage, in_silence
-from kgitops.workflow.unfinished_throttles import with_own_drift
 
 
 def plan_drift(
-    cluster: Cluster, workspace: Workspace, on_stage: OnStage = in_silence
+    cluster: Cluster, workspace: Workspace, on_stage: OnStage = ignore_stage
 ) -> SealedPlan:
-    """What it would take to undo what others did, with their changes as drift rows.
+    """A plan that would undo the changes of others, with these changes as drift rows.
 
-    The rows say by whom on clusters that keep a record of it.
+    The rows name their authors on clusters that record them.
 
     Raises:
         UnreachableError: the cluster can't be read.
@@ -37,11 +37,11 @@ def plan_drift(
     desired = desired_from_registry(
         workspace.project,
         current.registry,
-        safety=replace(workspace.safety, replication_throttle=0),  # nothing is going to move
+        safety=replace(workspace.safety, replication_throttle=0),  # nothing moves
         principal=workspace.principal,
     )
     plan = make_plan(
-        _that_can_be_undone(desired, current),
+        _without_irreversible(desired, current),
         current,
         target_name=workspace.target_name,
         capabilities=cluster.capabilities,
@@ -49,23 +49,25 @@ def plan_drift(
     )
     plan = replace(plan, drift=tuple(_rows(plan)))
     plan = with_own_drift(cluster, plan, workspace.project)
-    rows = sorted(_signed(plan.drift, authors), key=lambda row: (row.address, row.path))
-    # What a plan can't be made of is nobody's mistake here: it can only be told.
-    told = tuple(replace(finding, severity=Severity.WARNING) for finding in plan.findings)
-    plan = replace(plan, drift=tuple(rows), findings=(), warnings=(*plan.warnings, *told))
+    rows = sorted(_with_authors(plan.drift, authors), key=lambda row: (row.address, row.path))
+    # Findings about unplannable objects are not mistakes here: they are only reported.
+    warnings = tuple(replace(finding, severity=Severity.WARNING) for finding in plan.findings)
+    plan = replace(plan, drift=tuple(rows), findings=(), warnings=(*plan.warnings, *warnings))
     return seal_now(plan, current)
 
 
-def _that_can_be_undone(desired: DesiredState, current: ClusterState) -> DesiredState:
-    """Without what can't be taken back: partitions that others added, records that are gone."""
-    return replace(desired, topics=tuple(_as_it_became(topic, current) for topic in desired.topics))
+def _without_irreversible(desired: DesiredState, current: ClusterState) -> DesiredState:
+    """Without irreversible differences: partitions that others added, records that are gone."""
+    return replace(
+        desired, topics=tuple(_keep_irreversible(topic, current) for topic in desired.topics)
+    )
 
 
-def _as_it_became(topic: DesiredTopic, current: ClusterState) -> DesiredTopic:
+def _keep_irreversible(topic: DesiredTopic, current: ClusterState) -> DesiredTopic:
     state = current.topics.get(topic.name)
     owner = current.registry.owners.get(topic.address) if current.registry else None
     if state is None or owner is None or state.topic_id != owner.topic_id:
-        # The offsets were those of a topic that is gone.
+        # The offsets belong to a topic that is gone.
         topic = replace(topic, delete_records_before={})
     if state is None or state.num_partitions <= topic.partitions:
         return topic
@@ -78,12 +80,12 @@ def _as_it_became(topic: DesiredTopic, current: ClusterState) -> DesiredTopic:
 
 
 def _rows(plan: Plan) -> Iterator[Drift]:
-    """The plan's rows, and those of topics that were made anew, which are strangers to a plan."""
+    """The plan's rows, and rows for re-created topics, which a plan takes for foreign ones."""
     for row in plan.drift:
         if row.rule != "accepted":
             yield row
-        elif row.path != "assignments":  # there are more of them, where there are more partitions
-            yield replace(row, rule="stays")  # nothing is accepted here but what had to be
+        elif row.path != "assignments":  # more partitions have more of them
+            yield replace(row, rule="stays")  # only irreversible differences are accepted here
     for change in plan.changes:
         owner = change.owner_before
         topic = next((e.topic_id for e in change.preconditions if e.topic_id), None)
@@ -97,7 +99,7 @@ def _rows(plan: Plan) -> Iterator[Drift]:
             rule="recreated",
         )
         for field in change.fields:
-            # Where replicas stand is drift only if that was applied.
+            # The placement of replicas is drift only if it was applied.
             placed = field.path != "assignments" or owner.last_applied["assignments"]
             if placed and not field.path.startswith("lastApplied."):
                 yield Drift(
@@ -109,8 +111,8 @@ def _rows(plan: Plan) -> Iterator[Drift]:
                 )
 
 
-def _signed(rows: Iterable[Drift], authors: Authors) -> Iterator[Drift]:
-    """The rows with who did it, where the cluster knows."""
+def _with_authors(rows: Iterable[Drift], authors: Authors) -> Iterator[Drift]:
+    """The rows with their authors, if the cluster knows them."""
     for row in rows:
         author = author_of(authors, row.address, row.path)
         if author is None:

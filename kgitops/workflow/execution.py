@@ -40,7 +40,7 @@ def execute_plan(
     approved = approve(sealed)
     reasons = list(missing_policies(sealed.plan, policies.bundle))
     if reasons:
-        reasons += distrust(sealed, context.cluster, context.clock.now())
+        reasons += file_objections(sealed, context.cluster, context.clock.now())
         raise refusal(decide(reasons, changes=True))
     return apply_plan(
         approved,
@@ -48,24 +48,24 @@ def execute_plan(
         holder=lock_holder(),
         run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
         project=workspace.project,
-        recheck=objections(workspace, policies, context, resumed=False),
+        recheck=build_recheck(workspace, policies, context, resumed=False),
     )
 
 
-def why_stopped(sealed: SealedPlan, file: Path, selection: Selection) -> Verdict:
-    """The verdict of a saved plan that stops itself, and what else speaks against applying it."""
+def verdict_of_stopped_plan(sealed: SealedPlan, file: Path, selection: Selection) -> Verdict:
+    """The verdict of a saved plan that stops, with all other reasons against applying it."""
     reasons = list(sealed.plan.verdict.reasons)
     try:
         workspace = open_workspace_of(sealed.plan, file, selection)
         with workspace.connected() as cluster:
-            reasons += distrust(sealed, cluster, SystemClock().now())
+            reasons += file_objections(sealed, cluster, SystemClock().now())
     except KgitopsError as error:
         reasons += [*_expired(sealed, SystemClock().now()), *error.reasons]
     return decide(reasons, changes=True)
 
 
-def distrust(sealed: SealedPlan, cluster: Cluster, now: datetime) -> list[Reason]:
-    """Why the plan's file can't be trusted here and now, whatever is in it."""
+def file_objections(sealed: SealedPlan, cluster: Cluster, now: datetime) -> list[Reason]:
+    """The reasons not to trust the plan's file here and now, regardless of its content."""
     reasons = _expired(sealed, now)
     try:
         check_cluster(sealed.plan, cluster.read_state(frozenset()))
@@ -85,27 +85,27 @@ def _expired(sealed: SealedPlan, now: datetime) -> list[Reason]:
 def execute_resume(
     workspace: Workspace, policies: OpenPolicies, context: ApplyContext
 ) -> ApplyResult | None:
-    """Go on with this project's unfinished run; None when there is none.
+    """Resume this project's unfinished run; None if there is none.
 
     Raises:
-        KgitopsError: it can't be gone on with, and no change request was sent.
+        KgitopsError: it can't be resumed, and no change request was sent.
     """
     return resume(
         context,
         project=workspace.project,
         holder=lock_holder(),
-        recheck=objections(workspace, policies, context, resumed=True),
+        recheck=build_recheck(workspace, policies, context, resumed=True),
     )
 
 
-def objections(
+def build_recheck(
     workspace: Workspace, policies: OpenPolicies, context: ApplyContext, *, resumed: bool
 ) -> Recheck:
-    """Whoever could object to a plan when it was made, asked once more.
+    """Build the check that repeats the objections to a plan when it is applied.
 
-    The deletion limits, on the cluster and the project file as they are now; what a resumed run
-    deleted already is no longer managed, and the share is of what was before it. And the policies,
-    as they are now, on the whole cluster as it is now.
+    It applies the deletion limits to the cluster and the project file as they are now; objects that
+    a resumed run deleted still count as managed. And it asks the policies, as they are now, on the
+    whole cluster as it is now.
     """
 
     def recheck(plan: Plan, pending: Collection[str], current: ClusterState) -> tuple[Reason, ...]:
@@ -114,7 +114,7 @@ def objections(
             before = plan.managed_counts
             managed = {kind: max(count, before.get(kind, 0)) for kind, count in managed.items()}
         safety = replace(workspace.safety, allow_deletes=plan.allow_deletes)
-        # Who gives a command names every object that goes.
+        # A command names every object that goes.
         command = workspace.project.identity == COMMAND_PROJECT
         reasons = () if command else deletion_limits(plan.changes, managed, safety)
         if not pending:
@@ -136,6 +136,6 @@ def objections(
 
 
 def lock_holder() -> str:
-    """Who holds the lock, as someone who is locked out would want to be told."""
+    """The holder of the lock, for the message to others who are locked out."""
     user = os.environ.get("USER") or os.environ.get("LOGNAME") or "someone"
     return f"{user}@{socket.gethostname()} (process {os.getpid()})"

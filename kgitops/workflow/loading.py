@@ -1,4 +1,4 @@
-"""What the selected documents declare: manifests and policies, loaded and checked; no cluster."""
+"""Loads and checks the selected documents, manifests and policies, without any cluster."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,16 +15,23 @@ from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.policies.policies import OpenPolicies, load_policies, open_policies
 from kgitops.workflow.project.project_root import PROJECT_FILE
 from kgitops.workflow.project.selection import Workspace
-from kgitops.workflow.stages import OnStage, in_silence
 
 T = TypeVar("T")
 
 Opening = Callable[[Bundle], AbstractContextManager[OpenPolicies]]
 
 
+OnStage = Callable[[str], None]
+"""Called with the stage that begins: ``reading the cluster``."""
+
+
+def ignore_stage(_stage: str) -> None:
+    """Do nothing: no one watches the stages."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the selected documents ask for, and the policies that judge it."""
+    """The desired state of the selected documents, and the policies that judge it."""
 
     desired: DesiredState
     policies: OpenPolicies
@@ -32,15 +39,15 @@ class Loaded:
 
 @contextmanager
 def loaded(
-    workspace: Workspace, on_stage: OnStage = in_silence, opening: Opening = open_policies
+    workspace: Workspace, on_stage: OnStage = ignore_stage, opening: Opening = open_policies
 ) -> Iterator[Loaded]:
-    """What is declared, within a ``with`` block: at its end the policies are closed.
+    """Load the declarations within a ``with`` block: at its end the policies are closed.
 
-    A fleet lends policies by an ``opening`` of its own, and keeps them open for what comes next.
+    A fleet lends policies by an ``opening`` of its own, and keeps them open for the next unit.
 
     Raises:
         FindingsError: with every finding of every document; a policy can't be loaded.
-        UsageError: there is nothing to load, or nothing has the labels that are asked for.
+        UsageError: there is nothing to load, or nothing has the selected labels.
     """
     if not workspace.manifests:
         raise UsageError(
@@ -70,7 +77,7 @@ def loaded(
 
 
 def _collecting(findings: list[Finding], load: Callable[[], T]) -> T | None:
-    """What ``load`` gives; None, and the findings, where it can't."""
+    """The result of ``load``; None if it has findings, which are added."""
     try:
         return load()
     except FindingsError as error:

@@ -20,21 +20,24 @@ from kgitops.plan.document.file import SealedPlan, seal
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.planner import NOTHING_UNCHANGED, make_plan
-from kgitops.workflow.broker_checks import validate_on_brokers
-from kgitops.workflow.fail_on import with_grades_refused
-from kgitops.workflow.group_names import with_group_collisions
-from kgitops.workflow.loading import Loaded
+from kgitops.workflow.loading import Loaded, OnStage, ignore_stage
+from kgitops.workflow.plan_stages import (
+    find_pending_undo_requests,
+    validate_on_brokers,
+    with_grades_refused,
+    with_group_collisions,
+    with_impact,
+    with_offsets,
+    with_own_drift,
+)
 from kgitops.workflow.project.git import read_git
 from kgitops.workflow.project.selection import Workspace
-from kgitops.workflow.stages import OnStage, in_silence
-from kgitops.workflow.unfinished_throttles import find_undoing, with_own_drift
-from kgitops.workflow.usage import with_impact, with_offsets
 
 PLAN_HOLDS = timedelta(days=1)
 
 
 def plan_against(
-    cluster: Cluster, declared: Loaded, workspace: Workspace, on_stage: OnStage = in_silence
+    cluster: Cluster, declared: Loaded, workspace: Workspace, on_stage: OnStage = ignore_stage
 ) -> SealedPlan:
     """The plan that makes ``cluster`` what is declared, judged by policies and brokers, sealed.
 
@@ -68,7 +71,7 @@ def plan_state(
     unchanged_counts: Mapping[str, int] = NOTHING_UNCHANGED,
     base_digest: str | None = None,
     judged_on: ClusterState | None = None,
-    on_stage: OnStage = in_silence,
+    on_stage: OnStage = ignore_stage,
 ) -> Plan:
     """The plan that makes ``current`` what is declared, judged by policies and brokers.
 
@@ -90,7 +93,7 @@ def plan_state(
         capabilities=cluster.capabilities,
         git_sha=sha,
         dirty=dirty,
-        pending_undo_requests=find_undoing(cluster, current, desired.project),
+        pending_undo_requests=find_pending_undo_requests(cluster, current, desired.project),
         unchanged_counts=unchanged_counts,
         base_digest=base_digest,
     )
@@ -102,26 +105,26 @@ def plan_state(
     evaluator, seen = declared.policies.evaluator, judged_on or current
     plan = judge_plan(plan, evaluator, seen, desired, declared.policies.bundle)
     plan = with_impact(cluster, current, plan)
-    is_said = denial_check(evaluator, seen, principal=plan.principal)
-    return validate_on_brokers(plan, cluster, on_stage, is_said=is_said)
+    is_denied = denial_check(evaluator, seen, principal=plan.principal)
+    return validate_on_brokers(plan, cluster, on_stage, is_denied=is_denied)
 
 
 def _check_addresses(desired: DesiredState, current: ClusterState) -> None:
-    """An address that names nothing is a typing error, not an empty plan."""
+    """Refuse an address that names nothing: it is a typing error, not an empty plan."""
     named = desired.scope.targets | desired.scope.excludes
     if not named:
         return
-    known = set(desired.addresses)
+    addresses = set(desired.addresses)
     if current.registry:
-        known |= set(current.registry.owners)
-    for address in sorted(named - known):
-        near = get_close_matches(address, sorted(known), n=1)
+        addresses |= set(current.registry.owners)
+    for address in sorted(named - addresses):
+        near = get_close_matches(address, sorted(addresses), n=1)
         hint = f"did you mean {near[0]}?" if near else "kgitops plan --full shows the addresses"
         raise UsageError(f"no declared or managed object has the address {address!r}; {hint}")
 
 
 def seal_now(plan: Plan, current: ClusterState) -> SealedPlan:
-    """Seal a plan with this moment, a day to live and a nonce of its own."""
+    """Seal a plan with this moment, an expiry after a day and a nonce of its own."""
     created = SystemClock().now()
     return seal(
         plan,

@@ -1,4 +1,4 @@
-"""The project's policies with all that is known of them, for ``policy list`` and ``explain``."""
+"""Describes the project's policies, for ``policy list`` and ``policy explain``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class PolicyDescription:
 
     @property
     def form(self) -> str:
-        """What it is written in."""
+        """The language that it is written in."""
         return "CEL" if isinstance(self.policy, CelPolicy) else "Python"
 
     @property
@@ -83,8 +83,8 @@ def find_policy(name: str, described: Sequence[PolicyDescription]) -> PolicyDesc
     if name in by_name:
         return by_name[name]
     near = suggestion(name, list(by_name))
-    known = ", ".join(by_name) or "none"
-    advice = f"did you mean {near}?" if near else f"it has {known}"
+    names = ", ".join(by_name) or "none"
+    advice = f"did you mean {near}?" if near else f"it has {names}"
     raise UsageError(f"the project has no policy {name!r}; {advice}")
 
 
@@ -120,7 +120,7 @@ def _levels(name: str, default: Level, workspace: Workspace) -> Mapping[str, Lev
     for cluster in workspace.file.cluster_names:
         try:
             config = workspace.file.cluster(cluster, env=workspace.selection.environ, offline=True)
-        except FindingsError:  # whoever runs something there will be told
+        except FindingsError:  # a run on that cluster reports them
             levels[cluster] = None
         else:
             level, _ = config.policy_levels.get(name, (default, None))
@@ -129,7 +129,7 @@ def _levels(name: str, default: Level, workspace: Workspace) -> Mapping[str, Lev
 
 
 def _anatomies(policies: Sequence[Policy]) -> Mapping[str, Anatomy]:
-    """What classes are made of; of none where one can't be loaded, which planning explains."""
+    """The anatomy of each Python policy; none if one can't be loaded, which planning explains."""
     python = [policy for policy in policies if not isinstance(policy, CelPolicy)]
     if not python:
         return {}

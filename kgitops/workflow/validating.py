@@ -8,26 +8,25 @@ from kgitops.manifests.cache import ManifestCache
 from kgitops.manifests.project.values import load_project
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Severity
-from kgitops.workflow.loading import loaded
-from kgitops.workflow.project.project_root import PROJECT_FILE, home_of_paths
+from kgitops.workflow.loading import OnStage, ignore_stage, loaded
+from kgitops.workflow.project.project_root import PROJECT_FILE, find_project_root
 from kgitops.workflow.project.selection import Selection, open_workspace
-from kgitops.workflow.stages import OnStage, in_silence
 
 _REMEMBERED = 100_000_000
 _UNSET = "${env:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validation:
-    """The result: ``counts`` of what is declared for each cluster on which nothing is wrong.
+class ManifestValidation:
+    """The result: ``counts`` of declared objects for each cluster without errors.
 
-    ``findings`` are errors and warnings; one that does not hold on every cluster that was looked at
-    names those on which it does. ``left`` says why a cluster was not looked at.
+    ``findings`` are errors and warnings; one that does not hold on every checked cluster names
+    those on which it does. ``skipped`` has the reason for each cluster that was not checked.
     """
 
     counts: Mapping[str, Mapping[str, int]]
     findings: tuple[Finding, ...] = ()
-    left: Mapping[str, str]
+    skipped: Mapping[str, str]
 
     @property
     def valid(self) -> bool:
@@ -35,49 +34,51 @@ class Validation:
         return not any(finding.severity is Severity.ERROR for finding in self.findings)
 
 
-def validate_manifests(selection: Selection, on_stage: OnStage = in_silence) -> Validation:
+def validate_manifests(
+    selection: Selection, on_stage: OnStage = ignore_stage
+) -> ManifestValidation:
     """Check what the selection names, on its cluster, or on each that the project declares.
 
-    A cluster whose own settings need an environment variable that is not set is left out where it
+    A cluster whose own settings need an environment variable that is not set is left out if it
     was not asked for.
 
     Raises:
         FindingsError: the project file can't be used.
-        UsageError: the paths or the cluster can't be meant.
+        UsageError: the paths are not of one project, or there is no such cluster.
     """
     selection = replace(selection, offline=True, cache=ManifestCache(_REMEMBERED))
     declared = _declared_clusters(selection)
     chosen = [selection.cluster] if selection.cluster or not declared else declared
-    found: dict[str, tuple[Finding, ...]] = {}
+    findings: dict[str, tuple[Finding, ...]] = {}
     counts: dict[str, Mapping[str, int]] = {}
-    left = {name: "another cluster was asked for" for name in declared if name not in chosen}
+    skipped = {name: "another cluster was asked for" for name in declared if name not in chosen}
     if selection.cluster is None and not declared:
-        left = {}
+        skipped = {}
     for cluster in chosen:
         selection.cache.next_cluster()
         try:
             workspace = open_workspace(replace(selection, cluster=cluster))
         except FindingsError as error:
             if selection.cluster is None and _are_unset(error.findings):
-                left[cluster or ""] = "; ".join(finding.problem for finding in error.findings)
+                skipped[cluster or ""] = "; ".join(finding.problem for finding in error.findings)
                 continue
-            found[cluster or ""] = tuple(error.findings)
+            findings[cluster or ""] = tuple(error.findings)
             continue
         try:
             with loaded(workspace, on_stage) as here:
                 counts[workspace.target_name] = _counts(here.desired, here.policies.bundle.policies)
                 warnings = (*here.desired.warnings, *here.policies.bundle.warnings)
-                found[workspace.target_name] = warnings
+                findings[workspace.target_name] = warnings
         except FindingsError as error:
-            found[workspace.target_name] = tuple(error.findings)
-    return Validation(counts=counts, findings=_together(found), left=left)
+            findings[workspace.target_name] = tuple(error.findings)
+    return ManifestValidation(counts=counts, findings=_merged(findings), skipped=skipped)
 
 
 def _declared_clusters(selection: Selection) -> list[str]:
-    home, _ = home_of_paths(selection.paths)
-    if home is None:
+    root, _ = find_project_root(selection.paths)
+    if root is None:
         return []
-    file = load_project(home / PROJECT_FILE, env=selection.environ, cache=selection.cache)
+    file = load_project(root / PROJECT_FILE, env=selection.environ, cache=selection.cache)
     return list(file.cluster_names)
 
 
@@ -88,19 +89,19 @@ def _are_unset(findings: Sequence[Finding]) -> bool:
     )
 
 
-def _together(found: Mapping[str, Sequence[Finding]]) -> tuple[Finding, ...]:
-    """Each finding once, with the clusters where it is true unless that is all of them."""
+def _merged(by_cluster: Mapping[str, Sequence[Finding]]) -> tuple[Finding, ...]:
+    """Each finding once, with its clusters unless these are all of them."""
     clusters: dict[Finding, list[str]] = {}
-    for cluster, findings in found.items():
+    for cluster, findings in by_cluster.items():
         for finding in dict.fromkeys(findings):
             clusters.setdefault(finding, []).append(cluster)
-    told = [
+    merged = [
         finding
-        if len(names) == len(found)
+        if len(names) == len(by_cluster)
         else replace(finding, problem=f"on {', '.join(names)}: {finding.problem}")
         for finding, names in clusters.items()
     ]
-    return tuple(sorted(told, key=lambda finding: finding.sort_key))
+    return tuple(sorted(merged, key=lambda finding: finding.sort_key))
 
 
 def _counts(desired: DesiredState, policies: Sequence[object]) -> Mapping[str, int]:

@@ -26,7 +26,7 @@ from kgitops.model.resources.topics import (
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
-from kgitops.workflow.unfinished_throttles import find_undoing
+from kgitops.workflow.plan_stages import find_pending_undo_requests
 
 RATE = 1000
 SIGINT = 2
@@ -340,7 +340,7 @@ def planned_anew(stage: Stage, desired: DesiredState) -> Plan:
         stage.state,
         target_name="local",
         capabilities=ALL_CAPABILITIES,
-        pending_undo_requests=find_undoing(
+        pending_undo_requests=find_pending_undo_requests(
             stage.cluster, stage.state, Project(name="payments", uid=UID)
         ),
     )
@@ -409,8 +409,8 @@ def test_what_others_changed_is_no_leftover(stage: Stage) -> None:
 
 def test_another_project_does_not_touch_them(stage: Stage) -> None:
     interrupt(stage).desired(wanted(THREE))
-    assert find_undoing(stage.cluster, stage.state, Project(name="payments", uid=UID))
-    assert not find_undoing(stage.cluster, stage.state, Project(name="another"))
+    assert find_pending_undo_requests(stage.cluster, stage.state, Project(name="payments", uid=UID))
+    assert not find_pending_undo_requests(stage.cluster, stage.state, Project(name="another"))
 
 
 class Crash(BaseException):

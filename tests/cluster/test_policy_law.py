@@ -38,7 +38,7 @@ from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.policy_input import address_of
 from kgitops.policy.evaluate.verdict import Judgement
 from kgitops.policy.load.python_rule import PythonRule
-from kgitops.workflow.usage import with_offsets
+from kgitops.workflow.plan_stages import with_offsets
 
 PRINCIPAL = "User:payments"
 PLACEHOLDER = Bundle(policies=(PythonPolicy(name="x", level=Level.HARD, digest="", class_="a:B"),))

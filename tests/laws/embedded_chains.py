@@ -20,7 +20,7 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.pipeline import validate_on_brokers
-from kgitops.workflow.usage import with_offsets
+from kgitops.workflow.plan_stages import with_offsets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

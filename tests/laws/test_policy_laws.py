@@ -29,7 +29,7 @@ from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.load.python_rule import PythonRule
-from kgitops.workflow.execution import objections
+from kgitops.workflow.execution import build_recheck
 from kgitops.workflow.policies.policies import OpenPolicies
 from kgitops.workflow.project.selection import Selection, open_workspace
 
@@ -108,7 +108,7 @@ def what_a_plan_lets_pass_its_apply_lets_pass(data: st.DataObject) -> None:
         seen["applied"] += 1
         workspace = open_workspace(Selection(cluster="embedded:"))
         apply = Apply(cluster=world.cluster, clock=world.clock)
-        apply.recheck = objections(workspace, world.policies, apply._around, resumed=False)
+        apply.recheck = build_recheck(workspace, world.policies, apply._around, resumed=False)
         result = apply.plan(world.plan)
         assert result.failed == ()
         assert result.not_attempted == ()

@@ -12,7 +12,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.verdict import Reason
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.bundle import Bundle
-from kgitops.workflow.execution import objections
+from kgitops.workflow.execution import build_recheck
 from kgitops.workflow.policies.policies import OpenPolicies
 from kgitops.workflow.project.selection import Selection, Workspace, open_workspace
 
@@ -34,7 +34,7 @@ def objected(
 ) -> tuple[Reason, ...]:
     """Without policies the limits alone object."""
     around = Apply(cluster=open_cluster())._around
-    recheck = objections(workspace, OpenPolicies(Bundle()), around, resumed=resumed)
+    recheck = build_recheck(workspace, OpenPolicies(Bundle()), around, resumed=resumed)
     return recheck(plan, [planned.id for planned in plan.requests], state)
 
 

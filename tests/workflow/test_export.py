@@ -54,9 +54,8 @@ from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.topic_configs import is_throttle
 from kgitops.plan.document.plan import Action, Plan
 from kgitops.workflow import loading
-from kgitops.workflow.export import notes as export_notes
-from kgitops.workflow.export.check import write_checked
-from kgitops.workflow.export.export import Export, export_manifests
+from kgitops.workflow.export import scope as export_notes
+from kgitops.workflow.export.export import Export, export_manifests, write_and_plan
 from kgitops.workflow.project.clusters import ChosenCluster
 from kgitops.workflow.project.selection import Selection, Workspace
 
@@ -84,7 +83,7 @@ def exported(state: ClusterState, folder: Path, project: Project = PAYMENTS) -> 
     """The cluster's manifests, written as the command writes them."""
     workspace = a_workspace(folder, project)
     export = export_manifests(state, project)
-    return write_checked(export, folder, workspace, state, ALL_CAPABILITIES).export
+    return write_and_plan(export, folder, workspace, state, ALL_CAPABILITIES).export
 
 
 def loaded(folder: Path, project: Project = PAYMENTS) -> DesiredState:

@@ -15,7 +15,7 @@ from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
 from kgitops.plan.usage import add_usage, topics_at_stake
-from kgitops.workflow.usage import with_impact, with_offsets
+from kgitops.workflow.plan_stages import with_impact, with_offsets
 
 ORDERS = a_topic(
     partitions=2,

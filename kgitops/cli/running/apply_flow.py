@@ -13,7 +13,7 @@ from kgitops.cli.running.plan_output import show_plan
 from kgitops.cli.running.progress import stages
 from kgitops.model.errors import UsageError
 from kgitops.model.verdict import ExitCode
-from kgitops.workflow.execution import why_stopped
+from kgitops.workflow.execution import verdict_of_stopped_plan
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.pipeline import plan_against
 from kgitops.workflow.policies.policies import OpenPolicies, load_policies, open_policies
@@ -87,7 +87,7 @@ def _apply_saved(path: Path, selection: Selection, options: ApplyOptions) -> int
     sealed = load_plan(path)
     check_digest(sealed, options.expect_digest)
     if sealed.plan.verdict.stops:
-        verdict = why_stopped(sealed, path, selection)
+        verdict = verdict_of_stopped_plan(sealed, path, selection)
         return tell_refusal(verdict, as_json=options.execution.as_json)
     workspace = open_workspace_of(sealed.plan, path, selection)
     with _policies(workspace) as policies, workspace.connected(policies.bundle) as cluster:

@@ -20,7 +20,7 @@ from kgitops.model.verdict import ExitCode
 if TYPE_CHECKING:
     from kgitops.cluster.port import Cluster
     from kgitops.model.cluster_state import ClusterState
-    from kgitops.workflow.commands.imperative import Wanted
+    from kgitops.workflow.commands.imperative import ImperativeChange
     from kgitops.workflow.policies.policies import OpenPolicies
     from kgitops.workflow.project.selection import Workspace
 
@@ -28,7 +28,9 @@ _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):[0-9]+")
 
 
 def run_change(
-    options: ChangeOptions, make_change: "Callable[[ClusterState], Wanted]", already_done: str
+    options: ChangeOptions,
+    make_change: "Callable[[ClusterState], ImperativeChange]",
+    already_done: str,
 ) -> int:
     """Plan the change that is made for the cluster as it is, and execute it; the exit code.
 

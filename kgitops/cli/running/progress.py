@@ -22,7 +22,7 @@ from kgitops.model.errors import KgitopsError
 from kgitops.model.json.layout import json_line
 from kgitops.report.json.plans import event_to_json
 from kgitops.report.text.apply import render_event_text
-from kgitops.workflow.stages import OnStage, in_silence
+from kgitops.workflow.loading import OnStage, ignore_stage
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def stages(*, no_color: bool) -> Iterator[OnStage]:
     """What is going on now, as a line on a terminal that is gone in the end."""
     if not sys.stderr.isatty():
-        yield in_silence
+        yield ignore_stage
         return
     with _console(no_color=no_color).status("") as status:
         yield status.update

@@ -95,7 +95,7 @@ def open_target(workspace: Workspace, snapshot: Path | None) -> "AbstractContext
             "kgitops snapshot -o"
         )
     if not (snapshot.suffix == ".parquet" or snapshot.is_dir()):
-        from kgitops.workflow.offline import read_cluster
+        from kgitops.workflow.project.selection import read_cluster
 
         return nullcontext(read_cluster(snapshot))
     check_parquet()

@@ -9,7 +9,7 @@ from kgitops.cli.running.parameters import with_groups
 from kgitops.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from kgitops.workflow.commands.member_options import MemberWords
+    from kgitops.workflow.commands.member_options import MemberOptions
 
 _ENTITY_FLAGS = "--user, --client, --topic and --link, --group, --transactional-id"
 
@@ -119,14 +119,14 @@ def _member(
     remove_old_acls_from: str | None,
     move: bool,
     adopt: str | None,
-) -> "MemberWords":
+) -> "MemberOptions":
     """The one member or link that the options name (VC-272).
 
     Raises:
         UsageError: none is named, more than one, or one that an option does not fit.
     """
     from kgitops.model.resources.virtual_clusters import EntityType
-    from kgitops.workflow.commands.member_options import MemberWords
+    from kgitops.workflow.commands.member_options import MemberOptions
 
     names = {
         EntityType.USER: user,
@@ -145,7 +145,7 @@ def _member(
         raise UsageError("only a user or a client id can be moved; drop --move")
     if adopt and entity_type is not EntityType.GROUP:
         raise UsageError("--adopt belongs to --group; give both")
-    return MemberWords(
+    return MemberOptions(
         virtual_cluster=virtual_cluster,
         entity_type=entity_type,
         name=link if entity_type is EntityType.TOPIC else names[entity_type],

@@ -10,7 +10,7 @@ from kgitops.cli.running.options import ClusterOptions, VirtualClusterName
 from kgitops.cli.running.parameters import with_groups
 
 if TYPE_CHECKING:
-    from kgitops.workflow.export.layout import Document
+    from kgitops.workflow.export.files import Document
 
 Out = Annotated[
     Path | None,
@@ -42,8 +42,8 @@ def export_acls(
     """
     from kgitops.cli.console.streams import print_notice
     from kgitops.cli.running.imperative import read_cluster
-    from kgitops.workflow.export.copied_acls import copied_acl_documents
-    from kgitops.workflow.export.manifest_files import check_folder
+    from kgitops.workflow.export.acls import copied_acl_documents
+    from kgitops.workflow.export.files import check_folder
 
     if out:
         check_folder(out)
@@ -110,7 +110,7 @@ def plan_migration(
 
 def _write_or_print(files: "Mapping[str, Sequence[Document]]", out: Path | None) -> None:
     from kgitops.cli.console.streams import print_result
-    from kgitops.workflow.export.manifest_files import check_folder, to_yaml, write_manifests
+    from kgitops.workflow.export.files import check_folder, to_yaml, write_manifests
 
     if out is None:
         print_result("".join(to_yaml(documents) for documents in files.values()))

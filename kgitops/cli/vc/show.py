@@ -242,7 +242,7 @@ def explain(
     from kgitops.report.text.listings import render_quotas
     from kgitops.virtual_clusters.image import build_image
     from kgitops.virtual_clusters.resolution import bind
-    from kgitops.workflow.commands.member_options import known
+    from kgitops.workflow.commands.member_options import find_virtual_cluster
 
     if user is None and client_id is None:
         raise UsageError("say whose quota: give --user, --client-id, or both")
@@ -251,7 +251,7 @@ def explain(
         raise UsageError(f"--user {user!r} is no user; name one, as in jane or User:jane")
     state = read_cluster(options)
     if virtual_cluster is not None:
-        where: str | None = known(virtual_cluster, state).name
+        where: str | None = find_virtual_cluster(virtual_cluster, state).name
     else:
         image = build_image(state.virtual_clusters.values())
         bound = bind(image, principal, client_id)

@@ -15,7 +15,7 @@ from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.model.source import Finding, Source
 from kgitops.workflow.project.clusters import DEFAULT_CLUSTER
 from kgitops.workflow.project.git import read_git
-from kgitops.workflow.project.project_root import PROJECT_FILE, home_of_paths
+from kgitops.workflow.project.project_root import PROJECT_FILE, find_project_root
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 
@@ -96,7 +96,7 @@ def _whole(folder: Path, environ: Mapping[str, str]) -> FleetProject:
 
 
 def _part(paths: Sequence[Path], environ: Mapping[str, str]) -> FleetProject:
-    home, _ = home_of_paths(paths)
+    home, _ = find_project_root(paths)
     file = load_project(home / PROJECT_FILE, env=environ) if home is not None else None
     names = file.cluster_names if file else ()
     return FleetProject(

@@ -1,4 +1,4 @@
-"""kafka-acls' flags: which resources, whose, and which operations they name."""
+"""The options of kafka-acls: the resources, principals and operations that they name."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ _CONSUMER = (Operation.READ, Operation.DESCRIBE)
 _TRANSACTIONAL = (Operation.WRITE, Operation.DESCRIBE)
 ANY = "*"
 MATCH = ("match", "any")
-"""Patterns that only a filter can have: everything that matches the name, or is called so."""
+"""Patterns that only a filter can have: all resources that match the name, or have this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AclWords:
+class AclOptions:
     """The flags of kafka-acls, and those that KIP-1134 adds.
 
     ``virtual_cluster`` is None, or ``kafka-cluster``, where the ACLs are global. ``pattern`` is
@@ -61,43 +61,43 @@ class AclWords:
 
     @property
     def names_principals(self) -> bool:
-        """Whether it says whose bindings are meant."""
+        """True if it names principals."""
         return bool(self.allow_principals or self.deny_principals)
 
 
 Resource = tuple[ResourceType, str]
 
 
-def resources_of(words: AclWords) -> dict[Resource, tuple[Operation, ...]]:
+def resources_of(options: AclOptions) -> dict[Resource, tuple[Operation, ...]]:
     """Each resource and the operations on it, where a role such as --producer says which."""
     role: dict[Resource, tuple[Operation, ...]] = {}
-    on_topic = (*(_PRODUCER * words.producer), *(_CONSUMER * words.consumer))
-    for name in words.topics:
+    on_topic = (*(_PRODUCER * options.producer), *(_CONSUMER * options.consumer))
+    for name in options.topics:
         role[ResourceType.TOPIC, name] = on_topic
-    for name in words.groups:
-        role[ResourceType.GROUP, name] = (Operation.READ,) * words.consumer
-    for name in words.transactional_ids:
-        role[ResourceType.TRANSACTIONAL_ID, name] = _TRANSACTIONAL * words.producer
-    for name in words.delegation_tokens:
+    for name in options.groups:
+        role[ResourceType.GROUP, name] = (Operation.READ,) * options.consumer
+    for name in options.transactional_ids:
+        role[ResourceType.TRANSACTIONAL_ID, name] = _TRANSACTIONAL * options.producer
+    for name in options.delegation_tokens:
         role[ResourceType.DELEGATION_TOKEN, name] = ()
-    for name in words.user_principals:
+    for name in options.user_principals:
         role[ResourceType.USER, name] = ()
-    if words.cluster or words.idempotent:
+    if options.cluster or options.idempotent:
         # Of a virtual cluster it is the resource CLUSTER of that name (VC-140).
-        idempotent = (Operation.IDEMPOTENT_WRITE,) * words.idempotent
-        role[ResourceType.CLUSTER, words.scope] = idempotent
+        idempotent = (Operation.IDEMPOTENT_WRITE,) * options.idempotent
+        role[ResourceType.CLUSTER, options.scope] = idempotent
     return role
 
 
-def principals_of(words: AclWords) -> Iterator[tuple[str, str, PermissionType]]:
+def principals_of(options: AclOptions) -> Iterator[tuple[str, str, PermissionType]]:
     """Each principal with its host and whether it is allowed or denied.
 
     Raises:
-        UsageError: it is not a principal, or a host stands without one.
+        UsageError: it is not a principal, or a host has none.
     """
     for principals, hosts, permission in (
-        (words.allow_principals, words.allow_hosts, PermissionType.ALLOW),
-        (words.deny_principals, words.deny_hosts, PermissionType.DENY),
+        (options.allow_principals, options.allow_hosts, PermissionType.ALLOW),
+        (options.deny_principals, options.deny_hosts, PermissionType.DENY),
     ):
         if hosts and not principals:
             flag = permission.lower()
@@ -113,9 +113,9 @@ def principals_of(words: AclWords) -> Iterator[tuple[str, str, PermissionType]]:
 def operation_of(text: str) -> Operation:
     """As kafka-acls reads it: ``DescribeConfigs``, ``describe_configs``, ``DESCRIBECONFIGS``."""
     plain = text.replace("_", "").lower()
-    found = next((it for it in Operation if it.lower() == plain), None)
-    if found is None:
+    operation = next((it for it in Operation if it.lower() == plain), None)
+    if operation is None:
         raise UsageError(
             f"--operation {text} is no operation of an ACL; these are: {', '.join(Operation)}"
         )
-    return found
+    return operation

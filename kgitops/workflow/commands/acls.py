@@ -1,4 +1,6 @@
-"""The bindings that kafka-acls' flags spell out; ``acl_matching`` finds those that they match."""
+"""The bindings that kafka-acls' options spell out, and those of a cluster that they match."""
+
+from collections.abc import Iterable, Sequence
 
 from kgitops.desired.state import DesiredAcl
 from kgitops.model.cluster_state import ClusterState
@@ -15,47 +17,49 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
+from kgitops.virtual_clusters.rights import VirtualClusterScope
 from kgitops.workflow.commands.acl_options import (
     ANY,
     MATCH,
-    AclWords,
+    AclOptions,
+    Resource,
     operation_of,
     principals_of,
     resources_of,
 )
-from kgitops.workflow.commands.imperative import OnCommandLine
-from kgitops.workflow.commands.member_options import known
+from kgitops.workflow.commands.imperative import CommandLine
+from kgitops.workflow.commands.member_options import find_virtual_cluster
 
 
-def asked_bindings(words: AclWords) -> tuple[AclBinding, ...]:
-    """The bindings that the words spell out, without those said twice.
+def bindings_to_add(options: AclOptions) -> tuple[AclBinding, ...]:
+    """The bindings that the options spell out, without duplicates.
 
     Raises:
         UsageError: they spell out none, or one that Kafka does not know.
     """
-    if words.pattern in MATCH:
+    if options.pattern in MATCH:
         raise UsageError(
-            f"--resource-pattern-type {words.pattern} finds ACLs, and --add needs a name; write "
+            f"--resource-pattern-type {options.pattern} finds ACLs, and --add needs a name; write "
             "literal or prefixed"
         )
-    if not words.names_principals:
+    if not options.names_principals:
         raise UsageError("--add needs --allow-principal or --deny-principal; say whose ACL it is")
-    if not resources_of(words):
+    if not resources_of(options):
         raise UsageError(
             "--add needs a resource; give --topic, --group, --cluster-resource, "
             "--transactional-id, --delegation-token or --user-principal"
         )
-    return bindings_of(words)
+    return bindings_of(options)
 
 
-def check_scope(words: AclWords, state: ClusterState) -> None:
-    """ACLs are made in a virtual cluster that there is, or for a prefix or ``*``.
+def check_scope(options: AclOptions, state: ClusterState) -> None:
+    """Refuse the scope unless its virtual cluster exists, or it is a prefix or ``*``.
 
     Raises:
-        UsageError: no virtual cluster can be called so.
+        UsageError: it is not a name of a virtual cluster.
         KgitopsError: there is no such virtual cluster.
     """
-    scope, prefixed = words.scope, words.virtual_cluster_pattern is PatternType.PREFIXED
+    scope, prefixed = options.scope, options.virtual_cluster_pattern is PatternType.PREFIXED
     if scope == CLUSTER_NAME:
         if prefixed:
             raise UsageError(
@@ -72,49 +76,49 @@ def check_scope(words: AclWords, state: ClusterState) -> None:
             f"--virtual-cluster {scope} is no prefix of a name; write letters, digits, dot, _ and "
             "-, or * without --virtual-cluster-pattern-type for every one"
         )
-    # A right on a virtual cluster as a whole may be there before it, such as the one to make it.
-    if not prefixed and any(kind is not ResourceType.CLUSTER for kind, _ in resources_of(words)):
-        known(scope, state)
+    # A right on a virtual cluster as a whole may exist before it, such as the right to create it.
+    if not prefixed and any(kind is not ResourceType.CLUSTER for kind, _ in resources_of(options)):
+        find_virtual_cluster(scope, state)
     elif problem:
         raise UsageError(f"{problem}; correct --virtual-cluster")
 
 
 def as_desired(binding: AclBinding) -> DesiredAcl:
     """The binding as a declaration."""
-    return DesiredAcl(address=acl_address(binding), binding=binding, located=OnCommandLine())
+    return DesiredAcl(address=acl_address(binding), binding=binding, located=CommandLine())
 
 
-def bindings_of(words: AclWords) -> tuple[AclBinding, ...]:
-    """The bindings on the named resources, without those said twice; none where none is named.
+def bindings_of(options: AclOptions) -> tuple[AclBinding, ...]:
+    """The bindings on the named resources, without duplicates; none if none is named.
 
     Raises:
         UsageError: one that Kafka does not know.
     """
-    said = tuple(operation_of(text) for text in words.operations)
-    if (words.producer or words.consumer) and said:
+    named = tuple(operation_of(text) for text in options.operations)
+    if (options.producer or options.consumer) and named:
         raise UsageError("--operation and --producer or --consumer say the same; drop one of them")
-    if (words.producer or words.consumer) and not words.topics:
+    if (options.producer or options.consumer) and not options.topics:
         raise UsageError("--producer and --consumer need --topic; say which topic")
-    if words.consumer and not words.groups:
+    if options.consumer and not options.groups:
         raise UsageError("--consumer needs --group; say which consumer group")
-    if words.idempotent and not words.producer:
+    if options.idempotent and not options.producer:
         raise UsageError("--idempotent belongs to --producer; give both")
-    if words.idempotent and not words.where.physical:
+    if options.idempotent and not options.where.physical:
         raise UsageError(
             "--idempotent is a right on the physical cluster; drop it, Write on a topic is enough"
         )
     made: dict[AclBinding, None] = {}
-    for (resource_type, name), role in resources_of(words).items():
-        operations = role or said or (Operation.ALL,)
-        for principal, host, permission in principals_of(words):
+    for (resource_type, name), role in resources_of(options).items():
+        operations = role or named or (Operation.ALL,)
+        for principal, host, permission in principals_of(options):
             for operation in operations:
                 who = (principal, host, operation, permission)
-                made[_binding(words, resource_type, name, *who)] = None
+                made[_binding(options, resource_type, name, *who)] = None
     return tuple(made)
 
 
 def _binding(
-    words: AclWords,
+    options: AclOptions,
     resource_type: ResourceType,
     name: str,
     principal: str,
@@ -126,7 +130,7 @@ def _binding(
     legal = OPERATIONS[resource_type] | {Operation.ALL}
     if on_cluster:
         legal |= VIRTUAL_CLUSTER_OPERATIONS
-        if not words.where.physical:
+        if not options.where.physical:
             # Idempotent writes are the physical cluster's alone (VC-160b).
             legal = (legal | {Operation.DELETE}) - {Operation.IDEMPOTENT_WRITE}
     if operation not in legal:
@@ -135,10 +139,10 @@ def _binding(
             f"{', '.join(sorted(legal))}"
         )
     scoped = {
-        "virtual_cluster": words.scope,
-        "virtual_cluster_pattern_type": words.virtual_cluster_pattern,
+        "virtual_cluster": options.scope,
+        "virtual_cluster_pattern_type": options.virtual_cluster_pattern,
     }
-    pattern = words.virtual_cluster_pattern if on_cluster else PatternType(words.pattern)
+    pattern = options.virtual_cluster_pattern if on_cluster else PatternType(options.pattern)
     return AclBinding(
         resource_type=resource_type,
         resource_name=name,
@@ -147,5 +151,102 @@ def _binding(
         host=host,
         operation=operation,
         permission_type=permission,
-        **({} if on_cluster or words.scope == CLUSTER_NAME else scoped),  # type: ignore[arg-type]
+        **({} if on_cluster or options.scope == CLUSTER_NAME else scoped),  # type: ignore[arg-type]
     )
+
+
+def matching_bindings(
+    options: AclOptions, bindings: Iterable[AclBinding]
+) -> tuple[AclBinding, ...]:
+    """The cluster's bindings that the options match, by address.
+
+    Without a principal all bindings of the resource match.
+
+    Raises:
+        UsageError: the options are contradictory.
+    """
+    resources = resources_of(options)
+    if not resources:
+        raise UsageError(
+            "--remove needs a resource; give --topic, --group, --cluster-resource, "
+            "--transactional-id, --delegation-token or --user-principal"
+        )
+    only_some = options.operations or options.allow_hosts or options.deny_hosts
+    if only_some and not options.names_principals:
+        # kafka-acls would remove all there is on the resource, whatever else is said.
+        raise UsageError(
+            "--remove needs --allow-principal or --deny-principal beside --operation, --allow-host "
+            "and --deny-host; say whose ACLs, or drop these to remove all of the resource"
+        )
+    exact = (
+        set(bindings_of(options))
+        if options.names_principals and options.pattern not in MATCH
+        else None
+    )
+    matching = [
+        binding
+        for binding in bindings
+        if (binding in exact if exact is not None else _matches(binding, options, resources))
+    ]
+    return tuple(sorted(matching, key=acl_address))
+
+
+def listed_bindings(
+    options: AclOptions, principals: Sequence[str], bindings: Iterable[AclBinding]
+) -> tuple[AclBinding, ...]:
+    """The bindings that a list shows: of a virtual cluster all that count in it."""
+    resources = resources_of(options)
+    shown = [
+        binding
+        for binding in bindings
+        if (options.virtual_cluster is None or _counts_in(binding, options))
+        and (not resources or _is_resource(binding, options, resources))
+        and (not principals or binding.principal in principals)
+    ]
+    return tuple(sorted(shown, key=acl_address))
+
+
+def _matches(
+    binding: AclBinding, options: AclOptions, resources: dict[Resource, tuple[Operation, ...]]
+) -> bool:
+    """True if the resource, and the principals if there are any, match this binding."""
+    if not _is_in_scope(binding, options) or not _is_resource(binding, options, resources):
+        return False
+    if not options.names_principals:
+        return True
+    operations = tuple(operation_of(text) for text in options.operations) or (Operation.ALL,)
+    return binding.operation in operations and any(
+        (binding.principal, binding.host, binding.permission_type) == whose
+        for whose in principals_of(options)
+    )
+
+
+def _is_in_scope(binding: AclBinding, options: AclOptions) -> bool:
+    return VirtualClusterScope.of(binding) == options.where
+
+
+def _is_resource(
+    binding: AclBinding, options: AclOptions, resources: dict[Resource, tuple[Operation, ...]]
+) -> bool:
+    if binding.resource_type is ResourceType.CLUSTER:
+        return (ResourceType.CLUSTER, options.scope) in resources and _counts_in(binding, options)
+    return any(
+        binding.resource_type is resource_type and _is_named(binding, name, options.pattern)
+        for resource_type, name in resources
+    )
+
+
+def _is_named(binding: AclBinding, name: str, pattern: str) -> bool:
+    resource_name, prefixed = binding.resource_name, binding.pattern_type is PatternType.PREFIXED
+    match pattern:
+        case "any":
+            return resource_name == name
+        case "match":
+            return resource_name in (name, ANY) or (prefixed and name.startswith(resource_name))
+        case _:
+            return resource_name == name and binding.pattern_type == pattern
+
+
+def _counts_in(binding: AclBinding, options: AclOptions) -> bool:
+    """True if it counts in every virtual cluster of the options' scope."""
+    return VirtualClusterScope.of(binding).covers(options.where)

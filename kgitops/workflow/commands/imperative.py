@@ -1,7 +1,7 @@
-"""What a person asks of a cluster by a command: planned, judged, approved and applied as any plan.
+"""Changes asked for by a command: planned, judged, approved and applied like any plan.
 
-Nobody manages anything because of it, and what a project manages is refused: its manifests say
-what becomes of it.
+The command owns nothing afterwards. Objects that a project manages are refused: they change by its
+manifests.
 """
 
 from collections.abc import Iterable, Sequence
@@ -46,8 +46,8 @@ from kgitops.plan.planner import make_plan
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
 from kgitops.virtual_clusters.refusals import VirtualClusterRefusal
-from kgitops.workflow.broker_checks import validate_on_brokers
 from kgitops.workflow.pipeline import seal_now
+from kgitops.workflow.plan_stages import validate_on_brokers
 from kgitops.workflow.policies.policies import OpenPolicies
 from kgitops.workflow.project.selection import Workspace
 
@@ -56,8 +56,8 @@ _REASON = "it was asked for by a command"
 
 
 @dataclass(frozen=True, slots=True)
-class OnCommandLine:
-    """Where an object is declared that a command asks for: no file can be named."""
+class CommandLine:
+    """The place of an object that a command asks for: there is no file to name."""
 
     @property
     def source(self) -> Source:
@@ -65,66 +65,66 @@ class OnCommandLine:
         return _LINE
 
     def at(self, *path: str | int) -> Source:
-        """The command line, whatever it is about."""
+        """The command line, for any path."""
         del path
         return _LINE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a command asks for: objects that are to be there, and objects that are to go."""
+class ImperativeChange:
+    """The objects that a command creates or updates, and those that it removes."""
 
     objects: Sequence[DesiredObject] = ()
     removed: Sequence[DesiredObject] = ()
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Everything that it names."""
+        """The addresses of all objects."""
         return tuple(item.address for item in (*self.objects, *self.removed))
 
 
 def plan_command(
     cluster: Cluster,
     current: ClusterState,
-    wanted: Wanted,
+    change: ImperativeChange,
     workspace: Workspace,
     policies: OpenPolicies,
 ) -> SealedPlan:
-    """The plan of what is wanted on the cluster as it is, judged by policies and brokers.
+    """Plan the change on the cluster as it is, judged by policies and brokers.
 
     Raises:
         SafetyError: a project manages one of the objects.
-        KgitopsError: brokers that know virtual clusters would refuse it, or it is about one on a
-            cluster that has none.
+        KgitopsError: brokers that know virtual clusters would refuse it, or it concerns one on a
+            cluster without them.
     """
     if cluster.capabilities.virtual_clusters is VirtualClusterSupport.NONE and any(
-        address.startswith("vc/") for address in wanted.addresses
+        address.startswith("vc/") for address in change.addresses
     ):
         raise KgitopsError(
             "this cluster has no virtual clusters; name another one with -c or --bootstrap-server"
         )
-    refuse_managed(wanted.addresses, current.registry)
-    desired = _desired(wanted, workspace.principal)
+    refuse_managed(change.addresses, current.registry)
+    desired = _desired(change, workspace.principal)
     made = make_plan(
         desired,
-        _as_if_applied(current, wanted.removed),
+        _as_if_applied(current, change.removed),
         target_name=workspace.target_name,
         capabilities=cluster.capabilities,
     )
-    plan = _of_nobody(made, current)
+    plan = _strip_ownership(made, current)
     refuse_managed((change.address for change in plan.changes), current.registry)
-    _refuse_what_none_could_do(plan, current)
+    _check_decidable(plan, current)
     plan = with_lowering(plan, current, cluster.capabilities.virtual_clusters)
     plan = judge_plan(plan, policies.evaluator, current, desired, policies.bundle)
-    is_said = denial_check(policies.evaluator, current, principal=plan.principal)
-    return seal_now(validate_on_brokers(plan, cluster, is_said=is_said), current)
+    is_denied = denial_check(policies.evaluator, current, principal=plan.principal)
+    return seal_now(validate_on_brokers(plan, cluster, is_denied=is_denied), current)
 
 
 def refuse_managed(addresses: Iterable[str], registry: RegistryState | None) -> None:
-    """Leave alone what the manifests of a project declare.
+    """Refuse objects that a project manages.
 
     Raises:
-        SafetyError: it is one of these.
+        SafetyError: a project manages one of them.
     """
     for address in addresses:
         for name in _same(address):
@@ -139,15 +139,15 @@ def refuse_managed(addresses: Iterable[str], registry: RegistryState | None) -> 
 
 
 def _same(address: str) -> tuple[str, ...]:
-    """The address, and that of the topic that is declared under a link's name."""
+    """The address, and for a link that of the topic declared under its name."""
     at = split_scoped_address(address)
     if at is None or at.segment != "link":
         return (address,)
     return address, f"{local_topic_address(LocalName(at.virtual_cluster, ''))}{at.tail}"
 
 
-def _refuse_what_none_could_do(plan: Plan, current: ClusterState) -> None:
-    """Decide as brokers do, also where there are none that know virtual clusters."""
+def _check_decidable(plan: Plan, current: ClusterState) -> None:
+    """Decide like brokers that know virtual clusters, also where there are none."""
     delta = VirtualClustersDelta(build_image(current.virtual_clusters.values()))
 
     def topic_id(name: str) -> str | None:
@@ -173,30 +173,30 @@ def _refuse_what_none_could_do(plan: Plan, current: ClusterState) -> None:
             delta.replay(record)
 
 
-def _desired(wanted: Wanted, principal: str) -> DesiredState:
-    found = wanted.objects
+def _desired(change: ImperativeChange, principal: str) -> DesiredState:
+    objects = change.objects
     return DesiredState(
         project=Project(name=COMMAND_PROJECT),
         scope=ManagedScope(whole=False),
-        # Limits are against going astray: here every object that goes is named.
-        safety=Safety(max_deletes=len(wanted.removed), max_delete_percent=100),
+        # Limits guard against mistakes: here every object that goes is named.
+        safety=Safety(max_deletes=len(change.removed), max_delete_percent=100),
         principal=principal,
-        topics=tuple(it for it in found if isinstance(it, DesiredTopic)),
-        acls=tuple(it for it in found if isinstance(it, DesiredAcl)),
-        quotas=tuple(it for it in found if isinstance(it, DesiredQuota)),
-        virtual_clusters=tuple(it for it in found if isinstance(it, DesiredVirtualCluster)),
-        links=tuple(it for it in found if isinstance(it, DesiredLink)),
-        members=tuple(it for it in found if isinstance(it, DesiredMember)),
+        topics=tuple(it for it in objects if isinstance(it, DesiredTopic)),
+        acls=tuple(it for it in objects if isinstance(it, DesiredAcl)),
+        quotas=tuple(it for it in objects if isinstance(it, DesiredQuota)),
+        virtual_clusters=tuple(it for it in objects if isinstance(it, DesiredVirtualCluster)),
+        links=tuple(it for it in objects if isinstance(it, DesiredLink)),
+        members=tuple(it for it in objects if isinstance(it, DesiredMember)),
         tombstones=tuple(
-            Tombstone(name="command", address=it.address, reason=_REASON, located=OnCommandLine())
-            for it in wanted.removed
+            Tombstone(name="command", address=it.address, reason=_REASON, located=CommandLine())
+            for it in change.removed
         ),
-        digest=sha256(canonical_json(sorted(wanted.addresses))),
+        digest=sha256(canonical_json(sorted(change.addresses))),
     )
 
 
 def _as_if_applied(current: ClusterState, removed: Sequence[DesiredObject]) -> ClusterState:
-    """The cluster as the planner must see it to remove what nobody manages: as if it were ours."""
+    """The cluster with the objects to remove as ours: the planner removes no unmanaged ones."""
     if not removed:
         return current
     registry = current.registry or RegistryState(topic_id="", offset=0)
@@ -207,8 +207,8 @@ def _as_if_applied(current: ClusterState, removed: Sequence[DesiredObject]) -> C
     return replace(current, registry=replace(registry, owners={**registry.owners, **owners}))
 
 
-def _of_nobody(plan: Plan, current: ClusterState) -> Plan:
-    """The plan, after which nobody manages what it changed; nothing is adopted."""
+def _strip_ownership(plan: Plan, current: ClusterState) -> Plan:
+    """The plan without owners: its objects stay unmanaged, and nothing is adopted."""
     registry = current.registry
     return replace(
         plan,

@@ -1,4 +1,4 @@
-"""The words of virtual-clusters.sh: one member of a virtual cluster, and what can't be meant."""
+"""The options of virtual-clusters.sh: one member of a virtual cluster, and its checks."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ NOUNS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberWords:
+class MemberOptions:
     """One member of a virtual cluster, as ``alter``'s flags name it.
 
     Of a link ``topic`` is the physical topic and ``name`` the link's; one may be left out.
@@ -62,7 +62,7 @@ class MemberWords:
         return member_address(self.virtual_cluster, self.entity_type, self.local_name)
 
 
-def known(name: str, state: ClusterState) -> VirtualCluster:
+def find_virtual_cluster(name: str, state: ClusterState) -> VirtualCluster:
     """The virtual cluster of that name.
 
     Raises:
@@ -73,36 +73,40 @@ def known(name: str, state: ClusterState) -> VirtualCluster:
             f"{CLUSTER_NAME} is the physical cluster itself, not a virtual one; name one of those "
             "that kgitops vc list shows"
         )
-    found = state.virtual_clusters.get(name)
-    if found is None:
+    virtual_cluster = state.virtual_clusters.get(name)
+    if virtual_cluster is None:
         raise KgitopsError(
             f"there is no virtual cluster {name}; kgitops vc list shows those that there are"
         )
-    return found
+    return virtual_cluster
 
 
-def check_addition(words: MemberWords, found: VirtualCluster, state: ClusterState) -> None:
-    """Refuse what no virtual cluster can have, and what would take a member's place unasked.
+def check_addition(
+    options: MemberOptions, virtual_cluster: VirtualCluster, state: ClusterState
+) -> None:
+    """Refuse members that can't be, and changes to existing members that were not asked for.
 
     Raises:
-        UsageError: a word is nothing that can be named.
-        KgitopsError: it is somebody else's, or would change what is there.
+        UsageError: an option has no valid name.
+        KgitopsError: it belongs to another virtual cluster, or would change an existing member.
     """
-    match words.entity_type:
+    match options.entity_type:
         case EntityType.TOPIC:
-            _check_link(words, found, state)
+            _check_link(options, virtual_cluster, state)
         case EntityType.GROUP:
-            _check_group(words, found, state)
+            _check_group(options, virtual_cluster, state)
         case EntityType.USER:
-            _check_user(words, found, state)
+            _check_user(options, virtual_cluster, state)
         case EntityType.CLIENT_ID | EntityType.TRANSACTIONAL_ID:
             pass
-    _check_elsewhere(words, found, state)
+    _check_elsewhere(options, virtual_cluster, state)
 
 
-def _check_link(words: MemberWords, found: VirtualCluster, state: ClusterState) -> None:
-    """VC-026, VC-043, VC-046: a link that is there is never led elsewhere by adding it."""
-    topic, name = words.topic, words.local_name
+def _check_link(
+    options: MemberOptions, virtual_cluster: VirtualCluster, state: ClusterState
+) -> None:
+    """VC-026, VC-043, VC-046: adding an existing link never changes its topic."""
+    topic, name = options.topic, options.local_name
     if topic is None:
         raise UsageError("--add --link needs --topic; say which topic the link leads to")
     problem = topic_name_problem(name)
@@ -117,41 +121,45 @@ def _check_link(words: MemberWords, found: VirtualCluster, state: ClusterState) 
         raise KgitopsError(
             f"there is no topic {topic}; --topic takes the name that the topic has on the cluster"
         )
-    there = found.links.get(name)
-    if there is not None and there.topic != topic:
+    existing = virtual_cluster.links.get(name)
+    if existing is not None and existing.topic != topic:
         raise KgitopsError(
-            f"the link {name} of {found.name} leads to {there.topic} already; choose another name, "
-            "or remove it first"
+            f"the link {name} of {virtual_cluster.name} leads to {existing.topic} already; choose "
+            "another name, or remove it first"
         )
 
 
-def _check_group(words: MemberWords, found: VirtualCluster, state: ClusterState) -> None:
+def _check_group(
+    options: MemberOptions, virtual_cluster: VirtualCluster, state: ClusterState
+) -> None:
     """VC-114, VC-115: a group is taken over once, and a group that is there stays what it is."""
-    name, adopt = words.local_name, words.adopt
+    name, adopt = options.local_name, options.adopt
     if adopt is None:
         return
-    if adopt == physical_id(found.name, name):
+    if adopt == physical_id(virtual_cluster.name, name):
         raise KgitopsError(
-            f"{adopt} is the group {name} of {found.name} itself; name the group outside that it "
-            "takes over, or drop --adopt"
+            f"{adopt} is the group {name} of {virtual_cluster.name} itself; name the group "
+            "outside that it takes over, or drop --adopt"
         )
-    if name in found.groups and found.groups[name] != adopt:
+    if name in virtual_cluster.groups and virtual_cluster.groups[name] != adopt:
         raise KgitopsError(
-            f"the virtual cluster {found.name} has the group {name} already, and it did not take "
-            f"over {adopt}; remove it first, or choose another name"
+            f"the virtual cluster {virtual_cluster.name} has the group {name} already, and it "
+            f"did not take over {adopt}; remove it first, or choose another name"
         )
     for other in state.virtual_clusters.values():
         for group, adopted in other.groups.items():
-            if adopted == adopt and (other.name, group) != (found.name, name):
+            if adopted == adopt and (other.name, group) != (virtual_cluster.name, name):
                 raise KgitopsError(
                     f"the group {adopt} was taken over by {LocalName(other.name, group)} already; "
                     "remove it there first"
                 )
 
 
-def _check_user(words: MemberWords, found: VirtualCluster, state: ClusterState) -> None:
-    """VC-083, VC-190: a user who logs in, with ACLs from somewhere else that there is."""
-    principal = words.local_name
+def _check_user(
+    options: MemberOptions, virtual_cluster: VirtualCluster, state: ClusterState
+) -> None:
+    """VC-083, VC-190: the user logs in, and the source of copied ACLs exists."""
+    principal = options.local_name
     if principal in ("User:*", "User:ANONYMOUS"):
         raise KgitopsError(
             f"{principal} is nobody in particular and can't be in a virtual cluster; name users "
@@ -159,28 +167,32 @@ def _check_user(words: MemberWords, found: VirtualCluster, state: ClusterState) 
         )
     if not is_principal(principal):
         raise UsageError(
-            f"--user {words.name!r} is not a principal; write Type:name, as in User:jane"
+            f"--user {options.name!r} is not a principal; write Type:name, as in User:jane"
         )
     for flag, source in (
-        ("--copy-acls-from", words.copy_acls_from),
-        ("--remove-old-acls-from", words.remove_old_acls_from),
+        ("--copy-acls-from", options.copy_acls_from),
+        ("--remove-old-acls-from", options.remove_old_acls_from),
     ):
-        if source == found.name:
+        if source == virtual_cluster.name:
             raise UsageError(
                 f"{flag} {source} is the virtual cluster that {principal} is to be in; name where "
                 "the ACLs come from"
             )
         if source not in (None, CLUSTER_NAME):
-            known(source, state)
+            find_virtual_cluster(source, state)
 
 
-def _check_elsewhere(words: MemberWords, found: VirtualCluster, state: ClusterState) -> None:
+def _check_elsewhere(
+    options: MemberOptions, virtual_cluster: VirtualCluster, state: ClusterState
+) -> None:
     """VC-080, VC-081: a user and a client id are in one virtual cluster."""
-    if words.move or words.entity_type not in (EntityType.USER, EntityType.CLIENT_ID):
+    if options.move or options.entity_type not in (EntityType.USER, EntityType.CLIENT_ID):
         return
     for other in state.virtual_clusters.values():
-        if other.name != found.name and words.local_name in other.members(words.entity_type):
+        if other.name != virtual_cluster.name and options.local_name in other.members(
+            options.entity_type
+        ):
             raise KgitopsError(
-                f"the {words.shown} is in the virtual cluster {other.name}; add --move to take it "
-                "from there in one step"
+                f"the {options.shown} is in the virtual cluster {other.name}; add --move to take "
+                "it from there in one step"
             )

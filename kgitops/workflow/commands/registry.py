@@ -1,4 +1,4 @@
-"""``kgitops registry``: what is wrong with a cluster's registry, and how it is mended."""
+"""``kgitops registry``: finds damaged records in a cluster's registry, and repairs them."""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ from kgitops.cluster.port import Cluster
 from kgitops.workflow.execution import lock_holder
 
 
-def look_at_registry(cluster: Cluster) -> tuple[int, tuple[Damage, ...]]:
-    """How many records there are, and which of them can't be used.
+def inspect_registry(cluster: Cluster) -> tuple[int, tuple[Damage, ...]]:
+    """The number of records, and those that can't be used.
 
     Raises:
         SafetyError: the registry can't be read to its end, or records of it were lost.
@@ -23,10 +23,10 @@ def look_at_registry(cluster: Cluster) -> tuple[int, tuple[Damage, ...]]:
 def mend(
     cluster: Cluster, damages: Sequence[Damage], interrupted: Callable[[], int | None]
 ) -> bool:
-    """Mend just these, under the lock; False where it was interrupted before.
+    """Repair just these, under the lock; False if it was interrupted before.
 
     Raises:
-        KgitopsError: nothing was mended.
+        KgitopsError: nothing was repaired.
     """
     context = ApplyContext(
         cluster=cluster,

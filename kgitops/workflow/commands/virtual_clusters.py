@@ -1,4 +1,4 @@
-"""What virtual-clusters.sh's flags ask for, as objects that are to be there or to go (KIP-1134)."""
+"""The options of virtual-clusters.sh as objects to create or to remove (KIP-1134)."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,17 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     virtual_cluster_name_problem,
 )
-from kgitops.workflow.commands.imperative import OnCommandLine, Wanted, refuse_managed
-from kgitops.workflow.commands.member_options import NOUNS, MemberWords, check_addition, known
+from kgitops.workflow.commands.imperative import CommandLine, ImperativeChange, refuse_managed
+from kgitops.workflow.commands.member_options import (
+    NOUNS,
+    MemberOptions,
+    check_addition,
+    find_virtual_cluster,
+)
 
 
-def to_create(name: str, state: ClusterState, *, if_not_exists: bool) -> Wanted:
-    """A new virtual cluster (VC-271).
+def to_create(name: str, state: ClusterState, *, if_not_exists: bool) -> ImperativeChange:
+    """Create a virtual cluster (VC-271).
 
     Raises:
         KgitopsError: it is there already, or can't have this name.
@@ -27,79 +32,79 @@ def to_create(name: str, state: ClusterState, *, if_not_exists: bool) -> Wanted:
         raise KgitopsError(f"{problem}; choose a name of letters, digits, dot, _ and -")
     if name in state.virtual_clusters:
         if if_not_exists:
-            return Wanted()
+            return ImperativeChange()
         raise KgitopsError(
             f"there is a virtual cluster {name} already; choose another name, or pass "
             "--if-not-exists"
         )
-    return Wanted(objects=(_declared(name),))
+    return ImperativeChange(objects=(_declared(name),))
 
 
-def to_delete(name: str, state: ClusterState) -> Wanted:
-    """A virtual cluster that is to go; what keeps it is named (VC-245, VC-275).
+def to_delete(name: str, state: ClusterState) -> ImperativeChange:
+    """Remove a virtual cluster, if it is empty (VC-245, VC-275).
 
     Raises:
         KgitopsError: there is none, a project manages it, or it is not empty.
     """
-    found = known(name, state)
+    virtual_cluster = find_virtual_cluster(name, state)
     refuse_managed([virtual_cluster_address(name)], state.registry)
-    if not found.empty:
-        left = ", ".join(
+    if not virtual_cluster.empty:
+        members = ", ".join(
             f"{NOUNS[kind]} {member}"
             for kind in EntityType
-            for member in sorted(found.members(kind))
+            for member in sorted(virtual_cluster.members(kind))
         )
         raise KgitopsError(
-            f"the virtual cluster {name} is not empty: it still has {left}; remove these first, "
+            f"the virtual cluster {name} is not empty: it still has {members}; remove these first, "
             "with kgitops vc alter --remove"
         )
-    return Wanted(removed=(_declared(name),))
+    return ImperativeChange(removed=(_declared(name),))
 
 
-def to_add(words: MemberWords, state: ClusterState) -> Wanted:
-    """A member that is to be there (VC-272, VC-274).
+def to_add(options: MemberOptions, state: ClusterState) -> ImperativeChange:
+    """Add a member (VC-272, VC-274).
 
     Raises:
-        KgitopsError: there is no such virtual cluster, it can't have the member, or old ACLs are to
-            go of a user who is not in it (VC-192).
+        KgitopsError: there is no such virtual cluster, it can't have the member, or old ACLs of a
+            user who is not in it are to be removed (VC-192).
     """
-    found = known(words.virtual_cluster, state)
-    check_addition(words, found, state)
-    there = words.local_name in found.members(words.entity_type)
-    if words.remove_old_acls_from and not words.copy_acls_from and not there:
+    virtual_cluster = find_virtual_cluster(options.virtual_cluster, state)
+    check_addition(options, virtual_cluster, state)
+    exists = options.local_name in virtual_cluster.members(options.entity_type)
+    if options.remove_old_acls_from and not options.copy_acls_from and not exists:
         raise KgitopsError(
-            f"{words.local_name} is not in the virtual cluster {found.name}, so its old ACLs stay; "
-            "add it first, with --copy-acls-from where it needs its ACLs there"
+            f"{options.local_name} is not in the virtual cluster {virtual_cluster.name}, so its "
+            "old ACLs stay; add it first, with --copy-acls-from where it needs its ACLs there"
         )
-    return Wanted(objects=(_member(words),))
+    return ImperativeChange(objects=(_member(options),))
 
 
-def to_remove(words: MemberWords, state: ClusterState) -> Wanted:
-    """A member that is to go (VC-046, VC-273).
+def to_remove(options: MemberOptions, state: ClusterState) -> ImperativeChange:
+    """Remove a member (VC-046, VC-273).
 
     Raises:
         KgitopsError: it is not there, or the link leads to another topic.
     """
-    found = known(words.virtual_cluster, state)
-    if words.local_name not in found.members(words.entity_type):
+    virtual_cluster = find_virtual_cluster(options.virtual_cluster, state)
+    if options.local_name not in virtual_cluster.members(options.entity_type):
         raise KgitopsError(
-            f"the virtual cluster {found.name} has no {words.shown}; kgitops vc describe shows "
-            "what it has"
+            f"the virtual cluster {virtual_cluster.name} has no {options.shown}; kgitops vc "
+            "describe shows what it has"
         )
-    if words.entity_type is EntityType.TOPIC:
-        leads_to = found.links[words.local_name].topic
-        if words.topic not in (None, leads_to):
+    if options.entity_type is EntityType.TOPIC:
+        topic = virtual_cluster.links[options.local_name].topic
+        if options.topic not in (None, topic):
             raise KgitopsError(
-                f"the {words.shown} of {found.name} leads to {leads_to}, not to {words.topic}; "
-                "correct --topic, or leave it out"
+                f"the {options.shown} of {virtual_cluster.name} leads to {topic}, not to "
+                f"{options.topic}; correct --topic, or leave it out"
             )
-        words = MemberWords(
-            virtual_cluster=found.name,
-            entity_type=words.entity_type,
-            name=words.local_name,
-            topic=leads_to,
+        options = MemberOptions(
+            virtual_cluster=virtual_cluster.name,
+            entity_type=options.entity_type,
+            name=options.local_name,
+            topic=topic,
         )
-    return Wanted(removed=(_member(words),))
+    return ImperativeChange(removed=(_member(options),))
 
 
 def selected(names: Sequence[str], state: ClusterState, *, all_: bool) -> list[VirtualCluster]:
@@ -110,31 +115,31 @@ def selected(names: Sequence[str], state: ClusterState, *, all_: bool) -> list[V
     """
     if all_:
         return [state.virtual_clusters[name] for name in sorted(state.virtual_clusters)]
-    return [known(name, state) for name in sorted(set(names))]
+    return [find_virtual_cluster(name, state) for name in sorted(set(names))]
 
 
 def _declared(name: str) -> DesiredVirtualCluster:
     return DesiredVirtualCluster(
-        address=virtual_cluster_address(name), name=name, located=OnCommandLine()
+        address=virtual_cluster_address(name), name=name, located=CommandLine()
     )
 
 
-def _member(words: MemberWords) -> DesiredMember | DesiredLink:
-    if words.entity_type is EntityType.TOPIC:
+def _member(options: MemberOptions) -> DesiredMember | DesiredLink:
+    if options.entity_type is EntityType.TOPIC:
         return DesiredLink(
-            address=words.address,
-            local=LocalName(words.virtual_cluster, words.local_name),
-            topic=words.topic,
-            located=OnCommandLine(),
+            address=options.address,
+            local=LocalName(options.virtual_cluster, options.local_name),
+            topic=options.topic,
+            located=CommandLine(),
         )
     return DesiredMember(
-        address=words.address,
-        virtual_cluster=words.virtual_cluster,
-        entity_type=words.entity_type,
-        name=words.local_name,
-        copy_acls_from=words.copy_acls_from,
-        remove_old_acls_from=words.remove_old_acls_from,
-        move=words.move,
-        adopt=words.adopt,
-        located=OnCommandLine(),
+        address=options.address,
+        virtual_cluster=options.virtual_cluster,
+        entity_type=options.entity_type,
+        name=options.local_name,
+        copy_acls_from=options.copy_acls_from,
+        remove_old_acls_from=options.remove_old_acls_from,
+        move=options.move,
+        adopt=options.adopt,
+        located=CommandLine(),
     )

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import groupby
 
+from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.registry import Json
+from kgitops.model.registry import COMMAND_PROJECT, Json
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     OPERATIONS,
@@ -17,15 +19,15 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.names import REGISTRY_TOPIC
-from kgitops.workflow.export.layout import Document, Item
-from kgitops.workflow.export.manifest_files import Inline
-from kgitops.workflow.export.notes import Notes
-from kgitops.workflow.export.scope import ExportScope, as_document, written_policy
+from kgitops.plan.ownership import build_ownership
+from kgitops.workflow.commands.member_options import find_virtual_cluster
+from kgitops.workflow.export.files import Document, Inline, Item
+from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 
 _ANY = "*"
 
 
-def export_acls(state: ClusterState, scope: ExportScope, notes: Notes) -> list[Item]:
+def export_acls(state: ClusterState, scope: ExportScope, notes: ExportNotes) -> list[Item]:
     """Every binding that the project may declare."""
     by_principal: dict[str, list[AclBinding]] = {}
     for acl in sorted(state.acls):
@@ -37,19 +39,19 @@ def export_acls(state: ClusterState, scope: ExportScope, notes: Notes) -> list[I
     ]
 
 
-def _can_be_declared(acl: AclBinding, notes: Notes) -> bool:
+def _can_be_declared(acl: AclBinding, notes: ExportNotes) -> bool:
     kind = acl.resource_type
     if kind == "topic" and acl.resource_name == REGISTRY_TOPIC:
         notes.add(acl_address(acl), "left out, the topic belongs to kgitops")
         return False
-    if acl.operation not in _legal(acl):
-        # Kafka's controller takes any operation; none of its tools and no authorizer makes use.
+    if acl.operation not in _legal_operations(acl):
+        # Kafka's controller takes any operation; none of its tools and no authorizer uses these.
         notes.add(acl_address(acl), f"left out, {acl.operation} means nothing on a {kind}")
         return False
     return True
 
 
-def _legal(acl: AclBinding) -> frozenset[Operation]:
+def _legal_operations(acl: AclBinding) -> frozenset[Operation]:
     legal = OPERATIONS[acl.resource_type] | {Operation.ALL}
     if acl.resource_type is ResourceType.CLUSTER:
         legal |= VIRTUAL_CLUSTER_OPERATIONS
@@ -96,7 +98,7 @@ def _spec(
 
 
 def _without_operation(acl: AclBinding) -> AclBinding:
-    """What the bindings of one document have in common."""
+    """The binding without its operation: the part that a document's bindings share."""
     return replace(acl, operation=Operation.ALL)
 
 
@@ -120,3 +122,30 @@ def _label(principal: str) -> str:
     """A principal without its type, which is User nearly always; ``User:*`` is everyone."""
     name = principal.removeprefix("User:")
     return "everyone" if name == _ANY else name
+
+
+def copied_acl_documents(
+    state: ClusterState, virtual_cluster: str, *, all_: bool
+) -> list[Document]:
+    """Export the ACLs of ``virtual_cluster`` that a project copied, or all (VC-197).
+
+    Raises:
+        KgitopsError: there is no such virtual cluster.
+    """
+    find_virtual_cluster(virtual_cluster, state)
+    bindings = [
+        binding
+        for binding in sorted(state.acls, key=lambda it: (it.principal, acl_address(it)))
+        if binding.virtual_cluster == virtual_cluster and (all_ or _is_copied(binding, state))
+    ]
+    unmanaged = ExportScope(build_ownership(Project(name=COMMAND_PROJECT), None))
+    return [
+        document
+        for principal, group in groupby(bindings, key=lambda it: it.principal)
+        for document in acl_documents(principal, group, unmanaged)
+    ]
+
+
+def _is_copied(binding: AclBinding, state: ClusterState) -> bool:
+    owner = state.registry.owners.get(acl_address(binding)) if state.registry else None
+    return owner is not None and "origin" in owner.last_applied

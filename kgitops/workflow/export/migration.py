@@ -7,8 +7,7 @@ from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.resources.names import is_internal, topic_name_problem
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 from kgitops.model.source import Finding
-from kgitops.workflow.export.layout import Document
-from kgitops.workflow.export.manifest_files import Inline
+from kgitops.workflow.export.files import Document, Inline
 from kgitops.workflow.export.scope import as_document
 
 _SEPARATORS = ".-_"
@@ -23,11 +22,11 @@ def migration_files(
 ) -> Mapping[str, Sequence[Document]]:
     """A virtual cluster and, for each topic of the prefixes, a link by its full and short name.
 
-    Its clients go on by the full name, and change to the short one when they like. ``groups`` are
-    global ones that it takes over. Nobody is assigned yet: that is the next step.
+    Clients continue with the full name, and change to the short one when they like. ``groups`` are
+    global groups that it takes over. No user is assigned yet: that is the next step.
 
     Raises:
-        UsageError: the virtual cluster's name can't be told, or be one; or no topic has a prefix.
+        UsageError: the virtual cluster's name is missing or invalid, or no topic has a prefix.
         FindingsError: two topics would have one short name.
     """
     name = virtual_cluster or _name_of(prefixes)
@@ -51,7 +50,7 @@ def migration_files(
     ]
     adopted = [_group(name, group) for group in sorted(set(groups))]
     return {
-        # Until all is done it may go again, as soon as nothing is in it (VC-349).
+        # Until the migration is done it may be removed again once it is empty (VC-349).
         "virtual-cluster.yaml": [as_document("VirtualCluster", name, {"deletionPolicy": "Delete"})],
         "links.yaml": links,
         **({"groups.yaml": adopted} if adopted else {}),

@@ -15,16 +15,14 @@ from kgitops.model.resources.quotas import (
     ClientQuotaState,
     quota_keys,
 )
-from kgitops.workflow.export.layout import Item
-from kgitops.workflow.export.manifest_files import Inline
-from kgitops.workflow.export.notes import Notes
-from kgitops.workflow.export.scope import ExportScope, as_document, written_policy
+from kgitops.workflow.export.files import Inline, Item
+from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 
 _FIELD_OF = {VIRTUAL_CLUSTER: "virtualCluster", USER: "user", CLIENT_ID: "clientId", IP: "ip"}
 _DEFAULT = "<default>"
 
 
-def export_quotas(state: ClusterState, scope: ExportScope, notes: Notes) -> list[Item]:
+def export_quotas(state: ClusterState, scope: ExportScope, notes: ExportNotes) -> list[Item]:
     """The quotas of every entity that the project may declare."""
     items = []
     for address, quota in sorted((quota_address(key), it) for key, it in state.quotas.items()):
@@ -42,7 +40,7 @@ def export_quotas(state: ClusterState, scope: ExportScope, notes: Notes) -> list
 
 
 def _quotas(
-    address: str, quota: ClientQuotaState, last: Mapping[str, str], notes: Notes
+    address: str, quota: ClientQuotaState, last: Mapping[str, str], notes: ExportNotes
 ) -> dict[str, Json]:
     quotas = {}
     for key, value in sorted(quota.quotas.items()):
@@ -75,7 +73,7 @@ def _name(quota: ClientQuotaState) -> str:
 
 
 def _group(quota: ClientQuotaState) -> str:
-    """What the quota is filed under: whom it is for, defaults of all together."""
+    """The name that the quota is filed under: its entity's, and one for all defaults."""
     return next((name for _, name in quota.entity if name is not None), "")
 
 

@@ -1,4 +1,4 @@
-"""What a project may declare of a cluster, and the shape of the documents in which it does."""
+"""The objects of a cluster that a project may declare, the form of documents, and notes."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from kgitops.model.registry import Json
 from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.workflow.export.layout import Document
-from kgitops.workflow.export.manifest_files import Inline
+from kgitops.workflow.export.files import Document, Inline
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +17,14 @@ class ExportScope:
     _foreign: Counter[str] = field(default_factory=Counter)
 
     def may_declare(self, address: str) -> bool:
-        """Whether a document for this object would be planned, and not refused as foreign."""
+        """True if a document for this object would be planned, and not refused as foreign."""
         if self.ownership.status(address) is not OwnershipStatus.FOREIGN:
             return True
         self._foreign[self.ownership.label(address)] += 1
         return False
 
     def last_applied(self, address: str) -> Mapping[str, Json]:
-        """What was last applied to the object; empty if this project never did."""
+        """The declaration last applied to the object; empty if this project never applied one."""
         return self.ownership.last_applied(address)
 
     def foreign(self) -> Iterator[str]:
@@ -39,14 +38,14 @@ class ExportScope:
 
 
 def written_policy(last: Mapping[str, Json]) -> dict[str, Json]:
-    """The deletionPolicy where it was written: it says what removing the document will do."""
+    """The deletionPolicy if it was written: it decides the effect of removing the document."""
     return {"deletionPolicy": last["deletionPolicy"]} if last.get("deletionPolicyWritten") else {}
 
 
 def as_document(
     kind: str, name: str, spec: Mapping[str, Json], virtual_cluster: str | None = None
 ) -> Document:
-    """A document of ``kind``; of what lies in a virtual cluster, that stands beside its name."""
+    """A document of ``kind``; ``virtual_cluster`` is part of its metadata."""
     where = {} if virtual_cluster is None else {"virtualCluster": virtual_cluster}
     return {
         "apiVersion": "kgitops/v1",
@@ -54,3 +53,26 @@ def as_document(
         "metadata": Inline({"name": name, **where}),
         "spec": dict(spec),
     }
+
+
+_SHOWN = 3
+
+
+@dataclass(slots=True)
+class ExportNotes:
+    """Differences between the export and the cluster: reasons with addresses, in order."""
+
+    _by_reason: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, address: str, reason: str) -> None:
+        """Note what the export leaves out of an object, or says otherwise."""
+        self._by_reason.setdefault(reason, []).append(address)
+
+    def sentences(self) -> tuple[str, ...]:
+        """One for each reason, with the first few objects by address."""
+        return tuple(_sentence(reason, addresses) for reason, addresses in self._by_reason.items())
+
+
+def _sentence(reason: str, addresses: list[str]) -> str:
+    more = f" and {len(addresses) - _SHOWN:,} more" if len(addresses) > _SHOWN else ""
+    return f"{', '.join(addresses[:_SHOWN])}{more}: {reason}"

@@ -17,21 +17,20 @@ from kgitops.model.topic_configs import (
     removed_config,
     topic_configs,
 )
-from kgitops.workflow.export.layout import Item
-from kgitops.workflow.export.notes import Notes
-from kgitops.workflow.export.scope import ExportScope, as_document, written_policy
+from kgitops.workflow.export.files import Item
+from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 from kgitops.workflow.export.virtual_clusters import local_topics, sharers
 
 _Spec = dict[str, Json]
 
 
 def export_topics(
-    state: ClusterState, scope: ExportScope, notes: Notes, allow_configs: Sequence[str]
+    state: ClusterState, scope: ExportScope, notes: ExportNotes, allow_configs: Sequence[str]
 ) -> list[Item]:
     """Every topic that the project may declare, with the configs set on the topic itself.
 
-    Where its replicas stand is only written if that was declared: counts plan to no move wherever
-    they stand, and whoever rebalances the cluster later works against nobody.
+    The placement of replicas is only written if it was declared: with counts, a plan moves no
+    replicas, and a later rebalancing of the cluster causes no drift.
     """
     exporter = _Topics(state, scope, notes, allow_configs)
     made = local_topics(state, scope.ownership.owners)
@@ -56,11 +55,11 @@ def export_topics(
 class _Topics:
     state: ClusterState
     scope: ExportScope
-    notes: Notes
+    notes: ExportNotes
     allow_configs: Sequence[str]
 
     def spec(self, address: str, topic: TopicState) -> _Spec | None:
-        """What a document says of the topic; None if there is to be none."""
+        """The spec of the topic's document; None if it gets no document."""
         if topic.internal:
             self.notes.add(address, "left out, it belongs to the brokers or to kgitops")
         elif topic.marked_for_deletion:
@@ -129,27 +128,27 @@ class _Topics:
         return {"partitions": topic.num_partitions, "replicationFactor": factor}
 
     def _configs(
-        self, address: str, found: Mapping[str, str], last: Mapping[str, str]
+        self, address: str, configs: Mapping[str, str], last: Mapping[str, str]
     ) -> tuple[_Spec, bool]:
-        """What can be declared of the configs, and whether that is all that Exact would mind."""
-        configs: _Spec = {}
+        """The configs that can be declared; true if these are all that Exact would compare."""
+        spec: _Spec = {}
         complete = True
-        for key, value in sorted(found.items()):
+        for key, value in sorted(configs.items()):
             if is_throttle(key):
-                continue  # whoever moves replicas sets and removes it
+                continue  # set and removed by the tool that moves replicas
             problem = self._problem(key, value)
             if problem is None:
-                configs[key] = _written(key, value)
+                spec[key] = _written(key, value)
             elif key in last:
-                configs[key] = _written(key, last[key])
+                spec[key] = _written(key, last[key])
                 self.notes.add(address, f"{problem}; the value last applied is written instead")
             else:
                 complete = False
                 self.notes.add(address, f"{problem}; it is left out and stays as it is")
-        return configs, complete
+        return spec, complete
 
     def _problem(self, key: str, value: str) -> str | None:
-        """Why the manifest would be refused."""
+        """The reason that the manifest would be refused, if it would."""
         if key in topic_configs():
             return config_problem(key, value)
         if any(fnmatchcase(key, pattern) for pattern in self.allow_configs):
@@ -162,8 +161,8 @@ class _Topics:
 def _written(key: str, value: str) -> Json:
     """As a person would write it: numbers and booleans plain, the rest as Kafka does."""
     text = normal_value(key, value)
-    known = topic_configs().get(key)
-    match known.type if known else ConfigType.STRING:
+    definition = topic_configs().get(key)
+    match definition.type if definition else ConfigType.STRING:
         case ConfigType.BOOLEAN:
             return text == "true"
         case ConfigType.INT | ConfigType.LONG:

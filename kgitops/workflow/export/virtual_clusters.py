@@ -17,22 +17,19 @@ from kgitops.model.resources.virtual_clusters import (
     VirtualCluster,
     generated_parts,
 )
-from kgitops.workflow.export.layout import Item
-from kgitops.workflow.export.manifest_files import Inline
-from kgitops.workflow.export.notes import Notes
-from kgitops.workflow.export.scope import ExportScope, as_document, written_policy
+from kgitops.workflow.export.files import Inline, Item
+from kgitops.workflow.export.scope import ExportNotes, ExportScope, as_document, written_policy
 
 
 def local_topics(state: ClusterState, owners: Mapping[str, Owner]) -> dict[str, LocalName]:
-    """The physical topics that were made in a virtual cluster, and are declared by a local name.
+    """The physical topics that were created in a virtual cluster, with their local names.
 
-    What a project applied says so itself; else the link that has the topic's own name, if it is the
-    only one.
+    A project's own record decides; else the link with the topic's own name, if it is the only one.
     """
     candidates: dict[str, list[LocalName]] = {}
     applied: dict[str, LocalName] = {}
-    for name, found in state.virtual_clusters.items():
-        for link in found.links.values():
+    for name, virtual_cluster in state.virtual_clusters.items():
+        for link in virtual_cluster.links.values():
             local = LocalName(name, link.name)
             owner = owners.get(local_topic_address(local))
             if owner is not None and not owner.spent:
@@ -40,25 +37,27 @@ def local_topics(state: ClusterState, owners: Mapping[str, Owner]) -> dict[str, 
             parts = generated_parts(link.topic)
             if parts is not None and parts[1] == link.name:
                 candidates.setdefault(link.topic, []).append(local)
-    only = {topic: found[0] for topic, found in candidates.items() if len(found) == 1}
+    only = {topic: locals_[0] for topic, locals_ in candidates.items() if len(locals_) == 1}
     return {**only, **applied}
 
 
-def export_virtual_clusters(state: ClusterState, scope: ExportScope, notes: Notes) -> list[Item]:
+def export_virtual_clusters(
+    state: ClusterState, scope: ExportScope, notes: ExportNotes
+) -> list[Item]:
     """Every virtual cluster that the project may declare, with those members that it may."""
     items = []
     for name in sorted(state.virtual_clusters):
-        found = state.virtual_clusters[name]
+        virtual_cluster = state.virtual_clusters[name]
         if scope.may_declare(virtual_cluster_address(name)):
-            spec = _spec(found, scope)
+            spec = _spec(virtual_cluster, scope)
             items.append(Item(name, [as_document("VirtualCluster", name, spec)]))
         else:
             notes.add(virtual_cluster_address(name), "left out with its members")
     return items
 
 
-def export_links(state: ClusterState, scope: ExportScope, notes: Notes) -> list[Item]:
-    """Every link but those that come with a topic made in their virtual cluster."""
+def export_links(state: ClusterState, scope: ExportScope, notes: ExportNotes) -> list[Item]:
+    """Every link but those of topics that were created in their virtual cluster."""
     del notes
     made = local_topics(state, scope.ownership.owners)
     items = []
@@ -83,51 +82,53 @@ def export_links(state: ClusterState, scope: ExportScope, notes: Notes) -> list[
 
 def sharers(state: ClusterState, made: Mapping[str, LocalName]) -> dict[str, list[str]]:
     """For each topic made in a virtual cluster the others that link to it (VC-040), by name."""
-    found: dict[str, set[str]] = {}
+    names_by_topic: dict[str, set[str]] = {}
     for name, one in state.virtual_clusters.items():
         for link in one.links.values():
             if link.topic in made and made[link.topic].virtual_cluster != name:
-                found.setdefault(link.topic, set()).add(name)
-    return {topic: sorted(names) for topic, names in found.items()}
+                names_by_topic.setdefault(link.topic, set()).add(name)
+    return {topic: sorted(names) for topic, names in names_by_topic.items()}
 
 
-def _spec(found: VirtualCluster, scope: ExportScope) -> dict[str, Json]:
+def _spec(virtual_cluster: VirtualCluster, scope: ExportScope) -> dict[str, Json]:
     spec: dict[str, Json] = {}
-    last = scope.last_applied(virtual_cluster_address(found.name))
+    last = scope.last_applied(virtual_cluster_address(virtual_cluster.name))
     members = {
         "mode": last.get("mode") if last.get("mode") != MembersMode.AUTHORITATIVE else None,
-        "users": _members(found, EntityType.USER, scope),
-        "clientIds": _members(found, EntityType.CLIENT_ID, scope),
-        "groups": _members(found, EntityType.GROUP, scope),
-        "transactionalIds": _members(found, EntityType.TRANSACTIONAL_ID, scope),
+        "users": _members(virtual_cluster, EntityType.USER, scope),
+        "clientIds": _members(virtual_cluster, EntityType.CLIENT_ID, scope),
+        "groups": _members(virtual_cluster, EntityType.GROUP, scope),
+        "transactionalIds": _members(virtual_cluster, EntityType.TRANSACTIONAL_ID, scope),
     }
     written = {key: value for key, value in members.items() if value}
     if written:
         spec["members"] = written
-    options = _options(found.options)
+    options = _options(virtual_cluster.options)
     if options:
         spec["lowering"] = options
     return {**spec, **written_policy(last)}
 
 
-def _members(found: VirtualCluster, entity_type: EntityType, scope: ExportScope) -> list[Json]:
+def _members(
+    virtual_cluster: VirtualCluster, entity_type: EntityType, scope: ExportScope
+) -> list[Json]:
     members: list[Json] = []
-    for name in sorted(found.members(entity_type)):
-        address = member_address(found.name, entity_type, name)
+    for name in sorted(virtual_cluster.members(entity_type)):
+        address = member_address(virtual_cluster.name, entity_type, name)
         if scope.may_declare(address):
-            members.append(_member(found, entity_type, name, scope.last_applied(address)))
+            members.append(_member(virtual_cluster, entity_type, name, scope.last_applied(address)))
     return members
 
 
 def _member(
-    found: VirtualCluster, entity_type: EntityType, name: str, last: Mapping[str, Json]
+    virtual_cluster: VirtualCluster, entity_type: EntityType, name: str, last: Mapping[str, Json]
 ) -> Json:
-    """The short form where that says all.
+    """The short form if it is complete.
 
-    ACLs that were copied for a user are documents of their own now (VC-197), and copied no more.
+    ACLs that were copied for a user are documents of their own now (VC-197), and not copied again.
     """
     if entity_type is EntityType.GROUP:
-        adopts = found.groups[name]
+        adopts = virtual_cluster.groups[name]
         if adopts is None:
             return name
         copies = {} if last.get("copyOffsets") else {"copyOffsets": False}

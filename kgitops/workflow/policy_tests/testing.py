@@ -9,6 +9,7 @@ from kgitops.manifests.files import display_name
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.bundle import Bundle, CelPolicy, Policy, PythonPolicy
 from kgitops.policy.evaluator import open_evaluator
+from kgitops.workflow.loading import OnStage, ignore_stage
 from kgitops.workflow.policy_tests.cases import CaseResult, RuleObservation
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy
 from kgitops.workflow.policy_tests.mutants.mutants import make_mutants, outcome_of
@@ -22,7 +23,6 @@ from kgitops.workflow.policy_tests.report import (
 )
 from kgitops.workflow.policy_tests.running import run_case
 from kgitops.workflow.project.selection import Workspace
-from kgitops.workflow.stages import OnStage, in_silence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class PolicyTestOptions:
 
 
 def run_policy_tests(
-    workspace: Workspace, wishes: PolicyTestOptions, on_stage: OnStage = in_silence
+    workspace: Workspace, wishes: PolicyTestOptions, on_stage: OnStage = ignore_stage
 ) -> PolicyTestReport:
     """Run the tests below the paths that were given; policies run in processes of their own.
 

@@ -1,1 +1,1 @@
-"""Which project, files and cluster a command line means."""
+"""Finds the project, the files and the cluster of a command line."""

@@ -1,4 +1,4 @@
-"""Which cluster a command line means, and how it is reached."""
+"""Chooses the cluster of a command line, and connects to it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -22,10 +22,10 @@ _NOWHERE = "embedded:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenCluster:
-    """The cluster that is meant.
+    """The chosen cluster.
 
-    ``base`` is what a file in the URL is relative to. ``variables`` are what ``${var:NAME}`` stands
-    for; ``env_values`` maps what was taken from the environment to its variable's name.
+    ``base`` is the folder that a file in the URL is relative to. ``variables`` are the values of
+    ``${var:NAME}``; ``env_values`` maps what was taken from the environment to its variable's name.
     ``policy_levels`` are the levels that policies have here, and where that is written.
     """
 
@@ -54,7 +54,7 @@ class ChosenCluster:
 
     @contextmanager
     def connected(self, policies: Bundle | None = None) -> Iterator[Cluster]:
-        """The cluster, open within this block; no error says what came from the environment.
+        """The cluster, open within this block; no error shows values from the environment.
 
         Raises:
             UnreachableError: it can't be opened.
@@ -79,7 +79,7 @@ class ChosenCluster:
 def choose_cluster(
     wanted: str | None,
     file: ProjectFile | None,
-    home: Path | None,
+    root: Path | None,
     environ: Mapping[str, str],
     *,
     offline: bool = False,
@@ -87,12 +87,12 @@ def choose_cluster(
 ) -> ChosenCluster:
     """The cluster called ``wanted``, the one behind that URL, or the default one.
 
-    ``offline`` says that it won't be connected to, so that nothing it takes is asked for, and any
-    name will do where no project file names clusters. ``variables_of`` names the cluster whose
-    variables one that is given by its URL has.
+    ``offline`` means without a connection: its settings are not needed, and any name is allowed if
+    no project file names clusters. ``variables_of`` names the cluster whose variables a cluster
+    given by its URL takes.
 
     Raises:
-        UsageError: it can't be meant, or can't be told which is.
+        UsageError: there is no such cluster, or several and no default.
         FindingsError: the project file's own settings for it can't be used.
     """
     names = file.cluster_names if file else ()
@@ -103,7 +103,7 @@ def choose_cluster(
             f"the project has the clusters {', '.join(sorted(names))} and no defaultCluster; "
             "choose one with --cluster"
         )
-    base = home or Path()
+    base = root or Path()
     is_url = wanted is not None and wanted.startswith(_SCHEMES)
     if variables_of is not None and not (is_url and file is not None):
         raise UsageError(
@@ -115,7 +115,7 @@ def choose_cluster(
     if wanted in (None, DEFAULT_CLUSTER) and not names:
         return ChosenCluster(name=DEFAULT_CLUSTER, url=DEFAULT_URL, base=base)
     if wanted is not None and is_url:
-        # It was typed here, so a file in it is meant from here.
+        # It was typed here, so a file in it is relative to this folder.
         chosen = ChosenCluster(name=wanted, url=wanted, base=Path())
         if file is None or variables_of is None:
             return chosen
@@ -129,7 +129,7 @@ def choose_cluster(
     if offline and wanted is not None and not names:
         return ChosenCluster(name=wanted, url=_NOWHERE, base=base)
     if file is not None and wanted is not None and names:
-        file.cluster(wanted, env=environ)  # says which name is near
+        file.cluster(wanted, env=environ)  # suggests the nearest name
     raise UsageError(
         f"no cluster is named {wanted!r}, because no project file names any; give a URL such as "
         f"{DEFAULT_URL}"
@@ -156,6 +156,6 @@ def _brokers(declared: int | Sequence[BrokerConfig] | None) -> int | Sequence[Br
 
 
 def _without(error: KgitopsError, secrets: Mapping[str, str]) -> KgitopsError:
-    said = Finding(source=None, problem=str(error), advice="")
-    (hidden,) = without_env_values([said], secrets)
+    finding = Finding(source=None, problem=str(error), advice="")
+    (hidden,) = without_env_values([finding], secrets)
     return type(error)(hidden.problem)

@@ -1,4 +1,4 @@
-"""Which commit the manifests come from, if they lie in a git work tree."""
+"""Reads the commit of the manifests, if they are in a git work tree."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def read_git(folder: Path, sources: Iterable[Path]) -> tuple[str | None, bool]:
-    """The commit of ``folder``, and whether anything in ``sources`` differs from that commit."""
+    """The commit of ``folder``, and true if anything in ``sources`` differs from it."""
     git = shutil.which("git")
     if git is None:
         return None, False
@@ -20,10 +20,10 @@ def read_git(folder: Path, sources: Iterable[Path]) -> tuple[str | None, bool]:
     return sha, status != ""
 
 
-def _ask(git: str, folder: Path, *words: str) -> str | None:
+def _ask(git: str, folder: Path, *arguments: str) -> str | None:
     try:
         done = subprocess.run(  # noqa: S603 (git itself, found on the path)
-            [git, *words],
+            [git, *arguments],
             cwd=folder,
             capture_output=True,
             text=True,

@@ -19,7 +19,7 @@ def read_client_properties(file: Path) -> dict[str, str]:
     """The configs by librdkafka's names: a login and PEM stores are translated.
 
     Raises:
-        UsageError: the file can't be read, or holds a line that is no property.
+        UsageError: the file can't be read, or has a line that is not a property.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -28,10 +28,10 @@ def read_client_properties(file: Path) -> dict[str, str]:
         raise UsageError(
             f"--command-config {file} can't be read: {reason.lower()}; name a file of properties"
         ) from error
-    given = dict(_properties(file, text))
+    properties = dict(_properties(file, text))
     for name in _IGNORED:
-        given.pop(name, None)
-    return _translated(given)
+        properties.pop(name, None)
+    return _translated(properties)
 
 
 def _properties(file: Path, text: str) -> Iterator[tuple[str, str]]:
@@ -42,19 +42,19 @@ def _properties(file: Path, text: str) -> Iterator[tuple[str, str]]:
         stripped = line.strip()
         if not stripped or stripped[0] in "#!":
             continue
-        found = re.fullmatch(r"([^\s=:]+)\s*[=:]\s*(.*)", stripped)
-        if found is None:
+        match = re.fullmatch(r"([^\s=:]+)\s*[=:]\s*(.*)", stripped)
+        if match is None:
             # The line may hold a password: it is not shown.
             raise UsageError(f"{file}:{number}: the line is no property; write NAME=VALUE")
-        yield found[1], found[2]
+        yield match[1], match[2]
 
 
 def _one_line(lines: re.Match[str]) -> str:
     return re.sub(r"\\\n\s*", "", lines[0]) + "\n" * lines[0].count("\n")
 
 
-def _translated(given: dict[str, str]) -> dict[str, str]:
-    configs = dict(given)
+def _translated(properties: dict[str, str]) -> dict[str, str]:
+    configs = dict(properties)
     login = configs.get("sasl.jaas.config", "")
     if any(module in login for module in _PLAIN_LOGINS):
         del configs["sasl.jaas.config"]

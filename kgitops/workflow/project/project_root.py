@@ -1,4 +1,4 @@
-"""Where the project file lies that the paths of a command line are about."""
+"""Finds the project file of the paths on a command line."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -12,28 +12,28 @@ PROJECT_VARIABLE = "KGITOPS_PROJECT"
 """The environment variable with the project's folder, where no PATH is given."""
 
 
-def home_of_paths(paths: Sequence[Path]) -> tuple[Path | None, bool]:
-    """The folder of the project file, and whether all of the project is asked for.
+def find_project_root(paths: Sequence[Path]) -> tuple[Path | None, bool]:
+    """Find the folder of the project file; true if the whole project is selected.
 
     Raises:
-        UsageError: a path does not exist, or the paths can't be meant together.
+        UsageError: a path does not exist, or the paths are not of one project.
     """
     for path in paths:
         _check_exists(path)
-    homes = [path for path in paths if holds_project(path)]
-    if homes and len(paths) > 1:
+    roots = [path for path in paths if holds_project(path)]
+    if roots and len(paths) > 1:
         raise UsageError(
-            f"{homes[0]} is a whole project and can't be mixed with other paths; give one project "
+            f"{roots[0]} is a whole project and can't be mixed with other paths; give one project "
             "folder, or only files and folders of one project"
         )
-    if homes:
-        return homes[0], True
+    if roots:
+        return roots[0], True
     if not paths:
         return (Path(), True) if holds_project(Path()) else (None, False)
-    around = [enclosing_home(path) or _here() for path in paths]
-    if len({home and os.path.realpath(home) for home in around}) > 1:
+    enclosing = [find_enclosing_project(path) or _here() for path in paths]
+    if len({root and os.path.realpath(root) for root in enclosing}) > 1:
         raise UsageError("the paths belong to different projects; plan one project at a time")
-    return around[0], False
+    return enclosing[0], False
 
 
 def default_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -54,8 +54,8 @@ def default_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
     return (folder,)
 
 
-def enclosing_home(path: Path) -> Path | None:
-    """The nearest folder above ``path`` that holds a project, spelt from here if ``path`` is."""
+def find_enclosing_project(path: Path) -> Path | None:
+    """The nearest folder above ``path`` with a project, as a relative path if ``path`` is one."""
     for folder in Path(os.path.abspath(path)).parents:  # noqa: PTH100 (resolves ".." but no links)
         if holds_project(folder):
             return folder if path.is_absolute() else Path(os.path.relpath(folder))
@@ -63,9 +63,9 @@ def enclosing_home(path: Path) -> Path | None:
 
 
 def holds_project(folder: Path) -> bool:
-    """Whether a project file lies in ``folder``, also one that can't be read.
+    """True if ``folder`` has a project file, even one that can't be read.
 
-    A link to nothing is no lack of a project: without it there would be no policies.
+    A broken link counts as one: without the project there would be no policies.
     """
     return os.path.lexists(folder / PROJECT_FILE)
 
@@ -81,5 +81,5 @@ def _check_exists(path: Path) -> None:
 
 
 def _here() -> Path | None:
-    """The working directory's own project, which paths outside of it may be given to."""
+    """The working directory's own project, which paths outside of it may belong to."""
     return Path() if holds_project(Path()) else None

@@ -1,4 +1,4 @@
-"""What a command line is about: which project, which of its files, which cluster."""
+"""The selection of a command line: the project, its files, and the cluster."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -6,18 +6,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgitops.cluster.port import Cluster
+from kgitops.cluster.snapshot import SnapshotCluster, read_snapshot
 from kgitops.desired.selector import Selector
 from kgitops.desired.state import Project, Safety
 from kgitops.manifests.cache import NO_CACHE, ManifestCache
 from kgitops.manifests.project.python_policies import module_file
 from kgitops.manifests.project.values import ProjectFile, load_project
+from kgitops.model.errors import UnreachableError
 from kgitops.model.lowered import Grade
 from kgitops.model.registry import DEFAULT_PROJECT
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.project.clusters import ChosenCluster, choose_cluster
-from kgitops.workflow.project.plan_root import home_of_plan
-from kgitops.workflow.project.project_root import PROJECT_FILE, default_paths, home_of_paths
+from kgitops.workflow.project.project_root import PROJECT_FILE, default_paths, find_project_root
+from kgitops.workflow.project.saved_plan import find_plan_root
 
 ANONYMOUS = "User:ANONYMOUS"
 CLUSTER_VARIABLE = "KGITOPS_CLUSTER"
@@ -26,7 +28,7 @@ CLUSTER_VARIABLE = "KGITOPS_CLUSTER"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What the user typed; ``environ`` is the process's environment.
+    """The options that the user typed; ``environ`` is the process's environment.
 
     ``variables_of`` names the cluster of the project whose variables one given by URL has.
     ``selector``: only what has these labels. ``offline``: a snapshot stands in for the cluster.
@@ -50,7 +52,7 @@ class Selection:
 
     @property
     def shapes_a_plan(self) -> bool:
-        """Whether an option was given that only means something while a plan is made."""
+        """True if an option was given that only counts while a plan is made."""
         shaping = (self.principal, self.allow_deletes, self.fail_on)
         return self.takes_a_part or any(shaping)
 
@@ -93,12 +95,12 @@ class Workspace:
 
     @property
     def target_name(self) -> str:
-        """What the project calls the cluster."""
+        """The project's name for the cluster."""
         return self.cluster.name
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """What ``${var:NAME}`` stands for on this cluster."""
+        """The values of ``${var:NAME}`` on this cluster."""
         return self.cluster.variables
 
     def connected(self, policies: Bundle | None = None) -> AbstractContextManager[Cluster]:
@@ -107,15 +109,15 @@ class Workspace:
 
 
 def open_workspace(selection: Selection) -> Workspace:
-    """Find the project and the cluster that a command line means.
+    """Find the project and the cluster of a command line.
 
     Raises:
         FindingsError: the project file can't be used.
-        UsageError: the paths or the cluster can't be meant.
+        UsageError: the paths are not of one project, or there is no such cluster.
     """
-    home, whole = home_of_paths(selection.paths or default_paths(selection.environ))
+    root, whole = find_project_root(selection.paths or default_paths(selection.environ))
     cluster = selection.cluster or selection.environ.get(CLUSTER_VARIABLE) or None
-    return _workspace(selection, home, whole=whole, cluster=cluster)
+    return _workspace(selection, root, whole=whole, cluster=cluster)
 
 
 def open_workspace_of(plan: Plan, file: Path, selection: Selection) -> Workspace:
@@ -125,17 +127,17 @@ def open_workspace_of(plan: Plan, file: Path, selection: Selection) -> Workspace
         FindingsError: the project file can't be used.
         UntrustedPlanError: the plan was made for another project.
     """
-    home = home_of_plan(plan, file, selection.environ)
+    root = find_plan_root(plan, file, selection.environ)
     cluster = selection.cluster or plan.target.name
-    return _workspace(selection, home, whole=False, cluster=cluster)
+    return _workspace(selection, root, whole=False, cluster=cluster)
 
 
 def _workspace(
-    selection: Selection, home: Path | None, *, whole: bool, cluster: str | None
+    selection: Selection, root: Path | None, *, whole: bool, cluster: str | None
 ) -> Workspace:
     file = (
-        load_project(home / PROJECT_FILE, env=selection.environ, cache=selection.cache)
-        if home is not None
+        load_project(root / PROJECT_FILE, env=selection.environ, cache=selection.cache)
+        if root is not None
         else None
     )
     return Workspace(
@@ -143,7 +145,7 @@ def _workspace(
         project=_project(file),
         safety=_safety(file, selection.allow_deletes),
         principal=selection.principal or (file and file.principal) or ANONYMOUS,
-        base=home or Path(),
+        base=root or Path(),
         manifests=file.manifests if file and (whole or not selection.paths) else selection.paths,
         whole=whole and not selection.takes_a_part,
         allow_configs=file.allow_configs if file else (),
@@ -151,7 +153,7 @@ def _workspace(
         cluster=choose_cluster(
             cluster,
             file,
-            home,
+            root,
             selection.environ,
             offline=selection.offline,
             variables_of=selection.variables_of,
@@ -175,3 +177,21 @@ def _safety(file: ProjectFile | None, allow_deletes: Mapping[str, int]) -> Safet
         replication_throttle=file.replication_throttle,
         allow_deletes=allow_deletes,
     )
+
+
+def read_cluster(path: Path) -> Cluster:
+    """The state saved at ``path``, as a cluster that can only be read.
+
+    Raises:
+        UnreachableError: there is no such file, or it is not a snapshot.
+        SafetyError: it can't be trusted for planning.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        reason = why.lower() if why else "it is not UTF-8"
+        raise UnreachableError(
+            f"the snapshot {path} can't be read: {reason}; make one with kgitops snapshot -o"
+        ) from error
+    return SnapshotCluster(read_snapshot(text, str(path)))

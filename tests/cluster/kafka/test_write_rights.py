@@ -30,7 +30,7 @@ from kgitops.model.results import ErrorCode
 from kgitops.plan.document.plan import Plan
 from kgitops.report.text.plan import render_text
 from kgitops.sandbox.sandbox import Sandbox
-from kgitops.workflow.broker_checks import validate_on_brokers
+from kgitops.workflow.plan_stages import validate_on_brokers
 
 ONE = ((1,), (1,))
 ALICE = "User:alice"
