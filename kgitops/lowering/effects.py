@@ -72,6 +72,14 @@ class Effects:
     deletions: list[PhysicalRequest] = field(default_factory=list)
     after: list[FinalRecord] = field(default_factory=list)
 
+    def send(self, request: Request, request_index: int) -> None:
+        """Add a physical request for the logical one at this position."""
+        self.creations.append(
+            PhysicalRequest(
+                request=request, requested_by=(request_index,), line=describe_request(request)
+            )
+        )
+
     @property
     def physical(self) -> tuple[PhysicalRequest, ...]:
         """The physical requests: creations first, then deletions."""

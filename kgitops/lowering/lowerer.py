@@ -5,23 +5,19 @@ from dataclasses import replace
 from typing import assert_never
 
 from kgitops.lowering.acls.changes import AclChanges
-from kgitops.lowering.acls.compile import INEXPRESSIBLE, is_logical
+from kgitops.lowering.acls.compile import is_logical
 from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.lowering.admins import Administrator
 from kgitops.lowering.alterations import Alterations
 from kgitops.lowering.effects import (
     Effects,
-    FinalRecord,
     LoweredBatch,
     NotLowerable,
     PhysicalRequest,
-    describe_request,
 )
-from kgitops.lowering.missing import repaired_acls, repaired_quotas
 from kgitops.lowering.namespaces import Namespaces
 from kgitops.lowering.quotas.changes import QuotaChanges
-from kgitops.lowering.quotas.table import user_of
-from kgitops.lowering.records import RecordStatus, acl_record, removal
+from kgitops.lowering.rules import DeclaredRules
 from kgitops.lowering.topics import TopicChanges, lost_registry
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered
@@ -42,12 +38,8 @@ from kgitops.model.requests import (
     Request,
     with_labels,
 )
-from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.quotas import (
-    CLIENT_ID,
-    USER,
     VIRTUAL_CLUSTER,
-    ClientQuotaEntity,
     ClientQuotaState,
 )
 from kgitops.model.resources.virtual_clusters import LocalName, VirtualCluster
@@ -86,10 +78,6 @@ class Lowerer:
     ) -> None:
         lowered = state.lowered or Lowered()
         self._state = state
-        self._acls = set(state.acls)
-        self._missing_acls = set(lowered.missing_acls)
-        self._begun_acls, self._begun_quotas = set(lowered.begun_acls), set(lowered.begun_quotas)
-        self._missing_quotas = dict(lowered.missing_quotas)
         self._virtual_clusters = dict(state.virtual_clusters)
         self._delta = VirtualClustersDelta(build_image(state.virtual_clusters.values()))
         self._scoped = ScopedAcls((*state.acls, *lowered.missing_acls))
@@ -101,6 +89,9 @@ class Lowerer:
         self._quotas = QuotaChanges(lowered.quotas.values(), (*state.quotas.values(), *missing))
         self._namespaces = Namespaces(
             self._delta, state.virtual_clusters, self._scoped, self._bindings, self._quotas
+        )
+        self._rules = DeclaredRules(
+            state, self._delta, self._namespaces, self._bindings, self._quotas
         )
         self._topics = TopicChanges(state.topics, lowered.pending, self._namespaces, mint)
         self._act_as(super_users, principal)
@@ -145,7 +136,7 @@ class Lowerer:
                 return is_logical(request.binding) or request.binding in self._bindings.lowered
             case AlterClientQuotaRequest():
                 scoped = request.entity[0][0] == VIRTUAL_CLUSTER
-                return scoped or bool(self._affected_users(request))
+                return scoped or bool(self._rules.affected_users(request))
             case AlterBrokerRequest():
                 return False
             case _:
@@ -162,7 +153,7 @@ class Lowerer:
         self._drop_stale(requests, results)
         self._bindings.finish(effects)
         self._quotas.finish(effects, self._virtual_cluster_of)
-        self._recheck_missing()
+        self._rules.recheck_missing()
         self._state = self._next_state()
         return LoweredBatch(
             results=tuple(results),
@@ -212,11 +203,11 @@ class Lowerer:
             case DeleteTopicRequest():
                 self._topics.delete(request, request_index, effects)
             case CreateAclRequest():
-                self._create_acl(request, request_index, effects)
+                self._rules.create_acl(request, request_index, effects)
             case DeleteAclRequest():
-                self._delete_acl(request, request_index, effects)
+                self._rules.delete_acl(request, request_index, effects)
             case AlterClientQuotaRequest():
-                self._alter_quotas(request, request_index, effects)
+                self._rules.alter_quotas(request, request_index, effects)
             case CreateVirtualClusterRequest():
                 lost = lost_registry(self._state)
                 if lost is not None:
@@ -228,77 +219,11 @@ class Lowerer:
                 self._alterations.delete(request, request_index, effects)
             case CopyGroupOffsetsRequest() | DeleteGroupRequest():
                 self._virtual_cluster(request.virtual_cluster)
-                _pass_through(request, request_index, effects)
+                effects.send(request, request_index)
             case AlterBrokerRequest():
-                _pass_through(request, request_index, effects)
+                effects.send(request, request_index)
             case _:
                 assert_never(request)
-
-    def _create_acl(self, request: CreateAclRequest, request_index: int, effects: Effects) -> None:
-        binding = request.binding
-        if not is_logical(binding):
-            self._bindings.create(binding, request_index, effects)
-        elif binding not in self._acls:
-            if binding.resource_type in INEXPRESSIBLE:
-                raise NotLowerable(
-                    f"L-ACL-TOKEN: bindings on {binding.resource_type} can't be kept in a virtual "
-                    "cluster on this Kafka; make a global one"
-                )
-            self._namespaces.allow(binding, request_index)
-            if binding not in self._missing_acls:
-                effects.marks.append((request_index, acl_record(binding, RecordStatus.PENDING)))
-            effects.after.append(
-                FinalRecord(record=acl_record(binding), requested_by=(request_index,))
-            )
-            self._missing_acls.discard(binding)
-            self._begun_acls.discard(binding)
-        self._acls.add(binding)
-
-    def _delete_acl(self, request: DeleteAclRequest, request_index: int, effects: Effects) -> None:
-        binding = request.binding
-        if not is_logical(binding):
-            self._bindings.delete(request, request_index, effects)
-        elif any(binding in acls for acls in (self._acls, self._missing_acls, self._begun_acls)):
-            self._namespaces.disallow(binding, request_index)
-            effects.marks.append((request_index, acl_record(binding, RecordStatus.DELETING)))
-            effects.after.append(
-                FinalRecord(record=removal(acl_record(binding)), requested_by=(request_index,))
-            )
-            self._missing_acls.discard(binding)
-            self._begun_acls.discard(binding)
-        self._acls.discard(binding)
-
-    def _alter_quotas(
-        self, request: AlterClientQuotaRequest, request_index: int, effects: Effects
-    ) -> None:
-        kind, name = request.entity[0]
-        if kind == VIRTUAL_CLUSTER:
-            if name == CLUSTER_NAME:
-                raise VirtualClusterRefusal(
-                    Symbol.RESERVED_NAME, f"{CLUSTER_NAME} is the physical cluster itself"
-                )
-            self._quotas.set_quotas(request, request_index)
-            self._namespaces.recompile(name, request_index)
-            for key in request.quotas:
-                self._missing_quotas.pop((request.entity, key), None)
-                self._begun_quotas.discard((request.entity, key))
-            return
-        users = self._affected_users(request)
-        self._quotas.set_quotas(request, request_index)
-        for user in users:
-            self._quotas.mark_dirty(user, request_index)
-        if user_of(request.entity) not in users:
-            _pass_through(request, request_index, effects)
-
-    def _affected_users(self, request: AlterClientQuotaRequest) -> frozenset[str]:
-        """The members whose physical quotas a global request may change."""
-        kind, name = request.entity[0]
-        if kind == USER and name is not None:
-            bound = self._delta.of_user(f"User:{name}") is not None
-            return frozenset({name} if bound or self._quotas.has_lowered(name) else ())
-        if kind in (USER, CLIENT_ID) and self._quotas.table.capped:
-            return self._namespaces.users()
-        return frozenset()
 
     def _virtual_cluster(self, name: str) -> VirtualCluster:
         virtual_cluster = self._delta.get(name)
@@ -309,15 +234,6 @@ class Lowerer:
     def _virtual_cluster_of(self, user: str) -> VirtualCluster | None:
         name = self._delta.of_user(f"User:{user}")
         return None if name is None else self._delta.get(name)
-
-    def _recheck_missing(self) -> None:
-        """Forget the missing ACLs and quotas that this batch has put in place."""
-        acls = tuple(repaired_acls(self._missing_acls, self._namespaces, self._bindings))
-        self._missing_acls.difference_update(acls)
-        self._acls.update(acls)
-        for key in tuple(repaired_quotas(self._missing_quotas, self._namespaces, self._quotas)):
-            del self._missing_quotas[key]
-            self._quotas.changed = True
 
     def _next_state(self) -> ClusterState:
         for name in self._delta.changed:
@@ -330,32 +246,19 @@ class Lowerer:
             acls=dict(self._bindings.lowered),
             quotas=dict(self._quotas.lowered),
             pending=dict(self._topics.pending),
-            missing_acls=frozenset(self._missing_acls),
-            missing_quotas=dict(self._missing_quotas),
-            begun_acls=frozenset(self._begun_acls),
-            begun_quotas=frozenset(self._begun_quotas),
+            missing_acls=frozenset(self._rules.missing_acls),
+            missing_quotas=dict(self._rules.missing_quotas),
+            begun_acls=frozenset(self._rules.begun_acls),
+            begun_quotas=frozenset(self._rules.begun_quotas),
         )
         return replace(
             self._state,
             topics=dict(self._topics.by_name),
-            acls=frozenset(self._acls),
-            quotas=self._declared_quotas(),
+            acls=frozenset(self._rules.acls),
+            quotas=self._rules.quotas_after(self._state.quotas),
             virtual_clusters=dict(sorted(self._virtual_clusters.items())),
             lowered=lowered if self._virtual_clusters or lowered != Lowered() else None,
         )
-
-    def _declared_quotas(self) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
-        if not self._quotas.changed:
-            return self._state.quotas
-        self._quotas.changed = False
-        quotas = {entity: dict(s.quotas) for entity, s in self._quotas.table.states().items()}
-        for entity, key in self._missing_quotas:
-            del quotas[entity][key]
-        return {
-            entity: ClientQuotaState(entity=entity, quotas=values)
-            for entity, values in quotas.items()
-            if values
-        }
 
 
 def _labelled(physical: PhysicalRequest, requests: Sequence[Request]) -> PhysicalRequest:
@@ -367,11 +270,3 @@ def _labelled(physical: PhysicalRequest, requests: Sequence[Request]) -> Physica
     if labels is None:
         return physical
     return replace(physical, request=with_labels(physical.request, labels))
-
-
-def _pass_through(request: Request, request_index: int, effects: Effects) -> None:
-    effects.creations.append(
-        PhysicalRequest(
-            request=request, requested_by=(request_index,), line=describe_request(request)
-        )
-    )

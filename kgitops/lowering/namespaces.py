@@ -66,7 +66,7 @@ class Namespaces:
 
     def link(self, local: LocalName, link: TopicLink, request_index: int) -> None:
         """Require the bindings for a new link (VC-161 to VC-163)."""
-        virtual_cluster = self._known(local.virtual_cluster)
+        virtual_cluster = self._existing(local.virtual_cluster)
         for binding in self._scoped.in_virtual_cluster(virtual_cluster.name).about(local.name):
             source = acl_address(binding)
             for physical in lower_binding(
@@ -76,7 +76,7 @@ class Namespaces:
 
     def unlink(self, local: LocalName, link: TopicLink, request_index: int) -> None:
         """Release the bindings for a removed link, except those that another link needs."""
-        virtual_cluster = self._known(local.virtual_cluster)
+        virtual_cluster = self._existing(local.virtual_cluster)
         others = [
             other.name
             for other in self.delta.links_to(link.topic)
@@ -95,7 +95,7 @@ class Namespaces:
 
     def bind(self, name: str, principal: str, request_index: int) -> None:
         """Require the bindings for a new member (VC-145, VC-166)."""
-        virtual_cluster = self._known(name)
+        virtual_cluster = self._existing(name)
         for binding in self._scoped.in_virtual_cluster(name).of(principal):
             source = acl_address(binding)
             for physical in lower_binding(binding, name, virtual_cluster.links, (principal,)):
@@ -104,7 +104,7 @@ class Namespaces:
 
     def unbind(self, name: str, principal: str, request_index: int) -> None:
         """Release all bindings for a former member (VC-089)."""
-        virtual_cluster = self._known(name)
+        virtual_cluster = self._existing(name)
         for binding in self._scoped.in_virtual_cluster(name).of(principal):
             source = acl_address(binding)
             for physical in lower_binding(binding, name, virtual_cluster.links, (principal,)):
@@ -179,7 +179,7 @@ class Namespaces:
         if virtual_cluster.options.cap_lowering is CapLowering.DIVIDE:
             self.recompile(virtual_cluster.name, request_index)
 
-    def _known(self, name: str) -> VirtualCluster:
+    def _existing(self, name: str) -> VirtualCluster:
         virtual_cluster = self.delta.get(name)
         if virtual_cluster is None:
             raise ValueError(f"there is no virtual cluster {name!r} that could change")

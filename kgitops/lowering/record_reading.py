@@ -58,7 +58,7 @@ class Records:
 
 
 def read_records(raw: Mapping[str, Mapping[str, Json]]) -> Records:
-    """Read records, given by their key without ``vcs/``; ``present`` and ``found`` stay unset.
+    """Read records, fields by their key without ``vcs/``; ``present`` and ``found`` stay unset.
 
     Raises:
         SafetyError: a record is damaged, of a version that this kgitops does not know, or belongs
@@ -89,10 +89,10 @@ def _read(records: Records, key: str, value: Json) -> None:
             f"the registry record {PREFIX}{key} is of a kind that this kgitops does not know; "
             "use a newer kgitops"
         )
-    given = members(value, key, _KEYS[kind])
+    fields = members(value, key, _KEYS[kind])
     match kind:
         case "vc":
-            records.virtual_clusters[unquote(name)] = read_options(given["options"], "options")
+            records.virtual_clusters[unquote(name)] = read_options(fields["options"], "options")
         case "link":
             virtual_cluster, slash, link = name.partition("/")
             if not slash or not link:
@@ -101,50 +101,50 @@ def _read(records: Records, key: str, value: Json) -> None:
             records.links[local] = (
                 TopicLink(
                     name=local.name,
-                    topic=text(given["topic"], "topic"),
-                    topic_id=text_or_none(given["topic_id"], "topic_id"),
+                    topic=text(fields["topic"], "topic"),
+                    topic_id=text_or_none(fields["topic_id"], "topic_id"),
                 ),
-                choice(RecordStatus, given["status"], "status"),
+                choice(RecordStatus, fields["status"], "status"),
             )
         case "user":
             records.users[unquote(name)] = (
-                text(given["virtual_cluster"], "virtual_cluster"),
-                choice(RecordStatus, given["status"], "status"),
+                text(fields["virtual_cluster"], "virtual_cluster"),
+                choice(RecordStatus, fields["status"], "status"),
             )
         case "client":
-            records.client_ids[unquote(name)] = text(given["virtual_cluster"], "virtual_cluster")
+            records.client_ids[unquote(name)] = text(fields["virtual_cluster"], "virtual_cluster")
         case "group":
-            records.groups[_local(given)] = text_or_none(given["adopts"], "adopts")
+            records.groups[_local(fields)] = text_or_none(fields["adopts"], "adopts")
         case "txn":
-            records.transactional_ids.add(_local(given))
+            records.transactional_ids.add(_local(fields))
         case "vcacl":
-            binding = read_binding(given["binding"], "binding")
-            records.acls[binding] = choice(RecordStatus, given["status"], "status")
+            binding = read_binding(fields["binding"], "binding")
+            records.acls[binding] = choice(RecordStatus, fields["status"], "status")
         case "acl":
-            binding = read_binding(given["binding"], "binding")
+            binding = read_binding(fields["binding"], "binding")
             records.lowered_acls[binding] = LoweredAcl(
                 binding=binding,
-                virtual_cluster=text(given["virtual_cluster"], "virtual_cluster"),
-                sources=array(given["sources"], "sources", text),
-                adopted=boolean(given["adopted"], "adopted"),
+                virtual_cluster=text(fields["virtual_cluster"], "virtual_cluster"),
+                sources=array(fields["sources"], "sources", text),
+                adopted=boolean(fields["adopted"], "adopted"),
                 present=False,
             )
         case "vcquota":
-            records.quotas[_quota_key(given)] = (
-                read_quota(given["value"], "value"),
-                choice(RecordStatus, given["status"], "status"),
+            records.quotas[_quota_key(fields)] = (
+                read_quota(fields["value"], "value"),
+                choice(RecordStatus, fields["status"], "status"),
             )
         case "quota":
-            entity, quota = _quota_key(given)
+            entity, quota = _quota_key(fields)
             records.lowered_quotas[entity, quota] = LoweredQuota(
                 entity=entity,
                 key=quota,
-                virtual_cluster=text(given["virtual_cluster"], "virtual_cluster"),
-                value=None if given["value"] is None else read_quota(given["value"], "value"),
-                sources=array(given["sources"], "sources", text),
+                virtual_cluster=text(fields["virtual_cluster"], "virtual_cluster"),
+                value=None if fields["value"] is None else read_quota(fields["value"], "value"),
+                sources=array(fields["sources"], "sources", text),
             )
         case _:
-            records.hidden[_quota_key(given)] = read_quota(given["value"], "value")
+            records.hidden[_quota_key(fields)] = read_quota(fields["value"], "value")
 
 
 def _owners(records: Records) -> list[tuple[str, str]]:
@@ -158,12 +158,12 @@ def _owners(records: Records) -> list[tuple[str, str]]:
     ]
 
 
-def _local(given: Mapping[str, Json]) -> LocalName:
-    return LocalName(text(given["virtual_cluster"], "virtual_cluster"), text(given["name"], "name"))
+def _local(fields: Mapping[str, Json]) -> LocalName:
+    return LocalName(text(fields["virtual_cluster"], "virtual_cluster"), text(fields["name"], "name"))
 
 
-def _quota_key(given: Mapping[str, Json]) -> QuotaKey:
-    return read_entity(given["entity"], "entity"), text(given["key"], "key")
+def _quota_key(fields: Mapping[str, Json]) -> QuotaKey:
+    return read_entity(fields["entity"], "entity"), text(fields["key"], "key")
 
 
 def _damaged(key: str, problem: str) -> SafetyError:

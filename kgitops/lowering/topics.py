@@ -57,7 +57,7 @@ class TopicChanges:
         """
         local = request.local
         if local is None:
-            self._ask(request, request_index, effects)
+            effects.send(request, request_index)
             self.by_name[request.topic] = _state(request.requested_state)
             return
         check_link_free(self._namespaces.delta, local)
@@ -71,7 +71,7 @@ class TopicChanges:
         if existing is None:
             state = replace(request.requested_state, name=topic)
             physical = replace(request, topic=topic, requested_state=state, local=None)
-            self._ask(physical, request_index, effects)
+            effects.send(physical, request_index)
             self.by_name[topic] = _state(state)
         link = TopicLink(
             name=local.name, topic=topic, topic_id=existing.topic_id if existing else None
@@ -100,7 +100,7 @@ class TopicChanges:
         effects: Effects,
     ) -> None:
         """Alter a topic or delete records, under the physical name that brokers know."""
-        self._ask(replace(request, local=None), request_index, effects)
+        effects.send(replace(request, local=None), request_index)
         if isinstance(request, AlterTopicRequest):
             self.by_name[request.topic] = _state(request.requested_state)
 
@@ -118,18 +118,6 @@ class TopicChanges:
             )
         )
         self.by_name.pop(request.topic, None)
-
-    def _ask(
-        self,
-        request: CreateTopicRequest | AlterTopicRequest | DeleteRecordsRequest,
-        request_index: int,
-        effects: Effects,
-    ) -> None:
-        effects.creations.append(
-            PhysicalRequest(
-                request=request, requested_by=(request_index,), line=describe_request(request)
-            )
-        )
 
 
 def _check_name(local: LocalName) -> None:

@@ -135,7 +135,7 @@ class VirtualClustersDelta:
         )
 
     def _link(self, record: VirtualClusterTopicLinkRecord) -> None:
-        virtual_cluster = self._known(record.virtual_cluster)
+        virtual_cluster = self._existing(record.virtual_cluster)
         local = LocalName(virtual_cluster.name, record.link_name)
         links = dict(virtual_cluster.links)
         before = links.pop(record.link_name, None)
@@ -149,7 +149,7 @@ class VirtualClustersDelta:
         self._changed[virtual_cluster.name] = replace(virtual_cluster, links=links)
 
     def _member(self, record: VirtualClusterEntityRecord) -> None:
-        virtual_cluster = self._known(record.virtual_cluster)
+        virtual_cluster = self._existing(record.virtual_cluster)
         name, gone = record.entity_name, {record.entity_name}
         belongs = None if record.remove else virtual_cluster.name
         match record.entity_type:
@@ -190,7 +190,7 @@ class VirtualClustersDelta:
                 self._adopted[record.adopts] = LocalName(virtual_cluster.name, record.entity_name)
         return replace(virtual_cluster, groups=groups)
 
-    def _known(self, name: str) -> VirtualCluster:
+    def _existing(self, name: str) -> VirtualCluster:
         virtual_cluster = self.get(name)
         if virtual_cluster is None:
             raise ValueError(f"there is no virtual cluster {name!r} that a record could be about")

@@ -35,7 +35,7 @@ class AclChanges:
         self, binding: AclBinding, source: str, virtual_cluster: str, request_index: int
     ) -> None:
         """Add a source that requires the physical binding."""
-        acl = self._mark_dirty(binding, request_index) or LoweredAcl(
+        acl = self._begin_change(binding, request_index) or LoweredAcl(
             binding=binding,
             virtual_cluster=virtual_cluster,
             sources=(),
@@ -48,7 +48,7 @@ class AclChanges:
 
     def release(self, binding: AclBinding, source: str, request_index: int) -> None:
         """Remove a source of the physical binding."""
-        acl = self._mark_dirty(binding, request_index) if binding in self.lowered else None
+        acl = self._begin_change(binding, request_index) if binding in self.lowered else None
         if acl is not None:
             self._of_source[source].discard(binding)
             sources = tuple(other for other in acl.sources if other != source)
@@ -56,7 +56,7 @@ class AclChanges:
 
     def create(self, binding: AclBinding, request_index: int, effects: Effects) -> None:
         """Create a global binding; if it exists for virtual clusters it becomes global as well."""
-        acl = self._mark_dirty(binding, request_index) if binding in self.lowered else None
+        acl = self._begin_change(binding, request_index) if binding in self.lowered else None
         self.physical.add(binding)
         if acl is not None:
             self.lowered[binding] = replace(acl, adopted=True)
@@ -66,7 +66,7 @@ class AclChanges:
     def delete(self, request: DeleteAclRequest, request_index: int, effects: Effects) -> None:
         """Delete a global binding; it stays on the brokers while it has sources."""
         binding = request.binding
-        acl = self._mark_dirty(binding, request_index) if binding in self.lowered else None
+        acl = self._begin_change(binding, request_index) if binding in self.lowered else None
         self.physical.discard(binding)
         if acl is not None:
             self.lowered[binding] = replace(acl, adopted=False)
@@ -80,7 +80,7 @@ class AclChanges:
         """Remove the physical bindings without sources, left over by an interrupted apply."""
         for binding in self._stale:
             if binding in self.lowered:
-                self._mark_dirty(binding, request_index)
+                self._begin_change(binding, request_index)
         self._stale.clear()
 
     def finish(self, effects: Effects) -> None:
@@ -116,7 +116,7 @@ class AclChanges:
             effects.after.append(FinalRecord(record=record, requested_by=requested_by))
         self.lowered[binding] = replace(acl, present=True)
 
-    def _mark_dirty(self, binding: AclBinding, request_index: int) -> LoweredAcl | None:
+    def _begin_change(self, binding: AclBinding, request_index: int) -> LoweredAcl | None:
         acl = self.lowered.get(binding)
         self._before.setdefault(binding, acl)
         self._requested_by[binding].add(request_index)

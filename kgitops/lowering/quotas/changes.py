@@ -5,8 +5,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, RequestIndexes, unique
-from kgitops.lowering.quotas.compile import QuotaTarget, QuotaTargets, lower_user_quotas
-from kgitops.lowering.quotas.table import QuotaTable, user_of
+from kgitops.lowering.quotas.compile import (
+    QuotaTable,
+    QuotaTarget,
+    QuotaTargets,
+    lower_user_quotas,
+    user_of,
+)
 from kgitops.lowering.records import (
     QuotaKey,
     RecordStatus,

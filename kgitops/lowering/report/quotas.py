@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kgitops.lowering.quotas.compile import lower_user_quotas
-from kgitops.lowering.quotas.table import QuotaTable
+from kgitops.lowering.quotas.compile import QuotaTable, lower_user_quotas
 from kgitops.lowering.report.lines import report_line
 from kgitops.model.lowered import Grade, LoweringLine
 from kgitops.model.resources.addresses import quota_address
