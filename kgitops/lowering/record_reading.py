@@ -159,7 +159,9 @@ def _owners(records: Records) -> list[tuple[str, str]]:
 
 
 def _local(fields: Mapping[str, Json]) -> LocalName:
-    return LocalName(text(fields["virtual_cluster"], "virtual_cluster"), text(fields["name"], "name"))
+    return LocalName(
+        text(fields["virtual_cluster"], "virtual_cluster"), text(fields["name"], "name")
+    )
 
 
 def _quota_key(fields: Mapping[str, Json]) -> QuotaKey:

@@ -45,7 +45,7 @@ GARBAGE = {
     "half an owner": ("own/topic/orders", owner(), "topic/orders has no owner any more"),
     "no address": ("own/", "{}", " has no owner any more"),
     "a project": ("project/x", '{"schema_version": 1}', "is lost until its next apply"),
-    "a virtual cluster": ("vcs/emea", "7", "what it said of virtual clusters is lost"),
+    "a virtual cluster": ("vcs/emea", "7", "its record of virtual clusters is lost"),
     "a run": ("run/x", '{"schema_version": 1}', "its run can't be resumed"),
     "a batch": ("run/x/1", '{"schema_version": 1}', "its run can't be resumed"),
     "a piece of a plan": ("run/x/plan/0", '{"schema_version": 1}', "can't be resumed"),

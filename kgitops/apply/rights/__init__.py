@@ -1,1 +1,1 @@
-"""The rights of a plan, decided by the live registry and never by the plan's own word."""
+"""The rights of a project to a plan's changes, decided by the live registry."""

@@ -1,8 +1,9 @@
-"""The rights of a plan, decided by the live registry and not by what the plan says.
+"""Deciding a project's rights to a plan's changes by the live registry, not by the plan file.
 
-The digests of a plan prove that it is whole, not who wrote it. So nothing is sent unless every
-change holds here, before the lock and under it: the object is this project's or nobody's, what goes
-may go, each request is for that object alone, and the record that is left is the one it earns.
+The digests of a plan prove that it is complete, not who wrote it. So nothing is sent unless every
+change passes here, before the lock and while it is held: the object belongs to this project or to
+none, a removed object may be removed, each request is for that object alone, and the ownership
+record that is left follows from the change.
 """
 
 from collections import Counter
@@ -13,10 +14,20 @@ from typing import NoReturn
 
 from kgitops.apply.observe.objects import Object, find_object
 from kgitops.apply.observe.virtual_clusters import link_of, local_name, topic_behind
-from kgitops.apply.rights.owner_records import declared_by, leaves, new_tombstone, record_after
-from kgitops.apply.rights.removals import has_right, may_leave, only_removes
-from kgitops.apply.rights.request_fit import misfit
-from kgitops.apply.rights.unowned import broker_problem, copied_for, origin_problem, undoing_problem
+from kgitops.apply.rights.owner_records import (
+    expected_record,
+    gives_up,
+    new_tombstone,
+    recorded_declaration,
+)
+from kgitops.apply.rights.removals import is_only_removal, may_be_given_up, may_remove
+from kgitops.apply.rights.request_fit import request_problem
+from kgitops.apply.rights.unowned import (
+    broker_problem,
+    migrated_members,
+    origin_problem,
+    undoing_problem,
+)
 from kgitops.desired.state import Project
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError, UntrustedPlanError
@@ -67,12 +78,12 @@ def check_rights(
     *,
     resumed: bool = False,
 ) -> None:
-    """The project has the right to each of ``changes``, which are those that have not begun.
+    """Check the project's right to each of ``changes``, which are those that have not begun.
 
-    A run that is ``resumed`` may have begun under a former identity of the project.
+    A ``resumed`` run may have begun under a former identity of the project.
 
     Raises:
-        SafetyError: it has not: another project's, nobody's, or protected.
+        SafetyError: the object is another project's, unmanaged, or protected.
         UntrustedPlanError: a change contradicts itself, or the plan is another project's.
     """
     ownership = build_ownership(project, state.registry)
@@ -84,9 +95,9 @@ def check_rights(
             f"is {project.name!r} ({project.identity}); make a new plan"
         )
     command = project.identity == COMMAND_PROJECT
-    stranger = None if command else identity_problem(project, state.registry)
-    if stranger:
-        raise SafetyError(f"{stranger.sentence}; then make a new plan")
+    problem = None if command else identity_problem(project, state.registry)
+    if problem:
+        raise SafetyError(f"{problem.sentence}; then make a new plan")
     counts = Counter(change.address for change in plan.changes)
     twice = next((address for address, count in counts.items() if count > 1), None)
     if twice:
@@ -99,7 +110,7 @@ def check_rights(
 
 @dataclass(frozen=True)
 class _Rights:
-    """``pending`` are the addresses of the changes that have not begun."""
+    """The checks of one plan; ``pending`` are the addresses of the changes that have not begun."""
 
     plan: Plan
     pending: frozenset[str]
@@ -108,32 +119,32 @@ class _Rights:
     command: bool
 
     def check(self, change: Change) -> None:
-        """Raise unless the change is right."""
+        """Raise an error unless the project has the right to this change."""
         if _KINDS.get(kind_of(change.address)) is not change.kind:
-            _untrusted(change, f"is not of the kind {change.kind}")
+            _raise_untrusted(change, f"is not of the kind {change.kind}")
         if change.actions not in _ACTIONS:
-            _untrusted(change, "has actions that don't go together")
+            _raise_untrusted(change, "has actions that contradict each other")
         if change.requests and change.requests[0].expects not in change.preconditions:
-            _untrusted(change, "expects what it does not check")
+            _raise_untrusted(change, "has a request whose precondition is not the change's")
         found = find_object(change.address, self.state)
-        _trust(change, undoing_problem(change))
+        _raise_if_problem(change, undoing_problem(change))
         if change.kind is Kind.BROKER:
-            _trust(change, broker_problem(change, found, self.plan))
+            _raise_if_problem(change, broker_problem(change, found, self.plan))
             return
         self._check_owner(change, found)
         self._check_topics(change, found)
         if self.command:
             if change.owner_before or change.owner_after:
-                _untrusted(change, "would be managed because of a command")
+                _raise_untrusted(change, "would be managed because of a command")
             return
-        if leaves(change):
-            self._check_leaving(change, found)
+        if gives_up(change):
+            self._check_removal(change, found)
         else:
             self._check_staying(change, found)
         self._check_derived(change)
 
     def _check_owner(self, change: Change, found: Object | None) -> None:
-        """It is this project's, or nobody's and the change is one that may begin with that."""
+        """Check that the object is this project's, or unmanaged and may become managed or go."""
         twin = topic_behind(change.address) or link_of(change.address)
         for address in filter(None, (change.address, twin)):
             status = self.ownership.status(address)
@@ -141,78 +152,80 @@ class _Rights:
             if status is OwnershipStatus.FOREIGN or (
                 status is OwnershipStatus.TAKEABLE and not taken
             ):
-                self._foreign(change, address)
+                self._raise_foreign(change, address)
         if self.command or self.ownership.status(change.address) is OwnershipStatus.MINE:
             return
-        if not (leaves(change) and self._goes_along(change)) and not self._may_begin(change, found):
+        if not (gives_up(change) and self._follows_managed_object(change)) and not self._may_begin(
+            change, found
+        ):
             raise SafetyError(
                 f"{change.address} is not managed by any project, so it is left alone; make "
                 "a new plan"
             )
 
     def _may_begin(self, change: Change, found: Object | None) -> bool:
-        """True if the project may come to manage it by this change."""
+        """Return whether the change may make the project manage the object."""
         if found is None:
             return Action.CREATE in change.actions or self._moves(change)
-        return Action.ADOPT in change.actions or self._goes_along(change)
+        return Action.ADOPT in change.actions or self._follows_managed_object(change)
 
     def _may_take(self, change: Change) -> bool:
         taking = Action.CREATE in change.actions or Action.ADOPT in change.actions
         return not self.command and (taking or self._moves(change))
 
     def _moves(self, change: Change) -> bool:
-        """True if a member comes from another virtual cluster, and may leave that."""
+        """Return whether a member moves from another virtual cluster; check that it may."""
         for request in (planned.request for planned in change.requests):
             if not isinstance(request, AlterVirtualClusterRequest) or request.moved_from is None:
                 continue
             entity_type, name = request.entity_type, request.entity_name
             if entity_type in (None, EntityType.TOPIC) or name is None:
-                _untrusted(change, "would move, and is no member")
+                _raise_untrusted(change, "would move, but is not a member")
             old = member_address(request.moved_from, entity_type, name)
             if old not in [item.object for item in change.preconditions]:
-                _untrusted(change, f"comes from {old}, which it does not check")
+                _raise_untrusted(change, f"moves from {old}, which is not in its preconditions")
             if self.ownership.status(old) is OwnershipStatus.FOREIGN:
-                self._foreign(change, old)
+                self._raise_foreign(change, old)
             owner = self.ownership.owner(old)
             mine = self.ownership.status(old) is OwnershipStatus.MINE
-            if owner and mine and not may_leave(owner, None):
-                _protected(old)
+            if owner and mine and not may_be_given_up(owner, None):
+                _raise_protected(old)
             return True
         return False
 
-    def _goes_along(self, change: Change) -> bool:
-        """True if it is nobody's, and what this project manages says what becomes of it.
+    def _follows_managed_object(self, change: Change) -> bool:
+        """Return whether the unmanaged object changes along with one that this project manages.
 
-        The link of a topic that leaves goes with it or leads elsewhere; an old right goes for a
-        member that has it in its virtual cluster (``migrated``).
+        The link of a removed topic is removed or leads elsewhere; an old ACL is removed for a
+        member that has the same right in its virtual cluster (``migrated_to``).
         """
         behind = topic_behind(change.address)
         if behind is not None:
             begun = behind not in self.pending
             mine = self.ownership.status(behind) is OwnershipStatus.MINE
-            return behind in self._leaving and (begun or mine)
-        asking = copied_for(change)
-        return bool(asking) and change.kind is Kind.ACL and all(map(self._is_ours, asking))
+            return behind in self._removed and (begun or mine)
+        members = migrated_members(change)
+        return bool(members) and change.kind is Kind.ACL and all(map(self._is_ours, members))
 
     @cached_property
-    def _leaving(self) -> frozenset[str]:
-        return frozenset(change.address for change in self.plan.changes if leaves(change))
+    def _removed(self) -> frozenset[str]:
+        return frozenset(change.address for change in self.plan.changes if gives_up(change))
 
     @cached_property
     def _changes(self) -> Mapping[str, Change]:
         return {change.address: change for change in self.plan.changes}
 
     def _is_ours(self, address: str) -> bool:
-        """True if this project manages it, or does once the plan is applied."""
+        """Return whether this project manages the object, or will once the plan is applied."""
         change = self._changes.get(address)
         made = change is not None and change.owner_after is not None
         return made or self.ownership.status(address) is OwnershipStatus.MINE
 
     def _check_topics(self, change: Change, found: Object | None) -> None:
-        """Requests name a topic by name and id: both must be those at the change's address."""
+        """Check that the names and ids in requests are those of the topic at this address."""
         for request in (planned.request for planned in change.requests):
             if isinstance(request, CreateTopicRequest) and is_internal(request.topic):
-                _untrusted(change, "is a topic of the brokers or of kgitops")
+                _raise_untrusted(change, "is a topic of the brokers or of kgitops")
             if not isinstance(
                 request, AlterTopicRequest | DeleteTopicRequest | DeleteRecordsRequest
             ):
@@ -221,27 +234,29 @@ class _Rights:
             if isinstance(request, AlterTopicRequest):
                 named.add((request.requested_state.name, request.requested_state.topic_id or ""))
             if not isinstance(found, TopicState) or named != {(found.name, found.topic_id)}:
-                _untrusted(change, f"is not the topic {request.topic} ({request.topic_id})")
+                _raise_untrusted(change, f"is not the topic {request.topic} ({request.topic_id})")
         if isinstance(found, TopicState):
             self._check_physical(change, found)
 
     def _check_physical(self, change: Change, found: TopicState) -> None:
-        """The topic is not another project's under another address, nor the brokers'."""
-        if found.internal and (change.requests or not leaves(change)):
-            _untrusted(change, "is a topic of the brokers or of kgitops")
+        """Check that the topic is neither internal nor another project's by another address."""
+        if found.internal and (change.requests or not gives_up(change)):
+            _raise_untrusted(change, "is a topic of the brokers or of kgitops")
         names = {topic_address(found.name), *self._managed_as.get(found.topic_id or "", ())}
         for address in sorted(names - {change.address}):
             if self.ownership.status(address) in (
                 OwnershipStatus.FOREIGN,
                 OwnershipStatus.TAKEABLE,
             ):
-                self._foreign(change, address)
+                self._raise_foreign(change, address)
         local = local_name(change.address)
         parts = generated_parts(found.name)
         made_there = parts is not None and local is not None and parts[1] == local.name
         mine = self.ownership.status(change.address) is OwnershipStatus.MINE
         if local and not mine and not made_there:
-            _untrusted(change, f"is a link to the topic {found.name}, which was not made there")
+            _raise_untrusted(
+                change, f"is a link to the topic {found.name}, which was not created there"
+            )
 
     @cached_property
     def _managed_as(self) -> Mapping[str, Sequence[str]]:
@@ -253,29 +268,31 @@ class _Rights:
         return managed
 
     def _check_derived(self, change: Change) -> None:
-        """A derived change is not counted by limits, and goes with that."""
+        """Check that a derived change really is one, because limits do not count it."""
         behind = topic_behind(change.address)
         live = self.ownership.owner(change.address)
-        known = {*copied_for(change), *([behind] if behind else [])}
+        known = {*migrated_members(change), *([behind] if behind else [])}
         if live is not None and self.ownership.is_own(live) and "origin" in live.last_applied:
             known.add(live.last_applied["origin"]["member"])
         if change.owner_after is not None and not change.owner_after.spent:
             origin = change.owner_after.last_applied.get("origin")
             if origin is not None:
-                _trust(change, origin_problem(change, origin, self._changes, self.ownership))
+                _raise_if_problem(
+                    change, origin_problem(change, origin, self._changes, self.ownership)
+                )
                 known.add(origin["member"])
-            if bool(origin) != bool(change.derived_from) and not copied_for(change):
-                _untrusted(change, "does not follow from what is said")
+            if bool(origin) != bool(change.derived_from) and not migrated_members(change):
+                _raise_untrusted(change, "is derived without an origin, or the reverse")
         if not known.issuperset(change.derived_from):
-            _untrusted(change, "does not follow from what is said")
+            _raise_untrusted(change, "is not derived from the objects that it names")
 
-    def _check_leaving(self, change: Change, found: Object | None) -> None:
+    def _check_removal(self, change: Change, found: Object | None) -> None:
         live = self.ownership.owner(change.address)
-        told = (change.owner_before, change.owner_after)
+        planned = (change.owner_before, change.owner_after)
         if self.ownership.status(change.address) is not OwnershipStatus.MINE or live is None:
-            # It goes along with what this project manages, and leaves nothing.
-            if told not in ((None, None), (live, live)) or not only_removes(change, None):
-                _untrusted(change, "asks for more than its removal")
+            # It goes along with an object that this project manages, and leaves no record.
+            if planned not in ((None, None), (live, live)) or not is_only_removal(change, None):
+                _raise_untrusted(change, "asks for more than its removal")
             return
         if change.requests and isinstance(found, TopicState) and found.topic_id != live.topic_id:
             raise SafetyError(
@@ -284,80 +301,84 @@ class _Rights:
             )
         tombstone = new_tombstone(change, self.ownership)
         internal = isinstance(found, TopicState) and found.internal
-        if not internal and not may_leave(live, tombstone):
-            _protected(change.address)
+        if not internal and not may_be_given_up(live, tombstone):
+            _raise_protected(change.address)
         if Action.DELETE in change.actions and not change.requests:
-            _untrusted(change, "is to be deleted, and nothing is asked for")
-        if not only_removes(change, live):
-            _untrusted(change, "asks for more than its removal")
+            _raise_untrusted(change, "is to be deleted, but has no request")
+        if not is_only_removal(change, live):
+            _raise_untrusted(change, "asks for more than its removal")
         requests = [planned.request for planned in change.requests]
-        if not all(has_right(it, change, live, tombstone) for it in requests):
+        if not all(may_remove(it, change, live, tombstone) for it in requests):
             raise SafetyError(
                 f"{change.address} may not be deleted: it was last applied without "
                 "deletionPolicy: Delete, and no Tombstone names it; make a new plan"
             )
-        kept = live if copied_for(change) else None
-        after = kept or record_after(change, None, self.ownership, self.plan, topic_id=None)
-        if told != (live, after):
-            _remembered(change)
+        kept = live if migrated_members(change) else None
+        after = kept or expected_record(change, None, self.ownership, self.plan, topic_id=None)
+        if planned != (live, after):
+            _raise_wrong_record(change)
 
     def _check_staying(self, change: Change, found: Object | None) -> None:
         live = self.ownership.owner(change.address)
         if (found is None) != (Action.CREATE in change.actions) and not self._moves(change):
-            _untrusted(change, "is there or is not, other than its actions say")
+            _raise_untrusted(change, "exists or does not, contrary to its actions")
         try:
-            declared = declared_by(change)
+            declared = recorded_declaration(change)
         except ValueError as error:
-            _untrusted(change, str(error))
+            _raise_untrusted(change, str(error))
         if declared is None:
-            _untrusted(change, "stays, and nobody would manage it")
+            _raise_untrusted(change, "stays, but no project would manage it")
         topic_id = found.topic_id if isinstance(found, TopicState) else None
         known = live is not None and live.topic_id == topic_id
         if known and Action.ADOPT in change.actions:
             mine = self.ownership.status(change.address) is OwnershipStatus.MINE
-            _trust(change, "is managed already" if mine else None)
+            _raise_if_problem(change, "is already managed" if mine else None)
         applied = self.ownership.last_applied(change.address)
         if applied.get("deleteRecordsBefore") and not known:
             asked = [type(planned.request) for planned in change.requests]
             if DeleteRecordsRequest in asked:
-                _untrusted(change, "is not the topic that deleteRecordsBefore was written for")
+                _raise_untrusted(
+                    change, "is not the topic that deleteRecordsBefore was written for"
+                )
         last = applied if known else {}
-        _trust(change, misfit(change, declared, found, last, self.plan, self.state))
-        after = record_after(
+        _raise_if_problem(
+            change, request_problem(change, declared, found, last, self.plan, self.state)
+        )
+        after = expected_record(
             change, declared, self.ownership, self.plan, topic_id=topic_id, made=found is None
         )
         if (change.owner_before, change.owner_after) != (live, after):
-            _remembered(change)
+            _raise_wrong_record(change)
         lowered = after is not None and protection_fields(live, after)
         if lowered and risks.PROTECTION_LOWERED not in change.risks:
-            _untrusted(change, "would lose its protection, and does not say so")
+            _raise_untrusted(change, "would lose its protection without naming that risk")
 
-    def _foreign(self, change: Change, address: str) -> NoReturn:
+    def _raise_foreign(self, change: Change, address: str) -> NoReturn:
         raise SafetyError(
             f"{change.address} belongs to the project {self.ownership.label(address)!r}, so it is "
             "left alone; make a new plan"
         )
 
 
-def _trust(change: Change, problem: str | None) -> None:
+def _raise_if_problem(change: Change, problem: str | None) -> None:
     if problem is not None:
-        _untrusted(change, problem)
+        _raise_untrusted(change, problem)
 
 
-def _untrusted(change: Change, problem: str) -> NoReturn:
+def _raise_untrusted(change: Change, problem: str) -> NoReturn:
     raise UntrustedPlanError(
         f"the plan contradicts itself or the cluster: {change.address} {problem}; make a new plan"
     )
 
 
-def _remembered(change: Change) -> NoReturn:
+def _raise_wrong_record(change: Change) -> NoReturn:
     raise UntrustedPlanError(
-        f"the plan would remember of {change.address} what does not follow from the registry and "
-        "from its requests; make a new plan"
+        f"the plan would record an owner of {change.address} that does not follow from the "
+        "registry and from its requests; make a new plan"
     )
 
 
-def _protected(address: str) -> NoReturn:
+def _raise_protected(address: str) -> NoReturn:
     raise SafetyError(
         f"{address} is protected: its last applied deletionPolicy is Protect, and no Tombstone "
         "names it; make a new plan"

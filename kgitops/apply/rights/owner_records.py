@@ -1,8 +1,8 @@
-"""The record that a change leaves in the registry: derived, never taken from a plan's word.
+"""The ownership record that a change leaves in the registry: derived, never taken from the plan.
 
-Who owns an object, which topic it was and which Tombstones were spent follow from the live registry
-and from what the change does. What the project declared is the one thing that only a plan can tell:
-it must be a declaration of this very object, and true of it once the change is done (``fitting``).
+The owner, the topic id and the spent Tombstones follow from the live registry and from the change.
+Only the declaration comes from the plan: it must be a declaration of this very object, and true of
+it once the change is done (``request_fit``).
 """
 
 from collections.abc import Mapping
@@ -35,41 +35,41 @@ from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStat
 from kgitops.plan.removal import after_removal
 
 ORIGIN = "origin"
-"""In ``last_applied`` of an ACL: the member for which it was copied, and from where."""
+"""The key in ``last_applied`` of a copied ACL that names its member and source."""
 
 
-class Nowhere:
-    """Stands where a document would: nobody is shown it."""
+class NoSource:
+    """A stand-in for a document's source, which is never shown."""
 
     @property
     def source(self) -> Source:
-        """No file."""
+        """A dummy place."""
         return Source("plan", 1, 1)
 
     def at(self, *path: str | int) -> Source:
-        """No file, whatever it is about."""
+        """Return the dummy place for any path."""
         del path
         return self.source
 
 
-def leaves(change: Change) -> bool:
-    """True if the project gives the object up."""
+def gives_up(change: Change) -> bool:
+    """Return whether the project gives the object up."""
     return Action.DELETE in change.actions or Action.FORGET in change.actions
 
 
 def new_tombstone(change: Change, ownership: Ownership) -> str | None:
-    """The Tombstone that the change spends; None where it spends none."""
+    """Return the Tombstone that the change spends, or None."""
     after, marks = change.owner_after, ownership.executed_tombstones(change.address)
     if after is None or not after.spent:
         return None
-    told = after.last_applied.get(EXECUTED_TOMBSTONES)
-    if not isinstance(told, list) or len(told) != len(marks) + 1:
+    tombstones = after.last_applied.get(EXECUTED_TOMBSTONES)
+    if not isinstance(tombstones, list) or len(tombstones) != len(marks) + 1:
         return None
-    name = told[-1]
+    name = tombstones[-1]
     return name if isinstance(name, str) and name not in marks else None
 
 
-def record_after(
+def expected_record(
     change: Change,
     declared: DesiredObject | None,
     ownership: Ownership,
@@ -78,9 +78,9 @@ def record_after(
     topic_id: str | None,
     made: bool = False,
 ) -> Owner | None:
-    """The record that the change earns; where ``declared`` is None the object leaves.
+    """Derive the record after the change; where ``declared`` is None the object is given up.
 
-    ``topic_id`` is the live topic's, None of any other object and of one that is ``made``.
+    ``topic_id`` is the live topic's; it is None for other objects and for new topics (``made``).
     """
     live = ownership.owner(change.address)
     if declared is None:
@@ -101,31 +101,31 @@ def record_after(
     )
 
 
-def declared_by(change: Change) -> DesiredObject | None:
-    """The declaration in the record after the change; None where the object leaves.
+def recorded_declaration(change: Change) -> DesiredObject | None:
+    """Read the declaration in the record after the change; None where the object is given up.
 
     Raises:
-        ValueError: it is no declaration of the change's object.
+        ValueError: it is not a declaration of the change's object.
     """
     if change.owner_after is None or change.owner_after.spent:
         return None
-    told = {
+    recorded = {
         key: value
         for key, value in change.owner_after.last_applied.items()
         if key not in (EXECUTED_TOMBSTONES, ORIGIN)
     }
     try:
-        item = declared_object(change.address, told, Nowhere())
-        same = last_applied(item) == told and _address(item) == change.address
+        item = declared_object(change.address, recorded, NoSource())
+        same = last_applied(item) == recorded and _address(item) == change.address
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ValueError(f"what would be remembered of it is no declaration ({error})") from error
-    if not same or not _well_typed(item, told):
-        raise ValueError("what would be remembered is no declaration of it")
+        raise ValueError(f"would record something that is not a declaration ({error})") from error
+    if not same or not _well_typed(item, recorded):
+        raise ValueError("would record something that is not its declaration")
     return item
 
 
 def _address(item: DesiredObject) -> str:
-    """The address by the declaration itself, whatever address it is filed under."""
+    """Return the address that follows from the declaration itself."""
     match item:
         case DesiredTopic(virtual_cluster=None):
             return topic_address(item.name)
@@ -142,12 +142,12 @@ def _address(item: DesiredObject) -> str:
         case DesiredMember():
             return member_address(item.virtual_cluster, item.entity_type, item.name)
         case _:
-            raise TypeError("a topic of no virtual cluster")
+            raise TypeError("a topic without a virtual cluster")
 
 
-def _well_typed(item: DesiredObject, told: Mapping[str, Json]) -> bool:
-    """True if values are of the types that a document can give, and the policy the default one."""
-    written = told["deletionPolicyWritten"]
+def _well_typed(item: DesiredObject, recorded: Mapping[str, Json]) -> bool:
+    """Return whether values have types that a document can give, and the policy is the default."""
+    written = recorded["deletionPolicyWritten"]
     if not isinstance(written, bool) or not (written or item.deletion_policy in _default(item)):
         return False
     match item:
@@ -171,7 +171,7 @@ def _well_typed(item: DesiredObject, told: Mapping[str, Json]) -> bool:
 
 
 def _default(item: DesiredObject) -> tuple[DeletionPolicy, ...]:
-    """The deletionPolicy of a document that writes none; for a group the two come to the same."""
+    """Return the default deletionPolicy; for a group the two values are equivalent."""
     match item:
         case DesiredTopic() | DesiredVirtualCluster():
             return (DeletionPolicy.PROTECT,)

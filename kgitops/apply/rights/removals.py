@@ -1,4 +1,4 @@
-"""The rules for what leaves: by the last applied deletionPolicy or by a Tombstone, no more."""
+"""The rules for removals: the last applied deletionPolicy or a Tombstone must allow them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,40 +21,42 @@ from kgitops.plan.ownership import removal_policy
 _REMOVES = AlterVirtualClusterRequest(virtual_cluster="", change=ChangeType.REMOVE)
 
 
-def may_leave(owner: Owner, tombstone: str | None) -> bool:
-    """True if the object may leave its project at all; the plan spends the ``tombstone`` on it."""
+def may_be_given_up(owner: Owner, tombstone: str | None) -> bool:
+    """Return whether the project may give the object up; the plan spends ``tombstone`` on it."""
     return bool(tombstone) or removal_policy(owner) is not DeletionPolicy.PROTECT
 
 
-def only_removes(change: Change, live: Owner | None) -> bool:
-    """True if its requests take this object away, or its name, and do nothing else.
+def is_only_removal(change: Change, live: Owner | None) -> bool:
+    """Return whether the requests only remove this object, or its name, and do nothing else.
 
-    Of a quota only keys go that were last applied: ``live`` is the record of it.
+    Of a quota only keys that were last applied may be removed: ``live`` is its record.
     """
     requests = [planned.request for planned in change.requests]
     if Action.FORGET in change.actions:
-        # The name of a topic goes; the topic stays.
-        return not requests or (change.kind is Kind.TOPIC and _is_one(requests, EntityType.TOPIC))
+        # The name of the topic is removed; the topic stays.
+        return not requests or (
+            change.kind is Kind.TOPIC and _is_one_removal(requests, EntityType.TOPIC)
+        )
     match change.kind:
         case Kind.TOPIC:
             return len(requests) == 1 and isinstance(requests[0], DeleteTopicRequest)
         case Kind.ACL:
             return len(requests) == 1 and isinstance(requests[0], DeleteAclRequest)
         case Kind.QUOTA:
-            return len(requests) == 1 and _takes_keys(requests[0], live)
+            return len(requests) == 1 and _removes_only_applied_keys(requests[0], live)
         case Kind.VIRTUAL_CLUSTER:
             return len(requests) == 1 and isinstance(requests[0], DeleteVirtualClusterRequest)
         case Kind.GROUP:
-            left = [it for it in requests if not isinstance(it, DeleteGroupRequest)]
-            return len(requests) <= 2 and _is_one(left, EntityType.GROUP)
+            others = [it for it in requests if not isinstance(it, DeleteGroupRequest)]
+            return len(requests) <= 2 and _is_one_removal(others, EntityType.GROUP)
         case Kind.LINK | Kind.BINDING:
-            return _is_one(requests, None)
+            return _is_one_removal(requests, None)
         case Kind.BROKER:
             return False
 
 
-def has_right(request: Request, change: Change, live: Owner, tombstone: str | None) -> bool:
-    """True if what was last applied, or a Tombstone, lets this request take something away."""
+def may_remove(request: Request, change: Change, live: Owner, tombstone: str | None) -> bool:
+    """Return whether the last applied declaration or a Tombstone allows the request to remove."""
     last = live.last_applied
     policy = DeletionPolicy.DELETE if tombstone else removal_policy(live)
     written = bool(tombstone) or bool(last["deletionPolicyWritten"])
@@ -68,8 +70,8 @@ def has_right(request: Request, change: Change, live: Owner, tombstone: str | No
     return policy is DeletionPolicy.DELETE
 
 
-def _is_one(requests: Sequence[Request], entity_type: EntityType | None) -> bool:
-    """One removal out of a virtual cluster, of this type if one is named."""
+def _is_one_removal(requests: Sequence[Request], entity_type: EntityType | None) -> bool:
+    """Return whether this is one removal from a virtual cluster, of this type if one is given."""
     (request,) = requests if len(requests) == 1 else (None,)
     if not isinstance(request, AlterVirtualClusterRequest):
         return False
@@ -77,8 +79,8 @@ def _is_one(requests: Sequence[Request], entity_type: EntityType | None) -> bool
     return plain == _REMOVES and entity_type in (None, request.entity_type)
 
 
-def _takes_keys(request: Request, live: Owner | None) -> bool:
-    known = live.last_applied.get("quotas", {}) if live else {}
+def _removes_only_applied_keys(request: Request, live: Owner | None) -> bool:
+    applied = live.last_applied.get("quotas", {}) if live else {}
     if not isinstance(request, AlterClientQuotaRequest) or not request.quotas:
         return False
-    return all(value is None and key in known for key, value in request.quotas.items())
+    return all(value is None and key in applied for key, value in request.quotas.items())

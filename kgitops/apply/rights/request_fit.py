@@ -1,14 +1,14 @@
-"""Requests that fit their change: nothing is asked for but what makes its declaration true.
+"""Checking that the requests of a change do exactly what its declaration says.
 
-A review sees a change; the brokers see its requests. Here the two are held together: what is
-declared is there once the requests are done, and nothing else of the object is touched.
+A review sees a change; the brokers see its requests. These checks compare the two: once the
+requests are done the declaration is true, and nothing else of the object was touched.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kgitops.apply.observe.virtual_clusters import MemberState
-from kgitops.apply.rights.owner_records import declared_by
+from kgitops.apply.rights.owner_records import recorded_declaration
 from kgitops.desired.state import (
     ConfigsPolicy,
     DesiredAcl,
@@ -53,12 +53,12 @@ from kgitops.model.topic_configs import is_throttle, normal_value
 from kgitops.plan.document.plan import Action, Change, Plan
 
 Applied = Mapping[str, Json]
-"""The fields last applied to the object, by this project or by the one that it is taken from."""
+"""The fields last applied to the object, by this project or by its previous owner."""
 
-_NOTHING = "its requests don't lead to what would be remembered"
+_NOT_REACHED = "has requests that do not result in its declaration"
 
 
-def misfit(
+def request_problem(
     change: Change,
     declared: DesiredObject,
     found: object,
@@ -66,9 +66,9 @@ def misfit(
     plan: Plan,
     state: ClusterState,
 ) -> str | None:
-    """Why the requests of a change are not those of its declaration; None: they are.
+    """Return the problem of requests that do not fit the change's declaration, or None.
 
-    ``found`` is what is on the cluster at its address, ``applied`` what was applied to that.
+    ``found`` is the object on the cluster, ``applied`` its last applied fields.
     """
     requests = [planned.request for planned in change.requests]
     match declared:
@@ -88,11 +88,11 @@ def misfit(
 
 
 def _only(requests: Sequence[Request], kind: type, there: bool) -> Iterator[str]:
-    """One request of this kind, or none where the object is there."""
+    """Check that there is one request of this kind, or none where the object exists."""
     if len(requests) > 1 or not all(isinstance(it, kind) for it in requests):
-        yield "it asks for something else"
+        yield "has a request for something else"
     if not requests and not there:
-        yield _NOTHING
+        yield _NOT_REACHED
 
 
 def _topic(
@@ -103,7 +103,7 @@ def _topic(
         yield from _created(declared, first, len(requests))
         return
     if not isinstance(found, TopicState):
-        yield _NOTHING
+        yield _NOT_REACHED
         return
     configs = {key: normal_value(key, value) for key, value in found.configs.items()}
     assignment = found.assignment
@@ -118,21 +118,21 @@ def _topic(
                 assignment = wanted.assignment
             case DeleteRecordsRequest(deleted_message_offsets=offsets):
                 if not offsets.items() <= declared.delete_records_before.items():
-                    yield "it deletes records that deleteRecordsBefore does not name"
+                    yield "deletes records that deleteRecordsBefore does not name"
             case AlterVirtualClusterRequest():
                 plain = replace(request, topic=None, virtual_cluster="", entity_name=None)
                 if request.topic != found.name or plain != _ADDS_LINK:
-                    yield "its link would lead elsewhere"
+                    yield "has a link that would lead elsewhere"
             case _:
-                yield "it asks for something else"
+                yield "has a request for something else"
     shape = (len(assignment), len(assignment[0]) if assignment else 0)
     if shape != (declared.partitions, declared.replication_factor) or declared.assignment not in (
         None,
         assignment,
     ):
-        yield _NOTHING
+        yield _NOT_REACHED
     if any(configs.get(key) != value for key, value in declared.configs.items()):
-        yield _NOTHING
+        yield _NOT_REACHED
 
 
 _ADDS_LINK = AlterVirtualClusterRequest(virtual_cluster="", entity_type=EntityType.TOPIC)
@@ -143,21 +143,21 @@ def _created(declared: DesiredTopic, request: CreateTopicRequest, count: int) ->
     name = generated_topic_name(NEW_UUID, declared.name) if at else declared.name
     sizes = {len(replicas) for replicas in state.assignment}
     if count != 1 or (request.topic, state.name, state.topic_id) != (name, name, None):
-        yield "it makes something else"
+        yield "would create another object"
     if len(state.assignment) != declared.partitions or declared.delete_records_before:
-        yield _NOTHING
+        yield _NOT_REACHED
     if declared.assignment is None and sizes != {declared.replication_factor}:
-        yield _NOTHING
+        yield _NOT_REACHED
     if declared.assignment not in (None, state.assignment):
-        yield _NOTHING
+        yield _NOT_REACHED
     if not dict(state.configs) == dict(state.requested_configs) == dict(declared.configs):
-        yield _NOTHING
+        yield _NOT_REACHED
 
 
 def _configs(
     declared: DesiredTopic, asked: Mapping[str, str | None], applied: Mapping[str, str]
 ) -> Iterator[str]:
-    """Keys that are declared, keys that were and no longer are, and marks of a throttle."""
+    """Check that only keys are set that are or were declared, or that mark a throttle."""
     exact = declared.configs_policy is ConfigsPolicy.EXACT
     for key, value in asked.items():
         if is_throttle(key):
@@ -165,26 +165,26 @@ def _configs(
         if value is None and key not in declared.configs and (exact or key in applied):
             continue
         if value is None or declared.configs.get(key) != value:
-            yield f"it sets {key}, which is declared otherwise or by nobody"
+            yield f"sets {key}, which is not declared so"
 
 
 def _quota(
     declared: DesiredQuota, requests: Sequence[Request], state: ClusterState, applied: Applied
 ) -> Iterator[str]:
     yield from _only(requests, AlterClientQuotaRequest, there=True)
-    asked = quotas_asked(requests)
+    asked = _requested_quotas(requests)
     for key, value in asked.items():
         removed = value is None and key not in declared.quotas and key in applied.get("quotas", {})
         if not removed and declared.quotas.get(key) != value:
-            yield f"it sets {key}, which is declared otherwise or by nobody"
+            yield f"sets {key}, which is not declared so"
     found = state.quotas.get(declared.entity)
     after = {**(found.quotas if found else {}), **asked}
     if any(after.get(key) != value for key, value in declared.quotas.items()):
-        yield _NOTHING
+        yield _NOT_REACHED
 
 
-def quotas_asked(requests: Sequence[Request]) -> Mapping[str, float | None]:
-    """The keys that requests about a quota set, None for one that they remove."""
+def _requested_quotas(requests: Sequence[Request]) -> Mapping[str, float | None]:
+    """Return the keys that quota requests set, with None for a removed key."""
     quotas = [it.quotas for it in requests if isinstance(it, AlterClientQuotaRequest)]
     return {key: value for asked in quotas for key, value in asked.items()}
 
@@ -197,9 +197,9 @@ def _virtual_cluster(
         if isinstance(request, CreateVirtualClusterRequest | AlterVirtualClusterRequest):
             options = request.options
         else:
-            yield "it asks for something else"
+            yield "has a request for something else"
     if len(requests) > 1 or options != declared.options:
-        yield _NOTHING
+        yield _NOT_REACHED
 
 
 def _link(
@@ -212,17 +212,17 @@ def _link(
     leads: str | LocalName | None = found.topic if isinstance(found, TopicLink) else None
     for request in requests:
         if not isinstance(request, AlterVirtualClusterRequest) or request.moved_from:
-            yield "it asks for something else"
+            yield "has a request for something else"
             return
         if request.change is not ChangeType.ADD or request.replaces not in (None, leads):
-            yield "it takes the place of something else"
+            yield "replaces another object"
         leads = request.target or request.topic
-    if len(requests) > 1 or leads != _end(declared, plan, state):
-        yield _NOTHING
+    if len(requests) > 1 or leads != _link_target(declared, plan, state):
+        yield _NOT_REACHED
 
 
-def _end(declared: DesiredLink, plan: Plan, state: ClusterState) -> str | LocalName | None:
-    """The topic that a declared link leads to: a physical one, or one that the plan makes."""
+def _link_target(declared: DesiredLink, plan: Plan, state: ClusterState) -> str | LocalName | None:
+    """Return the topic that a declared link leads to: a physical one, or one of the plan."""
     changes = {change.address: change for change in plan.changes}
     topic, at = declared.topic, declared.target
     seen: set[LocalName] = set()
@@ -233,16 +233,16 @@ def _end(declared: DesiredLink, plan: Plan, state: ClusterState) -> str | LocalN
         link = changes.get(member_address(at.virtual_cluster, EntityType.TOPIC, at.name))
         if made is not None and Action.CREATE in made.actions:
             return at
-        said = _declared_link(link) if link else None
-        if said is None:
+        declared_link = _declared_link(link) if link else None
+        if declared_link is None:
             return found.topic if found else None
-        topic, at = said.topic, said.target
+        topic, at = declared_link.topic, declared_link.target
     return topic
 
 
 def _declared_link(change: Change) -> DesiredLink | None:
     try:
-        item = declared_by(change)
+        item = recorded_declaration(change)
     except ValueError:
         return None
     return item if isinstance(item, DesiredLink) else None
@@ -262,17 +262,17 @@ def _member(
             case AlterVirtualClusterRequest(change=ChangeType.ADD, topic=None, target=None):
                 adopts, there = request.adopts, True
                 if request.moved_from is not None and not declared.move:
-                    yield f"it would leave {request.moved_from}, and no move is declared"
+                    yield f"would move from {request.moved_from}, but declares no move"
             case CopyGroupOffsetsRequest(source=source):
                 if source != declared.adopt or not declared.copy_offsets:
-                    yield "it copies offsets that nobody declared"
+                    yield "copies offsets without a declaration"
             case _:
-                yield "it asks for something else"
+                yield "has a request for something else"
     if not there or adopts != declared.adopt:
-        yield _NOTHING
+        yield _NOT_REACHED
     user = declared.entity_type is EntityType.USER
     made = {change.address for change in plan.changes if Action.CREATE in change.actions}
     for source in filter(None, (declared.copy_acls_from, declared.remove_old_acls_from)):
         known = source == CLUSTER_NAME or source in state.virtual_clusters
         if not user or not (known or virtual_cluster_address(source) in made):
-            yield f"it can't take rights along from {source}"
+            yield f"can't copy or remove ACLs of {source}"

@@ -23,19 +23,19 @@ from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.virtual_clusters.copied_acls import AclTranslation
 
 
-def copied_for(change: Change) -> frozenset[str]:
-    """The members for which the change deletes an old right (VC-191)."""
+def migrated_members(change: Change) -> frozenset[str]:
+    """Return the members for which the change deletes an old ACL (VC-191)."""
     requests = [planned.request for planned in change.requests]
-    asking = [it.migrated_to for it in requests if isinstance(it, DeleteAclRequest)]
-    return frozenset(it for it in asking if it is not None)
+    members = [it.migrated_to for it in requests if isinstance(it, DeleteAclRequest)]
+    return frozenset(it for it in members if it is not None)
 
 
 def origin_problem(
     change: Change, origin: Json, changes: Mapping[str, Change], ownership: Ownership
 ) -> str | None:
-    """Why the ACL is no copy for the member that ``origin`` names (VC-197); None: it is one."""
+    """Return the problem of an ACL that is not a copy as ``origin`` says (VC-197), or None."""
     if not isinstance(origin, dict) or origin.keys() != {"copiedFrom", "member"}:
-        return "was copied from nowhere"
+        return "has an origin that is not one of a copy"
     member = origin["member"]
     at = split_scoped_address(member) if isinstance(member, str) else None
     made = changes[member].owner_after if member in changes else None
@@ -44,35 +44,35 @@ def origin_problem(
     if at is None or at.segment != "user" or owner is None or change.owner_after is None:
         return f"was copied for {member}, which is not this project's"
     if owner.last_applied.get("copyAclsFrom") != origin["copiedFrom"] or not origin["copiedFrom"]:
-        return f"was copied for {member}, which asks for no copy from there"
+        return f"was copied for {member}, which declares no copy from there"
     binding = binding_of(change.owner_after.last_applied)
     if (binding.virtual_cluster, binding.principal) != (at.virtual_cluster, unquote(at.tail)):
-        return f"was copied for {member}, whose right it is not"
+        return f"was copied for {member}, whose ACL it is not"
     return None
 
 
 def check_migrated_acls(plan: Plan, changes: Sequence[Change], state: ClusterState) -> None:
-    """What ``changes`` delete for a member is its own right, and stands in its virtual cluster.
+    """Check that ACLs deleted for a member are its own, and exist in its virtual cluster too.
 
-    A plan file says for whom it deletes, and whoever can write one can say anything.
+    A plan file names the member, and anyone who can write a plan file can name any member.
 
     Raises:
-        SafetyError: it is somebody else's, or the member would lose it (VC-191).
+        SafetyError: the ACL is another principal's, or the member would lose the right (VC-191).
     """
-    deleted = [it for it in _requests(changes) if isinstance(it, DeleteAclRequest)]
-    asked = [request for request in deleted if request.migrated_to is not None]
-    if not asked:
+    deletions = [it for it in _requests(changes) if isinstance(it, DeleteAclRequest)]
+    migrated = [request for request in deletions if request.migrated_to is not None]
+    if not migrated:
         return
     made = {it.binding for it in _requests(plan.changes) if isinstance(it, CreateAclRequest)}
     translation = AclTranslation(state, PlannedLinks(state, plan.changes))
-    for request in asked:
+    for request in migrated:
         member, binding = split_scoped_address(request.migrated_to or ""), request.binding
         own = member and member.segment == "user" and unquote(member.tail) == binding.principal
         stands = translation.translate(binding, member.virtual_cluster) if member and own else ()
         if not stands or not all(acl in state.acls or acl in made for acl in stands):
             raise SafetyError(
                 f"{acl_address(binding)} is to be deleted because {request.migrated_to} has the "
-                "same right, which is not so; make a new plan"
+                "same right, but it does not; make a new plan"
             )
 
 
@@ -81,32 +81,35 @@ def _requests(changes: Iterable[Change]) -> Iterable[Request]:
 
 
 def undoing_problem(change: Change) -> str | None:
-    """Why a request may not take another back: it runs whatever else fails, so it must be small."""
+    """Return the problem of an undo request, which runs whatever else fails, or None.
+
+    Only throttles may be undone.
+    """
     earlier: dict[str, PlannedRequest] = {}
     for planned in change.requests:
         if planned.undoes is not None:
             undone = earlier.get(planned.undoes)
             if undone is None or not (_throttles(planned) and _throttles(undone)):
-                return f"takes {planned.undoes} back, which is no throttle of its own"
+                return f"undoes {planned.undoes}, which is not a throttle of its own"
         earlier[planned.id] = planned
     return None
 
 
 def broker_problem(change: Change, found: object, plan: Plan) -> str | None:
-    """Why a broker's throttle may not be changed so."""
+    """Return the problem of a change of a broker's throttle, or None."""
     if change.actions != (Action.UPDATE,) or change.owner_before or change.owner_after:
-        return "is a broker, which nobody manages"
+        return "is a broker, which no project manages"
     requests = [it.request for it in change.requests if isinstance(it.request, AlterBrokerRequest)]
     if len(requests) != len(change.requests) or not requests or not isinstance(found, Broker):
-        return "is a broker, of which only a throttle is set"
+        return "is a broker, of which only the throttle may be set"
     limited, undoing = requests[0].configs, change.requests[1:]
     held = found.throttles or {}
     moves = any(_moves(planned) for planned in plan.requests)
     for key, value in limited.items():
         if value is None or not value.isdecimal() or int(value) < 1:
-            return f"would have {key} set to no rate"
+            return f"would have {key} set to something that is not a rate"
         if held.get(key, value if moves else None) != value:
-            return f"has {key} of somebody else, or no replicas move"
+            return f"has a {key} that another process set, or no replicas move"
     restored = [key for request in requests[1:] for key in request.configs]
     freed = all(value is None for request in requests[1:] for value in request.configs.values())
     if any(it.undoes is None for it in undoing) or sorted(restored) != sorted(limited) or not freed:
