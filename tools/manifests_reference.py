@@ -14,8 +14,8 @@ INTRODUCTION = """\
 
 A manifest is a YAML (or JSON) document that declares one thing a Kafka cluster should hold. A file
 holds one document or several, separated by `---`; a folder is read with all its folders, in files
-that end in `.yaml`, `.yml` or `.json`. Names that begin with a dot are passed over. How documents
-are spread over files, and in which order, changes nothing.
+that end in `.yaml`, `.yml` or `.json`. Names that begin with a dot are skipped. The order of
+documents, and how they are spread over files, make no difference.
 
 Every document has `apiVersion`, `kind`, `metadata` and `spec`. An editor completes and checks them
 with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows:
@@ -28,11 +28,11 @@ with the JSON Schemas in `schemas/`, as [editors.md](../guides/editors.md) shows
 
 - Scalars are those of YAML 1.2's core schema: only `true` and `false` are booleans (`yes`, `on` and
   `off` are text), there are no dates and no sexagesimal numbers, and an octal number is `0o17`.
-- A key that stands twice, an unknown field, a tag that names a type of a programming language, and
+- A key that appears twice, an unknown field, a tag that names a type of a programming language, and
   aliases that stand for more than 20,000 values are errors. Anchors, aliases and `<<` are fine.
-- A field without a value is an error, never the same as a field that is left out.
+- A field without a value is an error; it does not mean the same as a field that is left out.
 - Files are UTF-8, with or without a byte order mark.
-- Values of `configs` may be text, numbers, booleans or lists, and are compared as Kafka means them:
+- Values of `configs` may be text, numbers, booleans or lists, and are compared as Kafka reads them:
   `"604800000"` and `604800000` are the same, and so are `compact,delete` and `[delete, compact]`.
 
 All mistakes are shown together, each as `FILE:LINE:COLUMN: what is wrong; what to do`.
@@ -40,7 +40,7 @@ All mistakes are shown together, each as `FILE:LINE:COLUMN: what is wrong; what 
 ## Placeholders
 
 `${var:NAME}` stands for one of the cluster's `variables`, `${env:NAME}` for an environment
-variable, and `${var:NAME:-text}` has a default. They may stand anywhere in a value. A value that is
+variable, and `${var:NAME:-text}` has a default. They may be anywhere in a value. A value that is
 one placeholder without quotes is read as YAML again, so `partitions: ${var:count}` is a number.
 A placeholder that has no value is an error; a cluster that is given by its URL has no variables,
 unless `--variables-of NAME` takes those of a cluster of the project. `$${` stands for `${` itself.
@@ -48,42 +48,43 @@ Between `{…}` and `[…]`, put a placeholder in quotes.
 
 ## Removing an object
 
-Taking a document out of a project that is loaded whole means what the `deletionPolicy` last applied
-says: `Delete` deletes the object, `Orphan` leaves it on the cluster and forgets it, and `Protect`
-refuses the plan. Topics and virtual clusters are protected unless they say otherwise; ACLs, quotas
+When a document is removed from a project that is loaded as a whole, the `deletionPolicy` that was
+last applied decides: `Delete` deletes the object, `Orphan` leaves it on the cluster and forgets it,
+and `Protect` refuses the plan. Topics and virtual clusters are protected by default; ACLs, quotas
 and links are deleted. A member leaves its virtual cluster, and a group's offsets stay.
-A `Tombstone` deletes a protected object in one reviewed step. What nobody manages is never deleted.
+A `Tombstone` deletes a protected object in one reviewed step. Objects that no project manages are
+never deleted.
 
 ## Labels
 
-`metadata.labels` say whose an object is, or whatever else you want to know of it:
+`metadata.labels` name the owner of an object, or anything else that you want to record about it:
 `labels: {team: payments, env: prod}`. They are part of the plan and of its digest. Reports show
-them beside the object, and policies read them: `requested.labels` in CEL, `request.labels` in
-Python, so that an owner can be required ([RequiredLabels](policy-pack.md#requiredlabels)). Kafka is
-not sent them, nor does the registry keep them. So a deletion has the labels of its Tombstone, and
-without one it has none; what a command or another client asks for has none either.
+them next to the object, and policies read them: `requested.labels` in CEL, `request.labels` in
+Python, so that an owner can be required ([RequiredLabels](policy-pack.md#requiredlabels)). They are
+neither sent to Kafka nor kept in the registry. So a deletion has the labels of its Tombstone, and
+none without one; requests of a command or of another client have no labels either.
 
-`kgitops plan --selector team=payments` (`-l`; `apply` has it, too) plans only what has the label.
-It is written as for kubectl: `team=payments,env!=prod`, `team`, `!team`, `team in (a, b)`,
-`team notin (a, b)`; the parts must all hold. Like `--target` it plans a part of the project, so
+`kgitops plan --selector team=payments` (`-l`; `apply` has it, too) plans only objects with the
+label. Its syntax is kubectl's: `team=payments,env!=prod`, `team`, `!team`, `team in (a, b)`,
+`team notin (a, b)`; all parts must hold. Like `--target` it plans a part of the project, so
 nothing is removed except by a Tombstone with such labels.
 
 ## Clusters
 
 `metadata.clusters: [prod, staging]` limits a document to those clusters. On any other cluster it
-counts as present and not applied: what it declares is not removed there, except by a Tombstone.
+counts as present and not applied: its object is not removed there, except by a Tombstone.
 
 ## In a virtual cluster
 
-[virtual-clusters.md](virtual-clusters.md) says what a virtual cluster is. `virtualCluster` says
-that something lies in one: it stands in `metadata` of a Topic, TopicLink, ConsumerGroup or
+[virtual-clusters.md](virtual-clusters.md) explains virtual clusters. `virtualCluster` puts an
+object in one: write it in `metadata` of a Topic, TopicLink, ConsumerGroup or
 VirtualClusterBinding, in `spec` of an Acl, and in `spec.entity` of a ClientQuota. Names are then
 those that members of the virtual cluster use. `kafka-cluster` is the physical cluster itself:
-naming it is naming none, and no virtual cluster can have that name.
+it means the same as no `virtualCluster`, and no virtual cluster can have that name.
 
 A member is declared once: in `spec.members` of its VirtualCluster, or in a document of its own.
 
-Before any plan kgitops checks what the documents say of each other:
+Before any plan kgitops checks that the documents agree with each other:
 
 - A name means one topic in a virtual cluster, whether a Topic or a TopicLink has it.
 - A link leads to a topic, not to a link, and never to an internal topic. To a Topic of another
@@ -91,10 +92,10 @@ Before any plan kgitops checks what the documents say of each other:
 - A user and a client id belong to one virtual cluster. A global group is adopted once.
 - `removeOldAclsFrom` removes no ACL that a document declares.
 
-What documents refer to and none declares may be there already, or belong to another project: the
-plan looks for it on the cluster. ACLs and quotas that reach nobody are warnings. So are rights on a
-resource `cluster` that is neither `kafka-cluster` nor a virtual cluster which the documents know,
-and a plan refuses them where there is no such virtual cluster on the cluster either.
+An object that documents refer to and none declares may exist already, or belong to another project:
+the plan looks for it on the cluster. ACLs and quotas that affect nobody are warnings. So are rights
+on a resource `cluster` that is neither `kafka-cluster` nor a virtual cluster in the documents; a
+plan refuses them if the cluster has no such virtual cluster either.
 """
 
 
@@ -104,7 +105,7 @@ def render_reference() -> str:
 
 
 def example(kind: str) -> str:
-    """The example of a kind: what its model's docstring shows; empty where it shows none."""
+    """The example in the docstring of a kind's model; empty if there is none."""
     _, _, text = (inspect.getdoc(model(kind)) or "").partition("Example:\n")
     return inspect.cleandoc(text) + "\n" if text else ""
 
@@ -140,7 +141,7 @@ def _rows(path: str, field: Schema, root: Schema) -> Iterator[str]:
 
 
 def _value(node: Schema, root: Schema) -> str:
-    """What may be written, in a few words."""
+    """The type of a field, in a few words."""
     if "$ref" in node:
         return "mapping"
     if "const" in node:

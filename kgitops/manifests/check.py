@@ -13,7 +13,7 @@ from kgitops.model.source import Finding
 
 
 def kind_of(content: Content, document: Document, findings: list[Finding]) -> str | None:
-    """The kind of a document that says it is one of ours; else a finding is added."""
+    """The kind of a document, if kgitops has such a kind; else None, and a finding."""
     if not isinstance(content, dict):
         findings.append(
             Finding(
@@ -39,7 +39,7 @@ def kind_of(content: Content, document: Document, findings: list[Finding]) -> st
 def check(
     kind: str, content: Content, document: Document, findings: list[Finding]
 ) -> Declaration | None:
-    """The declaration that a document makes; None, and findings, where it makes none."""
+    """The declaration that a document makes; None, and findings, if it is not valid."""
     try:
         model = adapter(kind).validator.validate_python(content)
     except ValidationError as error:
@@ -49,7 +49,7 @@ def check(
         findings.append(
             Finding(
                 source=document.at("kind"),
-                problem="a Project stands among the manifests",
+                problem="a Project is among the manifests",
                 advice="move it to kgitops.yaml in the project's folder",
             )
         )
@@ -67,10 +67,10 @@ def _wrong(field: str, content: dict[object, object], document: Document, advice
 
 
 class RawDocument:
-    """A parsed document that remembers what was found out about it.
+    """A parsed document that remembers its kind, its declaration, and the findings about them.
 
-    ``clusters`` are those that it says it is for, if it says so in the right shape. ``templated``:
-    what it declares depends on the cluster, as it holds a placeholder.
+    ``clusters`` are the ones in its metadata, if they have the right shape. ``templated``: it holds
+    a placeholder, so its declaration depends on the cluster.
     """
 
     __slots__ = ("_checked", "_content", "_kind", "clusters", "document", "named", "templated")
@@ -87,25 +87,25 @@ class RawDocument:
 
     @property
     def content(self) -> Content:
-        """What stands in it, for who replaces its placeholders; nobody may change it."""
+        """The content, for replacing its placeholders; it must not be modified."""
         return self._content
 
     def kind(self, findings: list[Finding]) -> str | None:
         """As ``check.kind_of``."""
         if self._kind is None:
-            found: list[Finding] = []
-            kind = kind_of(self._content, self.document, found)
-            self._kind = kind, tuple(found)
+            kind_findings: list[Finding] = []
+            kind = kind_of(self._content, self.document, kind_findings)
+            self._kind = kind, tuple(kind_findings)
         findings += self._kind[1]
         return self._kind[0]
 
     def declared(self, kind: str, findings: list[Finding]) -> Declaration | None:
         """As ``check.check``, of a document without placeholders."""
         if self._checked is None:
-            found: list[Finding] = []
-            declared = check(kind, self._content, self.document, found)
-            self._checked = declared, tuple(found)
-            self._content = None  # what it declares holds the same once more
+            check_findings: list[Finding] = []
+            declared = check(kind, self._content, self.document, check_findings)
+            self._checked = declared, tuple(check_findings)
+            self._content = None  # the declaration holds the same values
         findings += self._checked[1]
         return self._checked[0]
 

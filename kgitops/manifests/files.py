@@ -1,4 +1,4 @@
-"""Paths as the user gave them → the manifest files behind them, in one order."""
+"""Finds the manifest files below the paths that the user gave, in one order."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ _ANY = "x"
 
 @dataclass(frozen=True, slots=True)
 class ManifestFile:
-    """A file to read; ``name`` is what findings call it."""
+    """A file to read, and its name in findings."""
 
     path: Path
     name: str
@@ -24,18 +24,18 @@ class ManifestFile:
 def find_files(
     paths: Sequence[Path], findings: list[Finding], *, may_be_empty: bool = False
 ) -> list[ManifestFile]:
-    """The manifest files below ``paths``, each once; what is wrong is added to ``findings``.
+    """The manifest files below ``paths``, each once; problems are added to ``findings``.
 
-    ``may_be_empty``: it is not wrong that a path holds no files.
+    ``may_be_empty``: a path without files is not a problem.
     """
     walk = _Walk(findings, may_be_empty)
     for path in paths:
         walk.visit(path)
-    return sorted(walk.found.values(), key=lambda file: file.name)
+    return sorted(walk.by_real_path.values(), key=lambda file: file.name)
 
 
 def display_name(path: Path) -> str:
-    """The path as the user would type it: relative where it lies below the current directory."""
+    """The path as the user would type it: relative if it is below the current directory."""
     text = os.path.normpath(path)
     here = str(Path.cwd()) + os.sep
     return text.removeprefix(here)
@@ -45,7 +45,7 @@ def display_name(path: Path) -> str:
 class _Walk:
     findings: list[Finding]
     may_be_empty: bool
-    found: dict[str, ManifestFile] = field(default_factory=dict)
+    by_real_path: dict[str, ManifestFile] = field(default_factory=dict)
 
     def visit(self, path: Path) -> None:
         """Take a path that the user gave."""
@@ -73,11 +73,11 @@ class _Walk:
         if name.endswith(SUFFIXES):
             self._add_folder_named_like_a_file(name)
             return
-        said = len(self.findings)
+        before = len(self.findings)
         files = list(self._files_below(path, (os.path.realpath(path),)))
         for file, real in files:
             self._take(file, real)
-        if not files and said == len(self.findings) and not self.may_be_empty:
+        if not files and before == len(self.findings) and not self.may_be_empty:
             self._add(
                 f"{name} holds no manifests",
                 "add a .yaml, .yml or .json file, or give another path",
@@ -100,10 +100,10 @@ class _Walk:
             if entry.is_dir():
                 yield from self._below(path, parents)
             elif entry.name.endswith(SUFFIXES):
-                if _is_no_file(entry):
+                if _is_irregular(entry):
                     self._add(f"{display_name(path)} is not a file", "remove it")
                 elif entry.name != PROJECT_FILE:
-                    # Where it is no link, it really lies where its folder does.
+                    # The real path of an entry that is not a link is below that of its folder.
                     link = entry.is_symlink()
                     real = os.path.realpath(path) if link else os.path.join(parents[-1], entry.name)  # noqa: PTH118
                     yield ManifestFile(path, inside + entry.name), real
@@ -127,8 +127,8 @@ class _Walk:
             yield from self._files_below(path, (*parents, real))
 
     def _take(self, file: ManifestFile, real: str) -> None:
-        if real not in self.found:
-            self.found[real] = file
+        if real not in self.by_real_path:
+            self.by_real_path[real] = file
 
     def _add_folder_named_like_a_file(self, name: str) -> None:
         self._add(f"{name} is a folder, though it is named like a file", "rename it")
@@ -137,8 +137,8 @@ class _Walk:
         self.findings.append(Finding(source=None, problem=problem, advice=advice))
 
 
-def _is_no_file(entry: "os.DirEntry[str]") -> bool:
-    """Whether it is a pipe or the like: to open one that nobody writes to would wait for ever."""
+def _is_irregular(entry: "os.DirEntry[str]") -> bool:
+    """True for a pipe or the like: opening one without a writer would wait for ever."""
     try:
         return not stat.S_ISREG(entry.stat().st_mode)
     except OSError:

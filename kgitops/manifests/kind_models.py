@@ -29,9 +29,9 @@ Declaration = (
     | Policy
     | Waiver
 )
-"""What a manifest can declare."""
+"""The declarations that a manifest can make."""
 
-# Kind to its module: a model takes time to make, so one that no document needs is not imported.
+# Kind to its module: building a model takes time, so one that no document needs is not imported.
 KINDS: Mapping[str, str] = {
     "Topic": "kinds.topic",
     "Acl": "kinds.access",
@@ -51,11 +51,11 @@ KINDS: Mapping[str, str] = {
 @cache
 def model(kind: str) -> type[Any]:
     """The model of ``kind``."""
-    found: type[Any] = getattr(import_module(f"kgitops.manifests.{KINDS[kind]}"), kind)
-    return found
+    cls: type[Any] = getattr(import_module(f"kgitops.manifests.{KINDS[kind]}"), kind)
+    return cls
 
 
 @cache
 def adapter(kind: str) -> TypeAdapter[Any]:
-    """What checks a document of ``kind`` and describes it as JSON Schema."""
+    """The adapter that checks documents of ``kind`` and describes them as JSON Schema."""
     return TypeAdapter(model(kind))

@@ -1,4 +1,4 @@
-"""Manifest files → the checked manifests that apply to one cluster, with every finding."""
+"""Loads manifest files: the checked manifests that apply to one cluster, with every finding."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -25,12 +25,12 @@ from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding
 
 POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
-"""Kinds that declare no object of a cluster, but how requests are judged."""
+"""Kinds that declare how requests are judged, instead of an object of a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A checked document: what it declares, and where."""
+    """A checked document: its declaration, and the document that holds it."""
 
     declares: Declaration
     document: Document
@@ -40,11 +40,11 @@ class Manifest:
 class ManifestSet:
     """All manifests, in the order of their files.
 
-    ``other_clusters`` are documents that are for other clusters only. Where a placeholder of such a
-    document has no value on this cluster, only a topic's address is taken (``other_addresses``),
-    and of ``unknown`` ones nobody can tell here what they name.
-    ``env_values`` maps what was taken from the environment to its variable's name: no finding may
-    show it.
+    ``other_clusters`` are documents that are for other clusters only. If a placeholder of such a
+    document has no value on this cluster, only a topic's address is taken (``other_addresses``);
+    ``unknown`` are those whose object can't be told here.
+    ``env_values`` maps each value from the environment to its variable's name: no finding may show
+    the value.
     """
 
     manifests: tuple[Manifest, ...] = ()
@@ -66,18 +66,18 @@ def load_manifests(
     only: Collection[str] = (),
     cache: ManifestCache = NO_CACHE,
 ) -> ManifestSet:
-    """The manifests below ``paths`` for ``cluster``; nothing is raised for what they hold.
+    """The manifests below ``paths`` for ``cluster``; problems in them are findings, not exceptions.
 
     Args:
         paths: files and folders.
         cluster: the cluster's name, as ``metadata.clusters`` writes it.
-        variables: what ``${var:NAME}`` stands for on this cluster.
-        env: what ``${env:NAME}`` stands for.
-        known_clusters: the project's clusters, to tell a misspelt name; None where unknown.
-        env_values: what ``variables`` took from the environment (see ``ClusterConfig``).
-        only: kinds to look for: all other documents are passed over, there need not be any, and
-            files that can't hold one are not even parsed.
-        cache: where files are read; one that remembers them is for loading many clusters.
+        variables: the values of ``${var:NAME}`` on this cluster.
+        env: the values of ``${env:NAME}``.
+        known_clusters: the project's clusters, to detect a misspelt name; None if unknown.
+        env_values: the values that ``variables`` took from the environment (see ``ClusterConfig``).
+        only: kinds to look for: all other documents are skipped, there need not be any, and files
+            that can't hold one are not even parsed.
+        cache: reads the files; one that keeps them is for loading many clusters.
     """
     lookup = Lookup(variables, env, dict(env_values or {}), by_url=":" in cluster)
     loader = _Loader(cluster, lookup, known_clusters, only)
@@ -119,25 +119,25 @@ class _Loader:
             elif not self.only or item.named in self.only:
                 self._take(item)
 
-    def _take(self, written: RawDocument) -> None:
-        kind = written.kind(self.findings)
+    def _take(self, raw: RawDocument) -> None:
+        kind = raw.kind(self.findings)
         if kind is None:
             return
-        clusters = self._clusters(written)
+        clusters = self._clusters(raw)
         here = clusters is None or self.cluster in clusters or self._may_judge(kind)
-        model = self._declaration(kind, written, here=here)
+        model = self._declaration(kind, raw, here=here)
         if model is not None:
-            manifest = Manifest(model, written.document)
+            manifest = Manifest(model, raw.document)
             (self.manifests if here else self.other_clusters).append(manifest)
 
     def _may_judge(self, kind: str) -> bool:
         """A URL may name the very cluster that a policy is for."""
         return kind == "Policy" and ":" in self.cluster
 
-    def _declaration(self, kind: str, written: RawDocument, *, here: bool) -> Declaration | None:
-        if not written.templated:
-            return written.declared(kind, self.findings)
-        content, document = written.content, written.document
+    def _declaration(self, kind: str, raw: RawDocument, *, here: bool) -> Declaration | None:
+        if not raw.templated:
+            return raw.declared(kind, self.findings)
+        content, document = raw.content, raw.document
         if here:
             before = len(self.findings)
             content = substitute(content, document, self.lookup, self.findings)
@@ -146,7 +146,7 @@ class _Loader:
         return self._elsewhere(kind, substitute_where_known(content, self.lookup), document)
 
     def _elsewhere(self, kind: str, content: Content, document: Document) -> Declaration | None:
-        """A document for other clusters: what it names here must not look as if it were gone."""
+        """Take a document for other clusters: its object must not count as removed here."""
         if not has_placeholder(content):
             declared = check(kind, content, document, [])
             if declared is not None:
@@ -158,11 +158,11 @@ class _Loader:
             self.unknown.append(document)
         return None
 
-    def _clusters(self, written: RawDocument) -> list[Content] | None:
-        """The clusters a document is for, where it says so in the right shape."""
-        for index, name in enumerate(written.clusters or ()):
-            self._check_cluster(written.document, index, name)
-        return written.clusters
+    def _clusters(self, raw: RawDocument) -> list[Content] | None:
+        """The clusters that a document is for, if its metadata has them in the right shape."""
+        for index, name in enumerate(raw.clusters or ()):
+            self._check_cluster(raw.document, index, name)
+        return raw.clusters
 
     def _check_cluster(self, document: Document, index: int, name: Content) -> None:
         if isinstance(name, str) and "${" in name:
@@ -184,7 +184,7 @@ class _Loader:
 
 
 def _topic_address(content: Content) -> str | None:
-    """The address of a Topic document; None where a placeholder hides it."""
+    """The address of a Topic document; None if a placeholder hides it."""
     metadata = content.get("metadata") if isinstance(content, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     scope = metadata.get("virtualCluster", CLUSTER_NAME) if isinstance(metadata, dict) else None
@@ -198,5 +198,5 @@ def _topic_address(content: Content) -> str | None:
 
 
 def _may_hold(text: str, kinds: Collection[str]) -> bool:
-    """Whether one of the words stands there; with escapes YAML could spell it in other ways."""
+    """Tell if the text may hold a document of these kinds; escapes can hide a kind's name."""
     return "\\" in text or re.search(rf"\b({'|'.join(kinds)})\b", text) is not None

@@ -1,4 +1,4 @@
-"""pydantic's errors → findings in our words, each at the scalar that is wrong."""
+"""Turns pydantic's errors into findings in our own words, each at the scalar that is wrong."""
 
 import difflib
 import re
@@ -43,16 +43,16 @@ def model_findings(
 ) -> Iterator[Finding]:
     """One finding for every value that is wrong.
 
-    With ``below`` only of what lies below that path and holds no placeholder, because those are
-    not replaced yet.
+    With ``below`` only for values below that path that hold no placeholder, because placeholders
+    are not replaced yet.
     """
-    said: set[Path] = set()
+    reported: set[Path] = set()
     for details in error.errors(include_url=False):
         path, is_key = _path(details, content)
         if below and (path[: len(below)] != below or _is_open(details["input"])):
             continue
-        if path not in said:
-            said.add(path)
+        if path not in reported:
+            reported.add(path)
             yield _finding(details, kind, document, path, is_key=is_key)
 
 
@@ -71,7 +71,7 @@ def _is_word(step: str | int) -> bool:
 
 
 def written_value(document: Document, path: Path, value: object) -> str:
-    """The value as a sentence shows it; one made from a placeholder only as it is written."""
+    """The value as a sentence shows it; a value from a placeholder is shown as the placeholder."""
     written = document.written(*path)
     return shown(written if written is not None and "${" in written else value)
 
@@ -139,7 +139,7 @@ def _expected(error_type: str, context: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _empty(kind: str, path: Path) -> str:
-    return f", as {path[-1]}: {{}} if there is nothing to say" if may_be_empty(kind, path) else ""
+    return f", as {path[-1]}: {{}} if it has no fields" if may_be_empty(kind, path) else ""
 
 
 def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
@@ -155,7 +155,7 @@ def _unknown_field(kind: str, document: Document, path: Path) -> Finding:
 
 
 def _misplaced_scope(kind: str, document: Document, path: Path) -> Finding:
-    """Every kind has its one place for it: no near miss of a word helps there."""
+    """Every kind has one place for ``virtualCluster``: suggesting a similar word does not help."""
     place = next((at for at in _SCOPE_PLACES if _SCOPE in field_names(kind, at)), None)
     return Finding(
         source=document.key_at(*path),
@@ -167,9 +167,9 @@ def _misplaced_scope(kind: str, document: Document, path: Path) -> Finding:
 
 
 def _path(details: ErrorDetails, content: Content) -> tuple[Path, bool]:
-    """The steps of pydantic's location that are in the document: it adds the names of types."""
+    """The steps of pydantic's location that are in the document: pydantic adds names of types."""
     steps: list[str | int] = []
-    # pydantic ends the location of a key that is no text with some text of its own.
+    # pydantic ends the location of a key that is not text with some text of its own.
     location = details["loc"][:-1] if details["type"] == "invalid_key" else details["loc"]
     last = len(location) - 1
     for index, step in enumerate(location):

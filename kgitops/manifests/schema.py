@@ -1,4 +1,4 @@
-"""The JSON Schemas of all kinds, made from the models, for editors and for ``kgitops schema``."""
+"""Makes the JSON Schemas of all kinds from the models, for editors and for ``kgitops schema``."""
 
 import ast
 import inspect
@@ -51,7 +51,7 @@ def field_names(kind: str, path: tuple[str | int, ...]) -> list[str]:
 
 
 def may_be_empty(kind: str, path: tuple[str | int, ...]) -> bool:
-    """Whether the ``spec`` of ``kind`` requires no field of its own."""
+    """Tell if the path is the ``spec`` of ``kind`` and requires no field of its own."""
     if path != ("spec",):
         return False
     root = kind_schema(kind)
@@ -75,7 +75,7 @@ def schema_files() -> dict[str, str]:
 
 @cache
 def kind_schema(kind: str) -> Schema:
-    """The schema of one kind, as its values are without placeholders."""
+    """The schema of one kind, without placeholders."""
     schema: Schema = _tidy(adapter(kind).json_schema())
     models = _models(model(kind))
     for name, definition in schema.get("$defs", {}).items():
@@ -86,19 +86,19 @@ def kind_schema(kind: str) -> Schema:
 
 def _models(root: type) -> dict[str, type]:
     """The model and those of its fields, at any depth, by name."""
-    found: dict[str, type] = {}
+    models: dict[str, type] = {}
     waiting: list[Any] = [root]
     while waiting:
         item = waiting.pop()
         waiting += get_args(item)
-        if isinstance(item, type) and is_dataclass(item) and item.__name__ not in found:
-            found[item.__name__] = item
+        if isinstance(item, type) and is_dataclass(item) and item.__name__ not in models:
+            models[item.__name__] = item
             waiting += get_type_hints(item, include_extras=True).values()
-    return found
+    return models
 
 
 def _tidy(node: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """Without pydantic's titles and null defaults, which say nothing; choices in one spelling."""
+    """Leave out pydantic's titles and null defaults; spell ``oneOf`` as ``anyOf``."""
     if isinstance(node, list):
         return [_tidy(item) for item in node]
     if not isinstance(node, dict):
@@ -121,7 +121,7 @@ def _describe(schema: Schema, described: type) -> None:
 
 
 def _with_placeholders(node: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """A copy in which a placeholder may stand for every number, boolean and name of a choice."""
+    """A copy that allows a placeholder for every number, boolean and enum."""
     if isinstance(node, list):
         return [_with_placeholders(item) for item in node]
     if not isinstance(node, dict):

@@ -72,7 +72,7 @@ def said_of_waivers(level: str, outcome: str) -> str | None:
     if not OUTCOMES[outcome][2]:
         return None
     if outcome == "malformed":
-        return "spec.expires: 'soon' is no day"
+        return "spec.expires: 'soon' is not a date"
     return OF_SOFT.get(outcome) if level == "soft" else NOT_SOFT[level]
 
 

@@ -30,7 +30,7 @@ CASES: dict[str, tuple[Files, str, str]] = {
     "a quote open at ---": (one("a: 'x\n---\n"), "1:4", "not closed before ---"),
     "an open list": (one("a: [1, 2\n"), "2:1", "a ',' or ']' is missing"),
     "an open mapping": (one("a: {b: 1\n"), "2:1", "a ',' or '}' is missing"),
-    "two colons": (one("a: b: c\n"), "1:5", "a ':' can't stand here"),
+    "two colons": (one("a: b: c\n"), "1:5", "a ':' is not allowed here"),
     "wrong indentation": (one("a:\n   b: 2\n  c: 1\n"), "3:3", "a key is expected here"),
     "a key without colon": (one(HEAD + "metadata\nspec: {}\n"), "4:1", "a ':' is missing"),
     "an @": (one("a: @x\n"), "1:4", "no value can start with this character"),
@@ -47,18 +47,18 @@ CASES: dict[str, tuple[Files, str, str]] = {
         "more than 100 deep",
     ),
     # What is YAML, and no manifest of ours.
-    "a key twice": (one(topic() + "kind: Topic\n"), "5:1", "the key 'kind' stands here twice"),
+    "a key twice": (one(topic() + "kind: Topic\n"), "5:1", "the key 'kind' appears twice"),
     "a field twice": (
         with_spec("\n  partitions: 1\n  partitions: 2\n  replicationFactor: 1"),
         "6:3",
-        "the key 'partitions' stands here twice",
+        "the key 'partitions' appears twice",
     ),
     "a tag of Python": (with_spec("!!python/object:os.system {a: b}"), "4:7", "!!python/object"),
     "a tag of another tool": (with_metadata("{name: !Ref x}"), "3:18", "the tag !Ref"),
     "a date's tag": (with_metadata("{name: !!timestamp 2020-01-01}"), "3:18", "!!timestamp"),
     "a tag that lies": (with_metadata("{name: !!int x}"), "3:18", "is not of the type !!int"),
     "an alias bomb": (one(BOMB), "1:1", "stand for more than 20000 values"),
-    "an alias of itself": (one("a: &a [*a]\n"), "1:4", "inside what it repeats"),
+    "an alias of itself": (one("a: &a [*a]\n"), "1:4", "inside the value that it repeats"),
     "a merge of a list": (one("a: 1\n<<: [1, 2]\n"), "2:5", "<< can only merge mappings"),
     "a list as a key": (one("? [a, b]\n: c\n"), "1:3", "a key can't be a mapping or a list"),
     "a number as a field": (one(topic() + "1: x\n"), "5:1", "the key 1 in the document must be"),
@@ -117,7 +117,7 @@ CASES: dict[str, tuple[Files, str, str]] = {
     "a partition in two spellings": (
         with_spec("{assignments: {0: [1], '0': [2]}}"),
         "4:21",
-        "the key 0 stands here twice",
+        "the key 0 appears twice",
     ),
     "configs as a list": (with_spec("{configs: [a]}"), "4:17", "must be a mapping, not a list"),
     "a config left out": (with_spec("{configs: {retention.ms: }}"), "4:32", "not empty"),
@@ -223,7 +223,7 @@ CASES: dict[str, tuple[Files, str, str]] = {
     "a project among manifests": (
         one("apiVersion: kgitops/v1\nkind: Project\nmetadata: {name: a}\nspec: {}\n"),
         "2:7",
-        "a Project stands among the manifests; move it to kgitops.yaml",
+        "a Project is among the manifests; move it to kgitops.yaml",
     ),
     # JSON.
     "JSON with a wrong value": (
@@ -322,7 +322,7 @@ def test_a_file_of_broken_documents_ends_early(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": "---\na: [\n" * 2000})
     said = findings(load(tmp_path))
     assert len(said) == 51
-    assert any("a.yaml:101:1: 50 documents above are no YAML" in one for one in said)
+    assert any("a.yaml:101:1: 50 documents above are not YAML" in one for one in said)
 
 
 def test_a_bomb_of_merges_is_found(tmp_path: Path) -> None:

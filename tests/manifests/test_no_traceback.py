@@ -62,4 +62,4 @@ def test_the_text_that_is_edited_reaches_every_kind() -> None:
     assert "${var:x} has no value" in words
     assert "spec.resource.name is missing" in words
     assert "the user User:a belongs to" in words
-    assert "a Project stands among the manifests" in words
+    assert "a Project is among the manifests" in words

@@ -240,15 +240,15 @@ WRONG: dict[str, tuple[str, str, str]] = {
         "19:20",
         "must be text, not true; put it in quotes",
     ),
-    "a message that says nothing": (
+    "a blank message": (
         in_policy("message: never said", 'message: "  "'),
         "19:37",
-        "spec.validations[1].message: '  ' says nothing; write it out",
+        "spec.validations[1].message: '  ' is blank; write some text",
     ),
     "a field with a space": (
         in_policy("field: configs.min", "field: configs. min"),
         "18:14",
-        "is no field; write a path of the object's spec, for example configs.retention.ms",
+        "is not a field; write a path of the object's spec, for example configs.retention.ms",
     ),
     "a field of Kubernetes": (
         in_policy("  level: soft", "  failurePolicy: Fail"),
@@ -283,20 +283,24 @@ WRONG: dict[str, tuple[str, str, str]] = {
     "a day that is none": (
         in_waiver("2026-12-31", "2026-02-30"),
         "12:12",
-        "spec.expires: '2026-02-30' is no day; write year, month and day: 2026-12-31",
+        "spec.expires: '2026-02-30' is not a date; write year, month and day: 2026-12-31",
     ),
-    "a day in words": (in_waiver("2026-12-31", "tomorrow"), "12:12", "'tomorrow' is no day"),
-    "a day without dashes": (in_waiver("2026-12-31", '"20261231"'), "12:12", "is no day"),
-    "a week": (in_waiver("2026-12-31", "2026-W10-1"), "12:12", "'2026-W10-1' is no day"),
-    "a day with a time": (in_waiver("2026-12-31", "2026-12-31T10:00:00Z"), "12:12", "is no day"),
+    "a day in words": (in_waiver("2026-12-31", "tomorrow"), "12:12", "'tomorrow' is not a date"),
+    "a day without dashes": (in_waiver("2026-12-31", '"20261231"'), "12:12", "is not a date"),
+    "a week": (in_waiver("2026-12-31", "2026-W10-1"), "12:12", "'2026-W10-1' is not a date"),
+    "a day with a time": (
+        in_waiver("2026-12-31", "2026-12-31T10:00:00Z"),
+        "12:12",
+        "is not a date",
+    ),
     "a fingerprint that is short": (
         in_waiver("0123456789abcdef", "abcdef"),
         "7:16",
-        "spec.fingerprint: 'abcdef' is no fingerprint; copy its 16 digits from a plan",
+        "spec.fingerprint: 'abcdef' is not a fingerprint; copy its 16 digits from a plan",
     ),
-    "a fingerprint in capitals": (in_waiver("9abcdef", "9ABCDEF"), "7:16", "is no fingerprint"),
+    "a fingerprint in capitals": (in_waiver("9abcdef", "9ABCDEF"), "7:16", "is not a fingerprint"),
     "no owner": (in_waiver("team-payments", ""), "8:9", "spec.owner must be text, not empty"),
-    "an owner of spaces": (in_waiver("team-payments", '" "'), "8:10", "spec.owner: ' ' says noth"),
+    "an owner of spaces": (in_waiver("team-payments", '" "'), "8:10", "spec.owner: ' ' is blank"),
     "no reason": (
         in_waiver("  reason: The old consumer can't take more.\n", ""),
         "5:3",

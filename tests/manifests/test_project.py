@@ -141,12 +141,12 @@ def test_a_cluster_that_is_not_there_is_a_wrong_use(tmp_path: Path) -> None:
         (
             HEAD + "  clusters: {x: {url: a, configs: {sasl.password: hunter2}}}\n",
             "5:51",
-            "the secret sasl.password is written out; write sasl.password",
+            "the secret sasl.password is in plain text; write sasl.password",
         ),
         (
             HEAD + '  clusters: {x: {url: a, configs: {sasl.password: "${env:P:-hunter2}"}}}\n',
             "5:51",
-            "the secret sasl.password is written out",
+            "the secret sasl.password is in plain text",
         ),
         ("caf\xe9".encode("latin-1"), "1:4", "not UTF-8"),
     ],

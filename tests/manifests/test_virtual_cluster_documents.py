@@ -159,7 +159,7 @@ def test_a_placeholder_may_stand_in_a_member(here: Path) -> None:
         ),
         (
             "apiVersion: kgitops/v1\nkind: VirtualCluster\nmetadata: {name: a}\n",
-            "spec is missing; add it, as spec: {} if there is nothing to say",
+            "spec is missing; add it, as spec: {} if it has no fields",
         ),
         (declaration("VirtualCluster", "{name: a}", ""), "not empty; write spec: {}, or its fiel"),
         (declaration("TopicLink", MEMBERS, ""), "spec must be a mapping, not empty; write a value"),

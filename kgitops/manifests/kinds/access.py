@@ -1,4 +1,4 @@
-"""``kind: Acl``: one or more ACL bindings on one resource."""
+"""``kind: Acl`` and ``kind: ClientQuota``: the rights and the quotas of clients."""
 
 from typing import Annotated, Literal
 
@@ -11,15 +11,15 @@ from kgitops.model.resources.acls import Operation, PatternType, PermissionType,
 
 @manifest
 class AclResource:
-    """What the bindings are about."""
+    """The resource that the bindings are for."""
 
     type: Annotated[ResourceType, EnumName(ResourceType)]
     """The type of the resource."""
     name: Text
-    """The name of the resource, its prefix, or "*" for all; of the cluster: kafka-cluster, or the
-    virtual cluster that is to be administered."""
+    """The name of the resource, its prefix, or "*" for all; for the type cluster: kafka-cluster,
+    or the virtual cluster to administer."""
     pattern_type: Annotated[PatternType, EnumName(PatternType)] = PatternType.LITERAL
-    """How the name is read: as it stands, or as a prefix."""
+    """The pattern type: literal for exactly this name, prefixed for names that begin with it."""
 
 
 @manifest
@@ -27,12 +27,12 @@ class AclSpec:
     """One binding for every principal and operation."""
 
     principal: Annotated[Text | None, NotNull()] = None
-    """Who, as Type:name; User:* is everyone, in a virtual cluster every member. Either this or
-    principals."""
+    """The principal, as Type:name; User:* is everyone, in a virtual cluster every member. Either
+    this or principals."""
     principals: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
     """Several principals, instead of principal."""
     host: Text = "*"
-    """The address that the client connects from as brokers write it, IPv6 in full
+    """The address that the client connects from, as brokers write it, IPv6 in full
     (2001:db8:0:0:0:0:0:1), or "*" for any."""
     permission: Annotated[PermissionType, EnumName(PermissionType)]
     """Allow or Deny; a Deny wins over every Allow."""
@@ -40,18 +40,18 @@ class AclSpec:
         list[Annotated[Operation, EnumName(Operation)]],
         MinLen(1),
     ]
-    """What may, or may not, be done."""
+    """The operations that are allowed or denied."""
     resource: AclResource
-    """What the bindings are about."""
+    """The resource that the bindings are for."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
-    """What removing this document means: Delete (the default), Protect or Orphan."""
+    """The effect of removing this document: Delete (the default), Protect or Orphan."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None
-    """The virtual cluster that the resource lies in, its prefix, or "*" for every one; the name of
-    the resource is then one within it. Left out, or kafka-cluster, the bindings are global."""
+    """The virtual cluster that the resource is in, its prefix, or "*" for every one; the name of
+    the resource is then a name in it. If left out, or kafka-cluster, the bindings are global."""
     virtual_cluster_pattern_type: Annotated[PatternType, EnumName(PatternType)] = (
         PatternType.LITERAL
     )
-    """How virtualCluster is read: as it stands, or as a prefix."""
+    """The pattern type of virtualCluster: literal or prefixed."""
 
 
 @manifest
@@ -73,16 +73,16 @@ class Acl:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["Acl"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: Metadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: AclSpec
     """The bindings."""
 
 
 @manifest
 class DefaultEntity:
-    """The default entity: what holds where an entity has no quota of its own."""
+    """The default entity: its quotas hold for entities that have none of their own."""
 
     default: Literal[True]
     """Always true."""
@@ -94,17 +94,17 @@ EntityName = Annotated[Text | DefaultEntity | None, _ENTITY]
 
 @manifest
 class QuotaEntity:
-    """Whom the quotas are for: user, clientId or both, also in a virtual cluster; or ip."""
+    """The entity of the quotas: user, clientId or both, also in a virtual cluster; or ip."""
 
     user: EntityName = None
     """The user's name without "User:", or {default: true} (or `<default>`) for all others."""
     client_id: EntityName = None
     """The client id, or {default: true} (or `<default>`) for all others."""
     ip: EntityName = None
-    """The address, or {default: true} (or `<default>`) for all others; stands alone."""
+    """The address, or {default: true} (or `<default>`) for all others; without any other field."""
     virtual_cluster: EntityName = None
     """The virtual cluster that the user or client id belongs to. Alone, the quotas are its cap:
-    what all in it may use together; {default: true} (or `<default>`) is the cap of all others."""
+    the total for all its members; {default: true} (or `<default>`) is the cap of all others."""
 
 
 _RATE = ErrorText("a number above 0", "write a number such as 1048576, or remove the key")
@@ -116,12 +116,12 @@ class ClientQuotaSpec:
     """The quotas of one entity."""
 
     entity: QuotaEntity
-    """Whom the quotas are for."""
+    """The entity that the quotas are for."""
     quotas: Annotated[dict[str, Rate], MinLen(1)]
     """Quota key to its value: producer_byte_rate, consumer_byte_rate, request_percentage,
-    controller_mutation_rate; of an ip: connection_creation_rate."""
+    controller_mutation_rate; for an ip: connection_creation_rate."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
-    """What removing this document means: Delete (the default), Protect or Orphan."""
+    """The effect of removing this document: Delete (the default), Protect or Orphan."""
 
 
 @manifest
@@ -140,8 +140,8 @@ class ClientQuota:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["ClientQuota"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: Metadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: ClientQuotaSpec
     """The quotas."""

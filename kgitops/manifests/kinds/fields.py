@@ -1,7 +1,7 @@
-"""What the fields of all kinds are made of: how pydantic reads them, and in which words it refuses.
+"""The types of fields of all kinds: the rules by which pydantic reads them, and the error texts.
 
-Kinds are pydantic dataclasses with slots: a fleet of documents stays small in memory. Every field
-is read strictly, and an optional field is left out: null is never a value.
+Kinds are pydantic dataclasses with slots, so that a fleet of documents stays small in memory. Every
+field is read strictly, and an optional field is left out: null is never a value.
 """
 
 import re
@@ -19,7 +19,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 API_VERSION = "kgitops/v1"
 REFUSED = "kgitops_refused"
-"""The type of pydantic errors whose context holds our own words."""
+"""The type of pydantic errors whose context holds our own text."""
 
 MAX_INT32 = 2**31 - 1
 MAX_INT64 = 2**63 - 1
@@ -67,7 +67,7 @@ class NotNull:
 
 @dataclass(frozen=True)
 class ErrorText:
-    """Refuses whatever is wrong with a value, null included, in these words."""
+    """Refuses every wrong value, null included, with this text."""
 
     expected: str
     advice: str
@@ -77,13 +77,13 @@ class ErrorText:
         source: object,
         handler: GetCoreSchemaHandler,
     ) -> CoreSchema:
-        """Put these words in place of pydantic's."""
+        """Put this text in place of pydantic's."""
         return refuse(_without_null(handler(source)), self.expected, self.advice)
 
 
 @dataclass(frozen=True)
 class IntRange:
-    """A whole number in a range; ``example`` is what the advice shows."""
+    """A whole number in a range; ``example`` is shown in the advice."""
 
     low: int
     high: int = MAX_INT32
@@ -119,7 +119,7 @@ class IntKeys:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Say which keys there may be."""
+        """Describe the keys that are allowed."""
         return {**handler(schema), "propertyNames": {"pattern": "^[0-9]+$"}}
 
 
@@ -134,8 +134,8 @@ class Shorthand:
         source: object,
         handler: GetCoreSchemaHandler,
     ) -> CoreSchema:
-        """Write the text out as a mapping first."""
-        return core_schema.no_info_before_validator_function(self._written_out, handler(source))
+        """Expand the text to a mapping first."""
+        return core_schema.no_info_before_validator_function(self._expand, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -143,13 +143,13 @@ class Shorthand:
         """Either form."""
         return {"anyOf": [{"type": "string", "minLength": 1}, handler(schema)]}
 
-    def _written_out(self, value: object) -> object:
+    def _expand(self, value: object) -> object:
         if isinstance(value, str):
             return {self.field: value}
         if isinstance(value, Mapping):
             return value
-        words = {"expected": f"a name, or a mapping with {self.field}", "advice": "write a name"}
-        raise PydanticCustomError(REFUSED, "shorthand", words)
+        context = {"expected": f"a name, or a mapping with {self.field}", "advice": "write a name"}
+        raise PydanticCustomError(REFUSED, "shorthand", context)
 
 
 class EnumName:
@@ -167,7 +167,7 @@ class EnumName:
         members = list(self._members)
         by_name = {_fold(name): member for member in members for name in (member, member.name)}
 
-        def spelt_otherwise(value: object) -> StrEnum:
+        def other_spelling(value: object) -> StrEnum:
             if isinstance(value, str) and (member := by_name.get(_fold(value))):
                 return member
             raise ValueError
@@ -175,7 +175,7 @@ class EnumName:
         schema = core_schema.union_schema(
             [
                 core_schema.enum_schema(self._members, members, sub_type="str"),
-                core_schema.no_info_plain_validator_function(spelt_otherwise),
+                core_schema.no_info_plain_validator_function(other_spelling),
             ],
             mode="left_to_right",
         )
@@ -184,7 +184,7 @@ class EnumName:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Editors complete from the enum; the pattern takes what kgitops takes beside it."""
+        """Editors complete from the enum; the pattern allows the other spellings."""
         names = [str(member) for member in self._members]
         return {"anyOf": [{"enum": names}, {"type": "string", "pattern": _any_case(self._members)}]}
 
@@ -213,9 +213,9 @@ def _numbers_as_keys(value: object) -> object:
     for key, item in value.items():
         number = int(key) if isinstance(key, str) and _DIGITS.fullmatch(key) else key
         if number in result:
-            problem = f"the key {number} stands here twice"
-            words = {"problem": problem, "advice": "keep one of them"}
-            raise PydanticCustomError(REFUSED, "twice", words)
+            problem = f"the key {number} appears twice"
+            context = {"problem": problem, "advice": "keep one of them"}
+            raise PydanticCustomError(REFUSED, "twice", context)
         result[number] = item
     return result
 

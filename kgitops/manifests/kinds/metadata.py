@@ -1,4 +1,4 @@
-"""What every document says about itself."""
+"""``metadata`` of all kinds of document."""
 
 from dataclasses import field
 from typing import Annotated
@@ -10,16 +10,16 @@ from kgitops.manifests.kinds.fields import NotNull, Text, manifest
 
 @manifest
 class Metadata:
-    """What every document says about itself."""
+    """The metadata of every document."""
 
     name: Text
-    """The name: of a topic, virtual cluster or group its own, of other kinds what you call the
-    document."""
+    """The name: of a topic, virtual cluster or group its own name on the cluster; of other kinds
+    any name for the document."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Whose it is, in words of yours, such as team: policies see them, reports show them, and
-    --selector picks by them; Kafka is not sent them."""
+    """Labels of your choice, such as team: policies see them, reports show them, and --selector
+    selects by them; they are not sent to Kafka."""
     clusters: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
-    """The clusters that the document is for; left out, it is for all."""
+    """The clusters that the document is for; all clusters if left out."""
 
 
 @manifest
@@ -32,10 +32,10 @@ class RuleMetadata(Metadata):
 
 @manifest
 class TopicMetadata(Metadata):
-    """What a topic says about itself."""
+    """The metadata of a topic."""
 
     virtual_cluster: Annotated[Text | None, NotNull()] = None
-    """The virtual cluster that the topic is made in; left out, or kafka-cluster, it is in none."""
+    """The virtual cluster that the topic is created in; none if left out, or kafka-cluster."""
 
 
 @manifest
@@ -48,14 +48,14 @@ class MemberMetadata(Metadata):
 
 @manifest
 class LinkMetadata:
-    """What a link says about itself."""
+    """The metadata of a link."""
 
     name: Annotated[Text | None, NotNull()] = None
-    """The name of the link; left out, that of the topic that it leads to."""
+    """The name of the link; if left out, the name of the topic that it leads to."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Whose it is, in words of yours, such as team: policies see them, reports show them, and
-    --selector picks by them; Kafka is not sent them."""
+    """Labels of your choice, such as team: policies see them, reports show them, and --selector
+    selects by them; they are not sent to Kafka."""
     clusters: Annotated[list[Text] | None, NotNull(), MinLen(1)] = None
-    """The clusters that the document is for; left out, it is for all."""
+    """The clusters that the document is for; all clusters if left out."""
     virtual_cluster: Text
-    """The virtual cluster that the link lies in."""
+    """The virtual cluster that the link is in."""

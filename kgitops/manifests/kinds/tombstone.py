@@ -17,19 +17,19 @@ class TombstoneTarget:
     name: Annotated[Text | None, NotNull()] = None
     """The object's name."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None
-    """The virtual cluster that the object lies in, beside kind and name."""
+    """The virtual cluster that the object is in, together with kind and name."""
     topic_id: Annotated[Text | None, NotNull()] = None
     """Delete the topic only if it has this id."""
 
 
 @manifest
 class TombstoneSpec:
-    """What is to be deleted, and why."""
+    """The object to delete, and the reason."""
 
     target: TombstoneTarget
     """The object."""
     reason: Text
-    """Why it is deleted; shown in the plan."""
+    """The reason for the deletion; shown in the plan."""
 
 
 @manifest
@@ -48,8 +48,8 @@ class Tombstone:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["Tombstone"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: Metadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: TombstoneSpec
-    """What is to be deleted, and why."""
+    """The object to delete, and the reason."""

@@ -1,4 +1,4 @@
-"""``kind: Topic``: a topic with its partitions, replicas and configs."""
+"""``kind: Topic``, with partitions, replicas and configs, and ``kind: TopicLink``."""
 
 from dataclasses import field
 from typing import Annotated, Literal
@@ -30,26 +30,26 @@ class TopicSpec:
     """A topic: either partitions and replicationFactor, or assignments."""
 
     partitions: Annotated[int | None, IntRange(1)] = None
-    """How many partitions the topic has; Kafka can add partitions and never remove one."""
+    """The number of partitions; Kafka can add partitions but never remove one."""
     replication_factor: Annotated[int | None, IntRange(1, 32767)] = None
-    """How many replicas each partition has."""
+    """The number of replicas of each partition."""
     assignments: Annotated[dict[PartitionId, list[BrokerId]] | None, IntKeys()] = None
     """Partition id to the brokers of its replicas, the preferred leader first; instead of
     partitions and replicationFactor."""
     configs: dict[str, ConfigValue] = field(default_factory=dict)
     """Kafka's topic configs by their own names, such as retention.ms."""
     configs_policy: Literal["Declared", "Exact"] = "Declared"
-    """Declared leaves config keys alone that no manifest declares; Exact removes them."""
+    """Declared leaves config keys that no manifest declares as they are; Exact removes them."""
     delete_records_before: Annotated[
         dict[PartitionId, Annotated[int, IntRange(0, MAX_INT64, 1500)]], IntKeys()
     ] = field(default_factory=dict)
-    """Partition id to an offset: the records below it must be gone."""
+    """Partition id to an offset: records below it are deleted."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
-    """What removing this document means: Protect (the default) refuses, Delete deletes the topic,
-    Orphan leaves it on the cluster and forgets it. In a virtual cluster both take the link away,
-    and Delete deletes the topic only when no other link leads to it."""
+    """The effect of removing this document: Protect (the default) refuses the plan, Delete deletes
+    the topic, Orphan leaves it on the cluster and forgets it. In a virtual cluster both remove the
+    link, and Delete deletes the topic only if no other link leads to it."""
     share_with: list[Text] = field(default_factory=list)
-    """Other virtual clusters that may link to this topic of a virtual cluster."""
+    """Other virtual clusters that may link to this topic, if it is in a virtual cluster."""
 
 
 @manifest
@@ -74,9 +74,9 @@ class Topic:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["Topic"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: TopicMetadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: TopicSpec
     """The topic as it should be."""
 
@@ -86,11 +86,11 @@ class LinkTarget:
     """The topic that a link leads to: virtualCluster and topic, or physicalTopic."""
 
     virtual_cluster: Annotated[Text | None, NotNull()] = None
-    """The virtual cluster that the topic was made in."""
+    """The virtual cluster that the topic was created in."""
     topic: Annotated[Text | None, NotNull()] = None
     """The topic's name in that virtual cluster."""
     physical_topic: Annotated[Text | None, NotNull()] = None
-    """The topic's name on the cluster, instead of the other two."""
+    """The topic's name on the physical cluster, instead of the other two."""
 
 
 @manifest
@@ -100,12 +100,12 @@ class TopicLinkSpec:
     target: LinkTarget
     """The topic that the link leads to."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
-    """What removing this document means: Delete (the default), Protect or Orphan."""
+    """The effect of removing this document: Delete (the default), Protect or Orphan."""
 
 
 @manifest
 class TopicLink:
-    """A name in a virtual cluster for a topic: data is neither copied nor moved.
+    """A name for a topic in a virtual cluster: data is neither copied nor moved.
 
     Example:
         apiVersion: kgitops/v1
@@ -118,8 +118,8 @@ class TopicLink:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["TopicLink"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: LinkMetadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: TopicLinkSpec
     """The link."""

@@ -1,4 +1,4 @@
-"""``kind: VirtualCluster``: a virtual cluster, and in short who belongs to it."""
+"""``kind: VirtualCluster``, and its members as documents: ConsumerGroup, VirtualClusterBinding."""
 
 from dataclasses import field
 from typing import Annotated, Literal
@@ -9,28 +9,29 @@ from kgitops.manifests.kinds.metadata import MemberMetadata, Metadata
 
 @manifest
 class UserMember:
-    """A user of a virtual cluster; a name alone stands for it."""
+    """A user of a virtual cluster; may be written as the name alone."""
 
     principal: Text
     """The principal; a bare name gets "User:"."""
     copy_acls_from: Annotated[Text | None, NotNull()] = None
-    """The virtual cluster whose ACLs the user takes along, or kafka-cluster for the global ones."""
+    """The virtual cluster whose ACLs are copied for the user, or kafka-cluster for global ones."""
     remove_old_acls_from: Text | None = None
-    """Where the user's copied ACLs are to be removed, in a commit after the one that copies."""
+    """The virtual cluster, or kafka-cluster, to remove the user's copied ACLs from, in a commit
+    after the one that copies them."""
     move: Flag = False
-    """Whether the user may be taken out of another virtual cluster."""
+    """True lets the user be taken out of another virtual cluster."""
 
 
 @manifest
 class GroupMember:
-    """A consumer group of a virtual cluster; a name alone stands for it."""
+    """A consumer group of a virtual cluster; may be written as the name alone."""
 
     name: Text
     """The name of the group in the virtual cluster."""
     adopt: Annotated[Text | None, NotNull()] = None
-    """The existing global group whose place it takes."""
+    """The existing global group that it replaces."""
     copy_offsets: Annotated[Flag | None, NotNull()] = None
-    """Whether the committed offsets of the adopted group are copied: true, unless you say so."""
+    """True (the default) copies the committed offsets of the adopted group."""
 
 
 User = Annotated[UserMember, Shorthand("principal")]
@@ -39,28 +40,29 @@ Group = Annotated[GroupMember, Shorthand("name")]
 
 @manifest
 class Members:
-    """Who belongs to a virtual cluster; each may be a document of its own instead."""
+    """The members of a virtual cluster; each may be a document of its own instead."""
 
     mode: Literal["authoritative", "additive"] = "authoritative"
-    """Whether members that nobody declares are reported as drift or passed over."""
+    """The treatment of members that are not declared: authoritative reports them as drift, additive
+    ignores them."""
     users: list[User] = field(default_factory=list)
-    """The users: names, or mappings that say more."""
+    """The users: names, or mappings with more fields."""
     client_ids: list[Text] = field(default_factory=list)
     """The client ids."""
     groups: list[Group] = field(default_factory=list)
-    """The consumer groups: names, or mappings that say more."""
+    """The consumer groups: names, or mappings with more fields."""
     transactional_ids: list[Text] = field(default_factory=list)
     """The transactional ids."""
 
 
 @manifest
 class Lowering:
-    """How it is carried out on a Kafka that has no virtual clusters."""
+    """The way to express the virtual cluster on a Kafka that has none."""
 
     cap_lowering: Literal["clamp", "divide", "none"] = "clamp"
-    """What becomes of a cap: clamp every quota to it, divide it among the users, or none."""
+    """The use of a cap: clamp every quota to it, divide it among the users, or none."""
     deny_wins: Flag = False
-    """Whether a Deny on one link may also hit another link to the same topic."""
+    """True accepts that a Deny on one link also affects other links to the same topic."""
 
 
 @manifest
@@ -68,17 +70,18 @@ class VirtualClusterSpec:
     """A virtual cluster."""
 
     members: Members = field(default_factory=Members)
-    """Who belongs to it."""
+    """The members."""
     lowering: Lowering = field(default_factory=Lowering)
-    """How it is carried out on a Kafka that has no virtual clusters."""
+    """The way to express the virtual cluster on a Kafka that has none."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
-    """What removing this document means: Protect (the default) refuses, Delete deletes the virtual
-    cluster, which must be empty by then, Orphan leaves it on the cluster and forgets it."""
+    """The effect of removing this document: Protect (the default) refuses the plan, Delete deletes
+    the virtual cluster, which must be empty by then, Orphan leaves it on the cluster and forgets
+    it."""
 
 
 @manifest
 class VirtualCluster:
-    """A virtual cluster: names of its own for topics, groups and transactional ids of its members.
+    """A virtual cluster: a name space for topics, groups and transactional ids of its members.
 
     Example:
         apiVersion: kgitops/v1
@@ -102,9 +105,9 @@ class VirtualCluster:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["VirtualCluster"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: Metadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: VirtualClusterSpec
     """The virtual cluster."""
 
@@ -114,12 +117,12 @@ class ConsumerGroupSpec:
     """A consumer group of a virtual cluster."""
 
     adopt: Annotated[Text | None, NotNull()] = None
-    """The existing global group whose place it takes."""
+    """The existing global group that it replaces."""
     copy_offsets: Annotated[Flag | None, NotNull()] = None
-    """Whether the committed offsets of the adopted group are copied: true, unless you say so."""
+    """True (the default) copies the committed offsets of the adopted group."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
-    """What removing this document means: Orphan (the default) takes the group out of the virtual
-    cluster and leaves its offsets, Delete deletes the group, Protect refuses."""
+    """The effect of removing this document: Orphan (the default) takes the group out of the virtual
+    cluster and leaves its offsets, Delete deletes the group, Protect refuses the plan."""
 
 
 @manifest
@@ -136,9 +139,9 @@ class ConsumerGroup:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["ConsumerGroup"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: MemberMetadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: ConsumerGroupSpec
     """The group."""
 
@@ -154,19 +157,20 @@ class BindingSpec:
     transactional_id: Annotated[Text | None, NotNull()] = None
     """The transactional id."""
     copy_acls_from: Annotated[Text | None, NotNull()] = None
-    """The virtual cluster whose ACLs the user takes along, or kafka-cluster for the global ones."""
+    """The virtual cluster whose ACLs are copied for the user, or kafka-cluster for global ones."""
     remove_old_acls_from: Text | None = None
-    """Where the user's copied ACLs are to be removed, in a commit after the one that copies."""
+    """The virtual cluster, or kafka-cluster, to remove the user's copied ACLs from, in a commit
+    after the one that copies them."""
     move: Flag = False
-    """Whether the user or client id may be taken out of another virtual cluster."""
+    """True lets the user or client id be taken out of another virtual cluster."""
     deletion_policy: Annotated[Literal["Protect", "Delete", "Orphan"] | None, NotNull()] = None
-    """What removing this document means: Delete (the default) takes the member out of the virtual
-    cluster, Orphan leaves it there and forgets it, Protect refuses."""
+    """The effect of removing this document: Delete (the default) takes the member out of the
+    virtual cluster, Orphan leaves it there and forgets it, Protect refuses the plan."""
 
 
 @manifest
 class VirtualClusterBinding:
-    """A user, client id or transactional id of a virtual cluster, which another team may declare.
+    """A user, client id or transactional id of a virtual cluster; another team may declare it.
 
     Example:
         apiVersion: kgitops/v1
@@ -178,8 +182,8 @@ class VirtualClusterBinding:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["VirtualClusterBinding"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: MemberMetadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: BindingSpec
     """The member."""

@@ -1,4 +1,4 @@
-"""The fields of policies and waivers, and in which words wrong ones are refused."""
+"""The fields of policies and waivers, and the error texts for wrong ones."""
 
 import difflib
 import re
@@ -28,11 +28,11 @@ API_NAMES = (
     "CreateTopicLink",
     "DeleteTopicLink",
 )
-"""The requests that a policy can name; what becomes of a group's offsets is AlterVirtualCluster."""
+"""The requests that a policy can name; changes to a group's offsets are AlterVirtualCluster."""
 
 
 class _Checked:
-    """Text that a function looks at after pydantic; ``pattern`` tells editors about it."""
+    """Text that a function checks after pydantic; ``pattern`` describes it for editors."""
 
     pattern: str | None = None
 
@@ -54,7 +54,7 @@ class _Checked:
         """The text.
 
         Raises:
-            PydanticCustomError: it can't be meant.
+            PydanticCustomError: it is not valid.
         """
         raise NotImplementedError
 
@@ -71,7 +71,7 @@ class _Matching(_Checked):
     advice = ""
 
     def checked(self, text: str) -> str:
-        """The text, where it has the form."""
+        """The text, if it has the form."""
         # Python's $ also matches before a line break at the end, JSON Schema's does not.
         if re.search(self.pattern.replace("$", r"\Z"), text) is None:
             raise _refused(f"{shown(text)} {self.problem}", self.advice)
@@ -87,18 +87,18 @@ class NamePattern(_Matching):
 
 
 class _NonEmptyText(_Matching):
-    """Text that says something, on one line or several."""
+    """Text that is not blank, on one line or several."""
 
     pattern = r"\S"
-    problem = "says nothing"
-    advice = "write it out"
+    problem = "is blank"
+    advice = "write some text"
 
 
 class _SpecPath(_Matching):
     """A path of a document's spec."""
 
     pattern = r"^[^\s.]+(\.[^\s.]+)*$"
-    problem = "is no field"
+    problem = "is not a field"
     advice = "write a path of the object's spec, for example configs.retention.ms"
 
 
@@ -106,7 +106,7 @@ class _Fingerprint(_Matching):
     """The fingerprint of a violation."""
 
     pattern = "^[0-9a-f]{16}$"
-    problem = "is no fingerprint"
+    problem = "is not a fingerprint"
     advice = "copy its 16 digits from a plan"
 
 
@@ -120,7 +120,7 @@ class ApiName(_Checked):
         return {"enum": list(API_NAMES)}
 
     def checked(self, text: str) -> str:
-        """The text, where it is one of them."""
+        """The text, if it is the name of a request."""
         if text in API_NAMES:
             return text
         near = difflib.get_close_matches(text.casefold(), map(str.casefold, API_NAMES), n=1)
@@ -133,7 +133,7 @@ class Address(_Checked):
     """The address of exactly one object."""
 
     def checked(self, text: str) -> str:
-        """The text, where it is one."""
+        """The text, if it is the address of one object."""
         is_topic = re.match(r"topic/|vc/[^/]*/(topic|link)/", text) is not None
         if "*" in text and (is_topic or not is_address(text)):
             raise _refused(
@@ -154,14 +154,14 @@ class Day(_Checked):
     pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
     def checked(self, text: str) -> str:
-        """The text, where there is such a day."""
+        """The text, if the calendar has such a day."""
         try:
             if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
                 date.fromisoformat(text)
                 return text
         except ValueError:
             pass
-        raise _refused(f"{shown(text)} is no day", "write year, month and day: 2026-12-31")
+        raise _refused(f"{shown(text)} is not a date", "write year, month and day: 2026-12-31")
 
 
 NonEmptyText = Annotated[str, _NonEmptyText()]

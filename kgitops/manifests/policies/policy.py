@@ -22,15 +22,15 @@ Level = Literal["info", "advisory", "soft", "hard", "off"]
 
 @manifest
 class PolicyMetadata(RuleMetadata):
-    """What a policy or a waiver says about itself."""
+    """The metadata of a policy or a waiver."""
 
     name: Annotated[str, NamePattern()]
-    """Its name, as waivers and reports write it: letters, digits, '-', '_' and '.'."""
+    """The name, as waivers and reports write it: letters, digits, '-', '_' and '.'."""
 
 
 @manifest
 class PolicyMatch:
-    """Which requests a policy judges; what is left out matches everything."""
+    """The requests that a policy judges; a field that is left out matches everything."""
 
     requests: list[Annotated[str, ApiName()]] = field(default_factory=list)
     """The requests, such as CreateTopic and AlterTopic."""
@@ -50,14 +50,14 @@ class NamedExpression:
 
 @manifest
 class Validation:
-    """What must be true."""
+    """A condition that must hold."""
 
     expression: Text
     """The expression, in CEL."""
     message: Annotated[NonEmptyText | None, NotNull()] = None
-    """What is said where it is false."""
+    """The message if the condition does not hold."""
     message_expression: Annotated[Text | None, NotNull()] = None
-    """The same as an expression, in CEL; where it gives no text, message is said."""
+    """The message as an expression, in CEL; if it gives no text, message is used."""
     field: Annotated[SpecPath | None, NotNull()] = None
     """The field of the object's spec that is wrong, such as configs.retention.ms: reports point at
     its line."""
@@ -68,19 +68,19 @@ class PolicySpec:
     """A policy."""
 
     description: Annotated[str | None, NotNull()] = None
-    """What the policy is for."""
+    """The purpose of the policy."""
     remediation: Annotated[str | None, NotNull()] = None
-    """What to do where it denies."""
+    """Advice for those whose request is denied."""
     level: Level = "hard"
-    """How binding it is: hard and soft stop a run, and soft may be waived."""
+    """The level: hard and soft stop a run, and soft may be waived."""
     match: PolicyMatch = field(default_factory=PolicyMatch)
-    """Which requests it judges."""
+    """The requests that the policy judges."""
     match_conditions: list[NamedExpression] = field(default_factory=list)
     """Further conditions, in CEL: all must be true, or the policy does not judge the request."""
     variables: list[NamedExpression] = field(default_factory=list)
     """Expressions for others to use, as variables.NAME; each may use those before it."""
     validations: Annotated[list[Validation], MinLen(1)]
-    """What must be true of each request."""
+    """The conditions that each request must meet."""
 
 
 @manifest
@@ -107,34 +107,34 @@ class Policy:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["Policy"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: PolicyMetadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: PolicySpec
     """The policy."""
 
 
 @manifest
 class WaiverSpec:
-    """An exception from a soft policy, for one object and a time."""
+    """An exception from a soft policy, for one object and a limited time."""
 
     policy: Text
     """The policy's name."""
     address: Annotated[str, Address()]
     """The address of the one object, as a plan shows it."""
     fingerprint: Annotated[Fingerprint | None, NotNull()] = None
-    """The violation, as a plan shows it: 16 hexadecimal digits. Left out, the waiver covers the
+    """The violation, as a plan shows it: 16 hexadecimal digits. If left out, the waiver covers the
     object's only violation of the policy."""
     owner: NonEmptyText
-    """Who answers for it."""
+    """The person or team that answers for the exception."""
     reason: NonEmptyText
-    """Why."""
+    """The reason for the exception."""
     ticket: NonEmptyText
-    """Where it is tracked."""
+    """The ticket that tracks the exception."""
     approved_by: Annotated[NonEmptyText | None, NotNull()] = None
-    """Who allowed it."""
+    """The person or team that approved the exception."""
     expires: Annotated[str, Day()]
-    """The last day on which it holds (UTC), at most 90 days ahead, such as 2026-12-31."""
+    """The last day of the exception (UTC), at most 90 days ahead, such as 2026-12-31."""
 
 
 @manifest
@@ -158,8 +158,8 @@ class Waiver:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["Waiver"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: PolicyMetadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: WaiverSpec
     """The exception."""

@@ -1,4 +1,4 @@
-"""``kind: PolicyTest``: cases of requests, and what a policy must say of each."""
+"""``kind: PolicyTest``: cases of requests, and the expected verdict of a policy on each."""
 
 from dataclasses import field
 from typing import Annotated, Literal
@@ -14,32 +14,32 @@ from kgitops.manifests.policies.policy_test_requests import RequestStep
 
 @manifest
 class ExpectedOutcome:
-    """Something that a policy must say."""
+    """An expected verdict of a policy."""
 
     address: Text
     """The address of the object, such as topic/orders."""
     outcome: Literal["denied", "passed"] = "denied"
-    """Whether the policy denies the request or lets it pass."""
+    """The verdict: the policy denies the request, or lets it pass."""
     policy: Annotated[Text | None, NotNull()] = None
-    """The policy's name; left out, it is the policy under test."""
+    """The policy's name; if left out, the policy under test."""
     message: Annotated[Text | None, NotNull()] = None
-    """A regular expression that is found in what the policy says."""
+    """A regular expression that is found in the policy's message."""
 
 
 @manifest
 class PolicyTestCase:
-    """Requests that are judged in order; what no policy denies takes effect."""
+    """Requests that are judged in order; those that no policy denies take effect."""
 
     name: Text
-    """What the case shows."""
+    """The name of the case: the behaviour that it shows."""
     principal: Text = "User:ANONYMOUS"
-    """Who makes the requests."""
+    """The principal that makes the requests."""
     cluster: Annotated[GivenCluster | None, NotNull()] = None
     """The cluster that the case starts from, instead of spec.cluster."""
     requests: Annotated[list[RequestStep], MinLen(1)]
     """The requests."""
     expect: list[ExpectedOutcome] = field(default_factory=list)
-    """What must be said; a denial that is not among it fails the case."""
+    """The expected verdicts; a denial that is not among them fails the case."""
     never: list[Text] = field(default_factory=list)
     """Policies of the project that must not deny any of the requests."""
 
@@ -51,9 +51,9 @@ class PolicyTestSpec:
     policy: Annotated[Text | None, NotNull()] = None
     """The name of a policy of the project."""
     class_: Annotated[Text | None, NotNull(), Field(alias="class")] = None
-    """A policy that the project need not name, as module:Class; instead of policy."""
+    """The module:Class of a policy that need not be in the project; instead of policy."""
     configs: dict[str, ConfigScalar] = field(default_factory=dict)
-    """What the class is configured with."""
+    """The configs of the class."""
     cluster: GivenCluster = field(default_factory=GivenCluster)
     """The cluster that every case starts from."""
     cases: Annotated[list[PolicyTestCase], MinLen(1)]
@@ -81,8 +81,8 @@ class PolicyTest:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["PolicyTest"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: RuleMetadata
-    """What the document says about itself."""
+    """The metadata of the document."""
     spec: PolicyTestSpec
     """The policy under test and the cases."""

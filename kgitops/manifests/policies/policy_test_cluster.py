@@ -39,12 +39,12 @@ class GivenBroker:
 
 @manifest
 class GivenTopic:
-    """A topic that is there: either partitions and replicationFactor, or assignments."""
+    """An existing topic: either partitions and replicationFactor, or assignments."""
 
     partitions: Annotated[int | None, IntRange(1)] = None
-    """How many partitions the topic has."""
+    """The number of partitions."""
     replication_factor: Annotated[int | None, IntRange(1, 32767)] = None
-    """How many replicas each partition has; kgitops places them."""
+    """The number of replicas of each partition; kgitops places them."""
     assignments: Assignments = None
     """Partition id to the brokers of its replicas, the preferred leader first."""
     configs: dict[str, ConfigValue] = field(default_factory=dict)
@@ -56,33 +56,33 @@ class GivenAcl:
     """One ACL binding."""
 
     principal: Text
-    """Who, as Type:name."""
+    """The principal, as Type:name."""
     host: Text = "*"
     """The address that the client connects from, or "*" for any."""
     permission: Annotated[PermissionType, EnumName(PermissionType)]
     """Allow or Deny."""
     operation: Annotated[Operation, EnumName(Operation)]
-    """What may, or may not, be done."""
+    """The operation that is allowed or denied."""
     resource: AclResource
-    """What the binding is about."""
+    """The resource that the binding is for."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None
-    """The virtual cluster that the resource lies in, or its prefix; left out, it is in none."""
+    """The virtual cluster that the resource is in, or its prefix; none if left out."""
     virtual_cluster_pattern_type: Annotated[PatternType, EnumName(PatternType)] = (
         PatternType.LITERAL
     )
-    """How virtualCluster is read: as it stands, or as a prefix."""
+    """The pattern type of virtualCluster: literal or prefixed."""
 
 
 @manifest
 class GivenEntity:
-    """Whom quotas are for: user, clientId, both, or ip; the first three in a virtual cluster."""
+    """The entity of quotas: user, clientId or both, also in a virtual cluster; or ip."""
 
     user: Name = None
     """The user's name without "User:", or {default: true} for all others."""
     client_id: Name = None
     """The client id, or {default: true} for all others."""
     ip: Name = None
-    """The address, or {default: true} for all others; stands alone."""
+    """The address, or {default: true} for all others; without any other field."""
     virtual_cluster: Name = None
     """The virtual cluster; alone, the quotas are its cap."""
 
@@ -92,25 +92,25 @@ class GivenQuota:
     """The quotas of one entity."""
 
     entity: GivenEntity
-    """Whom the quotas are for."""
+    """The entity that the quotas are for."""
     quotas: Annotated[dict[str, Number], MinLen(1)]
     """Quota key to its value."""
 
 
 @manifest
 class GivenVirtualCluster:
-    """A virtual cluster that is there."""
+    """An existing virtual cluster."""
 
     users: list[Text] = field(default_factory=list)
     """The principals of its users; a bare name gets "User:"."""
     client_ids: list[Text] = field(default_factory=list)
     """Its client ids."""
     groups: list[Text] = field(default_factory=list)
-    """Its consumer groups, by the names that it knows."""
+    """Its consumer groups, by their names in it."""
     transactional_ids: list[Text] = field(default_factory=list)
-    """Its transactional ids, by the names that it knows."""
+    """Its transactional ids, by their names in it."""
     links: dict[str, Text] = field(default_factory=dict)
-    """The name of each link to the topic of the cluster that it leads to."""
+    """The name of each link, to the topic of the cluster that it leads to."""
 
 
 @manifest
@@ -120,7 +120,7 @@ class GivenCluster:
     brokers: Annotated[
         Annotated[int, IntRange(1, 1000)] | Annotated[list[GivenBroker], MinLen(1)], _BROKERS
     ] = 3
-    """The brokers: how many, or a list of id and rack."""
+    """The brokers: their number, or a list of id and rack."""
     topics: dict[str, GivenTopic] = field(default_factory=dict)
     """The topics, by name."""
     acls: list[GivenAcl] = field(default_factory=list)

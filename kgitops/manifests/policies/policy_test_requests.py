@@ -1,4 +1,4 @@
-"""The requests of a PolicyTest: each a mapping with one key that names its kind, and labels."""
+"""The requests of a PolicyTest: each is a mapping with one key that names its kind, and labels."""
 
 from dataclasses import field
 from typing import Annotated
@@ -29,7 +29,7 @@ from kgitops.manifests.policies.policy_test_cluster import (
 
 
 class OrNull(ErrorText):
-    """As ErrorText, where null is a value: it removes a key."""
+    """As ErrorText, but null is a value: it removes a key."""
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -48,33 +48,33 @@ QuotaChange = Annotated[Number | None, OrNull("a number, or null", "write null t
 
 @manifest
 class CreateTopicStep(GivenTopic):
-    """A topic is to be created."""
+    """A topic to create."""
 
     name: Text
     """The topic's name."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None
-    """The virtual cluster that the topic is made in; name is its name there."""
+    """The virtual cluster that the topic is created in; name is its name there."""
 
 
 @manifest
 class AlterTopicStep:
-    """One thing about a topic is to be altered: configs, partitions or assignments."""
+    """One alteration of a topic: of its configs, partitions or assignments."""
 
     name: Text
     """The topic's name."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None
     """The virtual cluster that sees the topic; name is its name there."""
     configs: Annotated[dict[str, ConfigChange] | None, NotNull(), MinLen(1)] = None
-    """Config key to its new value; null removes the key, what is left out stays."""
+    """Config key to its new value; null removes the key, other keys stay."""
     partitions: Annotated[int | None, IntRange(1)] = None
-    """How many partitions the topic is to have."""
+    """The new number of partitions."""
     assignments: Assignments = None
-    """Partition id to the brokers that are to hold its replicas; what is left out stays."""
+    """Partition id to the new brokers of its replicas; other partitions stay."""
 
 
 @manifest
 class DeleteTopicStep:
-    """A topic is to be deleted."""
+    """A topic to delete."""
 
     name: Text
     """The topic's name."""
@@ -84,7 +84,7 @@ class DeleteTopicStep:
 
 @manifest
 class DeleteRecordsStep:
-    """Records of a topic are to be deleted."""
+    """Records of a topic to delete."""
 
     name: Text
     """The topic's name."""
@@ -93,22 +93,22 @@ class DeleteRecordsStep:
     offsets: Annotated[
         dict[PartitionId, Annotated[int, IntRange(0, MAX_INT64, 1500)]], IntKeys(), MinLen(1)
     ]
-    """Partition id to the first offset that is kept."""
+    """Partition id to the first offset to keep."""
 
 
 @manifest
 class AlterClientQuotaStep:
-    """Quotas of an entity are to be set or removed."""
+    """Quotas of an entity to set or remove."""
 
     entity: GivenEntity
-    """Whom the quotas are for."""
+    """The entity that the quotas are for."""
     quotas: Annotated[dict[str, QuotaChange], MinLen(1)]
     """Quota key to its new value; null removes the key."""
 
 
 @manifest
 class AlterBrokerStep:
-    """Configs of a broker are to be altered."""
+    """Configs of a broker to alter."""
 
     id: Annotated[int, IntRange(0, example=1)]
     """The broker's id."""
@@ -120,7 +120,7 @@ class AlterBrokerStep:
 
 @manifest
 class VirtualClusterStep:
-    """A virtual cluster is to be created or deleted."""
+    """A virtual cluster to create or delete."""
 
     name: Text
     """Its name."""
@@ -135,34 +135,34 @@ class Member:
     client_id: Annotated[Text | None, NotNull()] = None
     """A client id."""
     group: Annotated[Text | None, NotNull()] = None
-    """A consumer group, by the name that the virtual cluster knows."""
+    """A consumer group, by its name in the virtual cluster."""
     transactional_id: Annotated[Text | None, NotNull()] = None
-    """A transactional id, by the name that the virtual cluster knows."""
+    """A transactional id, by its name in the virtual cluster."""
 
 
 @manifest
 class AddedMember(Member):
-    """A member that is added."""
+    """A member to add."""
 
     moved_from: Annotated[Text | None, NotNull()] = None
-    """The virtual cluster that gives the member up at the same moment."""
+    """The virtual cluster that the member leaves at the same moment."""
     adopt: Annotated[Text | None, NotNull()] = None
-    """The existing group of the cluster that becomes this group."""
+    """The existing global group that this group replaces."""
 
 
 @manifest
 class AlterVirtualClusterStep(VirtualClusterStep):
-    """One member is to be added or removed: exactly one of the two."""
+    """A member to add or to remove: exactly one of the two."""
 
     add: Annotated[AddedMember | None, NotNull()] = None
-    """The member that is added."""
+    """The member to add."""
     remove: Annotated[Member | None, NotNull()] = None
-    """The member that is removed."""
+    """The member to remove."""
 
 
 @manifest
 class DeleteTopicLinkStep:
-    """A link is to be removed; the topic stays."""
+    """A link to remove; the topic stays."""
 
     virtual_cluster: Text
     """The virtual cluster."""
@@ -172,41 +172,41 @@ class DeleteTopicLinkStep:
 
 @manifest
 class CreateTopicLinkStep(DeleteTopicLinkStep):
-    """A virtual cluster is to see a topic."""
+    """A link to create."""
 
     topic: Text
-    """The topic of the cluster."""
+    """The physical topic that the link leads to."""
 
 
 @manifest
 class RequestStep:
-    """One request: exactly one of these keys, and the labels of the document that asks for it."""
+    """One request: exactly one of these keys, and the labels of the document that requests it."""
 
     create_topic: Annotated[CreateTopicStep | None, NotNull()] = None
-    """A topic is to be created."""
+    """A topic to create."""
     alter_topic: Annotated[AlterTopicStep | None, NotNull()] = None
-    """Configs, partitions or replicas of a topic are to be altered."""
+    """Configs, partitions or replicas of a topic to alter."""
     delete_topic: Annotated[DeleteTopicStep | None, NotNull()] = None
-    """A topic is to be deleted."""
+    """A topic to delete."""
     delete_records: Annotated[DeleteRecordsStep | None, NotNull()] = None
-    """Records of a topic are to be deleted."""
+    """Records of a topic to delete."""
     create_acl: Annotated[GivenAcl | None, NotNull()] = None
-    """An ACL binding is to be added."""
+    """An ACL binding to add."""
     delete_acl: Annotated[GivenAcl | None, NotNull()] = None
-    """An ACL binding is to be removed."""
+    """An ACL binding to remove."""
     alter_client_quota: Annotated[AlterClientQuotaStep | None, NotNull()] = None
-    """Quotas of an entity are to be set or removed."""
+    """Quotas of an entity to set or remove."""
     alter_broker: Annotated[AlterBrokerStep | None, NotNull()] = None
-    """Configs of a broker are to be altered."""
+    """Configs of a broker to alter."""
     create_virtual_cluster: Annotated[VirtualClusterStep | None, NotNull()] = None
-    """A virtual cluster is to be created."""
+    """A virtual cluster to create."""
     alter_virtual_cluster: Annotated[AlterVirtualClusterStep | None, NotNull()] = None
-    """A member of a virtual cluster is to be added or removed."""
+    """A member of a virtual cluster to add or remove."""
     delete_virtual_cluster: Annotated[VirtualClusterStep | None, NotNull()] = None
-    """A virtual cluster is to be deleted."""
+    """A virtual cluster to delete."""
     create_topic_link: Annotated[CreateTopicLinkStep | None, NotNull()] = None
-    """A virtual cluster is to see a topic."""
+    """A link to create."""
     delete_topic_link: Annotated[DeleteTopicLinkStep | None, NotNull()] = None
-    """A link is to be removed."""
+    """A link to remove."""
     labels: dict[str, str] = field(default_factory=dict)
-    """The metadata.labels of the document that asks for the request."""
+    """The metadata.labels of the document that requests it."""

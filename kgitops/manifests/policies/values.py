@@ -1,4 +1,4 @@
-"""Documents of policies and waivers → the values that judging works with."""
+"""Converts documents of policies and waivers to the rules that requests are judged by."""
 
 from datetime import date
 
@@ -17,12 +17,12 @@ from kgitops.policy.evaluate.bundle import (
 
 
 def cel_policy(declared: documents.Policy, document: Document) -> CelPolicy:
-    """The policy; each expression knows where it stands."""
+    """The policy as a rule, each expression with its source."""
     spec = declared.spec
     return CelPolicy(
         name=declared.metadata.name,
         level=Level(spec.level),
-        digest=sha256(canonical_json(_decides(spec))),
+        digest=sha256(canonical_json(_digested(spec))),
         description=spec.description or "",
         remediation=spec.remediation or "",
         source=document.at("metadata", "name"),
@@ -37,7 +37,7 @@ def cel_policy(declared: documents.Policy, document: Document) -> CelPolicy:
 
 
 def waiver(declared: documents.Waiver, document: Document) -> Waiver:
-    """The waiver."""
+    """The waiver as a rule."""
     spec = declared.spec
     return Waiver(
         name=declared.metadata.name,
@@ -81,8 +81,8 @@ def _validation(
     )
 
 
-def _decides(spec: documents.PolicySpec) -> Json:
-    """What makes two policies the same: all that they decide and say, whoever reads them."""
+def _digested(spec: documents.PolicySpec) -> Json:
+    """The content that a policy's digest covers: all that it decides and says."""
     return {
         "match": {"requests": sorted(spec.match.requests), "names": sorted(spec.match.names)},
         "matchConditions": [_plain(one) for one in spec.match_conditions],

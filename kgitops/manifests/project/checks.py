@@ -1,4 +1,4 @@
-"""What is wrong with a project file, before any cluster of it is used."""
+"""Checks a project file, before any of its clusters is used."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from kgitops.model.source import Finding, Source
 def parse_project(
     file: Path, findings: list[Finding], cache: ManifestCache = NO_CACHE
 ) -> ParsedDocument | None:
-    """The one document of a project file; None, and findings, where it holds none."""
+    """The one document of a project file; None, and findings, if it does not hold one."""
     name = display_name(file)
     if not file.is_file():
         findings.append(
@@ -60,7 +60,7 @@ def parse_project(
 def check_project(
     written: ParsedDocument, env: Mapping[str, str], findings: list[Finding]
 ) -> Project | None:
-    """The project as it stands but for its clusters, whose placeholders are left alone."""
+    """The project without its clusters, whose placeholders are not replaced."""
     document = written.document
     kind = kind_of(written.content, document, findings)
     if kind is None:
@@ -94,7 +94,7 @@ def check_project(
 def validate_project(
     content: Content, document: Document, lookup: Lookup, findings: list[Finding]
 ) -> Project | None:
-    """The project with every placeholder of ``content`` replaced; None, and findings, if wrong."""
+    """The project with all placeholders of ``content`` replaced; None, and findings, if invalid."""
     before = len(findings)
     content = substitute(content, document, lookup, findings)
     if len(findings) > before:
@@ -125,12 +125,12 @@ def _reference_findings(
 
 
 def _secret_findings(name: str, cluster: Content, document: Document) -> list[Finding]:
-    """A secret that is written out; the finding does not show it."""
+    """Findings about secrets in plain text, which they do not show."""
     configs = cluster.get("configs") if isinstance(cluster, dict) else None
     return [
         Finding(
             source=document.at("spec", "clusters", name, "configs", key),
-            problem=f"the secret {key} is written out",
+            problem=f"the secret {key} is in plain text",
             advice=f'write {key}: "${{env:NAME}}" and set that environment variable',
         )
         for key, value in (configs.items() if isinstance(configs, dict) else ())
@@ -146,14 +146,14 @@ def _is_secret(key: object) -> bool:
 
 
 def clusters_of(content: Content) -> dict[str, Content]:
-    """The clusters as they are written."""
+    """The clusters, with their placeholders."""
     spec = content.get("spec")
     clusters = spec.get("clusters") if isinstance(spec, dict) else None
     return clusters if isinstance(clusters, dict) else {}
 
 
 def with_clusters(content: Content, clusters: dict[str, Any]) -> Content:
-    """The content with these clusters only; the others' placeholders are not looked at."""
+    """The content with these clusters only, so that the others' placeholders need no values."""
     if not clusters_of(content):
         return content
     return {**content, "spec": {**content["spec"], "clusters": clusters}}

@@ -1,4 +1,4 @@
-"""``kind: Project``: the project file as it is written."""
+"""``kind: Project``: the model of the project file."""
 
 from dataclasses import field
 from typing import Annotated, Literal
@@ -20,18 +20,18 @@ Level = Literal["info", "advisory", "soft", "hard", "off"]
 
 @manifest
 class ProjectMetadata:
-    """Whose manifests these are."""
+    """The name and identity of the project."""
 
     name: Text
     """The project's name, its label."""
     uid: Annotated[Text | None, NotNull()] = None
-    """The project's identity, written by init; without one the name is the identity."""
+    """The project's identity, written by init; if left out, the name is the identity."""
     formerly: list[Text] = field(default_factory=list)
     """Names and uids that this project had before."""
     take_from: list[Text] = field(default_factory=list)
     """Projects whose objects this project may take over."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Free text for people and other tools; what is declared does not inherit it."""
+    """Free text for people and other tools; declared objects do not inherit it."""
 
 
 @manifest
@@ -57,14 +57,14 @@ class ClusterSettings:
         Annotated[int, IntRange(1, 1000)] | Annotated[list[BrokerSettings], MinLen(1)] | None,
         _BROKERS,
     ] = None
-    """The brokers of an embedded cluster: how many, or a list of id and rack."""
+    """The brokers of an embedded cluster: their number, or a list of id and rack."""
     configs: dict[str, ConfigScalar] = field(default_factory=dict)
-    """The client's configs by librdkafka's names, secrets as ${env:NAME}; or those of embedded
-    brokers."""
+    """The client's configs by librdkafka's names, secrets as ${env:NAME}; for an embedded cluster
+    the configs of its brokers."""
     variables: dict[str, ConfigScalar] = field(default_factory=dict)
-    """What ${var:NAME} stands for in manifests."""
+    """The values of ${var:NAME} in manifests."""
     policy_levels: dict[str, Level] = field(default_factory=dict)
-    """Policy name to the level it has on this cluster."""
+    """Policy name to its level on this cluster."""
 
 
 @manifest
@@ -72,17 +72,18 @@ class PythonPolicy:
     """A policy written in Python."""
 
     class_: Annotated[Text, Field(alias="class")]
-    """Where it is: module:Class, from the project's folder or an installed package."""
+    """The policy's module:Class, in the project's folder or an installed package."""
     name: Annotated[Text | None, NotNull()] = None
-    """What waivers and levels call it; else the class's name, as in team-prefix."""
+    """The policy's name in waivers and levels; if left out, the class's name, as in team-prefix."""
     level: Level = "hard"
-    """How binding it is; a cluster's policyLevels override it."""
+    """The level: hard and soft stop a run, and soft may be waived. policyLevels of a cluster
+    override it."""
     configs: dict[str, ConfigScalar] = field(default_factory=dict)
-    """What it is configured with."""
+    """The policy's configs."""
 
 
 def _form_of_policy(value: object) -> str:
-    """So that only what is wrong with the form that was meant is said."""
+    """Pick the form that is meant, so that only its errors are reported."""
     return "in Python" if isinstance(value, dict | PythonPolicy) else "in files"
 
 
@@ -95,34 +96,34 @@ PolicyEntry = Annotated[
 
 @manifest
 class SafetySettings:
-    """How many deletions one plan may hold, and how fast it may move replicas."""
+    """Limits of one plan: the number of deletions, and the speed of moving replicas."""
 
     max_deletes: Annotated[int, IntRange(0, example=10)] = 10
-    """At most so many deletions of one kind."""
+    """The largest number of deletions of one kind."""
     max_delete_percent: Annotated[int, IntRange(0, 100, 20)] = 20
-    """At most this share of the managed objects of one kind; counts from 5 deletions on."""
+    """The largest share of the managed objects of one kind; checked from 5 deletions on."""
     replication_throttle: Annotated[int, IntRange(0, example=52428800)] = 50 * 1024 * 1024
     """Bytes per second that each broker may copy while replicas move; 0 sets no limit."""
 
 
 @manifest
 class ProjectSpec:
-    """What belongs to the project, and the clusters it is for."""
+    """The files of the project, and the clusters that it is for."""
 
     manifests: Annotated[list[Text], MinLen(1)] = field(default_factory=lambda: ["manifests"])
-    """Files and folders of manifests, from the project's folder."""
+    """Files and folders of manifests, relative to the project's folder."""
     policies: list[PolicyEntry] = field(default_factory=list)
     """Files and folders of policies, waivers and tests of policies; and policies in Python."""
     default_cluster: Annotated[Text | None, NotNull()] = None
-    """The cluster that is used where none is named."""
+    """The cluster that is used if none is named."""
     principal: Annotated[Text | None, NotNull()] = None
-    """Who policies see as the requester."""
+    """The principal that policies see as the requester."""
     clusters: dict[str, ClusterSettings] = field(default_factory=dict)
-    """The clusters, by the names that -c takes."""
+    """The clusters, by their names for -c."""
     safety: SafetySettings = field(default_factory=SafetySettings)
-    """How many deletions one plan may hold, and how fast it may move replicas."""
+    """Limits of one plan: the number of deletions, and the speed of moving replicas."""
     allow_configs: list[Text] = field(default_factory=list)
-    """Patterns of topic configs that Kafka does not know and a vendor does, such as confluent.*."""
+    """Patterns of topic configs of vendors, unknown to Kafka, such as confluent.*."""
 
 
 @manifest
@@ -156,8 +157,8 @@ class Project:
     api_version: Literal["kgitops/v1"]
     """The version of this format."""
     kind: Literal["Project"]
-    """What the document declares."""
+    """The kind of the document."""
     metadata: ProjectMetadata
-    """Whose manifests these are."""
+    """The name and identity of the project."""
     spec: ProjectSpec
-    """What belongs to the project, and the clusters it is for."""
+    """The files of the project, and the clusters that it is for."""

@@ -1,34 +1,34 @@
-"""Policies in Python as the project file names them; no code of theirs runs here."""
+"""Policies in Python that the project file names; none of their code runs here."""
 
 import ast
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from kgitops.manifests.project.document import PythonPolicy as Written
+from kgitops.manifests.project.document import PythonPolicy as PolicySettings
 from kgitops.manifests.yaml.nodes import scalar_text
 from kgitops.model.json.canonical import canonical_json
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.bundle import Level, PythonPolicy, kebab_case
 
 
-def python_policy(written: Written, source: Source, folder: Path) -> PythonPolicy:
-    """The policy, its module's text read where it lies in the project's ``folder``.
+def python_policy(settings: PolicySettings, source: Source, folder: Path) -> PythonPolicy:
+    """The policy as a rule; its module's text is read if it is in the project's ``folder``.
 
-    Its digest covers the class, the configs and that text, but not what the module imports.
+    Its digest covers the class, the configs and that text, but not the module's imports.
     """
-    class_name = written.class_.partition(":")[2]
-    configs = {key: scalar_text(value) for key, value in written.configs.items()}
-    text = _text(_file(folder, written.class_))
-    said = _said_by_class(text, class_name)
-    content = {"class": written.class_, "configs": configs, "text": text}
+    class_name = settings.class_.partition(":")[2]
+    configs = {key: scalar_text(value) for key, value in settings.configs.items()}
+    text = _text(_file(folder, settings.class_))
+    texts = _class_texts(text, class_name)
+    content = {"class": settings.class_, "configs": configs, "text": text}
     return PythonPolicy(
-        name=written.name or kebab_case(class_name or written.class_),
-        level=Level(written.level),
+        name=settings.name or kebab_case(class_name or settings.class_),
+        level=Level(settings.level),
         digest=f"sha256:{sha256(canonical_json(content)).hexdigest()}",
-        class_=written.class_,
-        description=said.get("description", ""),
-        remediation=said.get("remediation", ""),
+        class_=settings.class_,
+        description=texts.get("description", ""),
+        remediation=texts.get("remediation", ""),
         source=source,
         folder=folder,
         configs=configs,
@@ -36,7 +36,7 @@ def python_policy(written: Written, source: Source, folder: Path) -> PythonPolic
 
 
 def module_file(policy: PythonPolicy) -> Path | None:
-    """The file of the policy's module; None where it is an installed package's."""
+    """The file of the policy's module; None if it is in an installed package."""
     return None if policy.folder is None else _file(policy.folder, policy.class_)
 
 
@@ -49,7 +49,7 @@ def _file(folder: Path, class_: str) -> Path | None:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except ValueError:  # some names no file can have
+    except ValueError:  # no file can have such a name
         return False
 
 
@@ -60,10 +60,10 @@ def _text(file: Path | None) -> str | None:
         return None
 
 
-def _said_by_class(text: str | None, name: str) -> Mapping[str, str]:
-    """``description`` and ``remediation`` as the class writes them, or its docstring's first line.
+def _class_texts(text: str | None, name: str) -> Mapping[str, str]:
+    """``description`` and ``remediation`` of the class, or the first line of its docstring.
 
-    A module that is no Python is a finding where it is loaded.
+    A module that is not Python is a finding when it is loaded.
     """
     try:
         body = ast.parse(text or "").body

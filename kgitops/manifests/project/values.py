@@ -1,4 +1,4 @@
-"""The project file ``kgitops.yaml`` → its values; a cluster's secrets only once it is used."""
+"""Loads the project file ``kgitops.yaml``; a cluster's secrets are read only when it is used."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class BrokerConfig:
 class ClusterConfig:
     """A cluster of the project, with every placeholder replaced; ``configs`` may hold secrets.
 
-    ``policy_levels`` are the levels that policies have here, by name, and where that is written.
+    ``policy_levels`` are the levels that policies have here, by name, each with its source.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ClusterConfig:
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     policy_levels: Mapping[str, tuple[Level, Source]] = field(default_factory=dict)
     env_values: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """What was taken from the environment, to its variable's name: findings must not show it."""
+    """Values from the environment, to their variables' names: findings must not show the values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +77,13 @@ class ProjectFile:
 
     @property
     def folder(self) -> Path:
-        """Where the project lies."""
+        """The project's folder."""
         return self.path.parent
 
     def cluster(self, name: str, *, env: Mapping[str, str], offline: bool = False) -> ClusterConfig:
         """The cluster called ``name``, its placeholders replaced from ``env``.
 
-        ``offline`` leaves out how it is reached: who plans from a snapshot needs no password.
+        ``offline`` leaves out its url and configs: planning from a snapshot needs no password.
 
         Raises:
             UsageError: the project has no such cluster.
@@ -97,17 +97,17 @@ class ProjectFile:
         return _cluster(name, self._written, env, offline=offline)
 
     def cluster_source(self, cluster: str) -> Source:
-        """Where the project says that it is for ``cluster``."""
+        """The place of ``cluster`` in the project file."""
         return self._written.document.key_at("spec", "clusters", cluster)
 
     def raw_url(self, cluster: str) -> str:
-        """How the project says that ``cluster`` is reached, its placeholders left as they are."""
+        """The url of ``cluster`` with its placeholders."""
         settings = clusters_of(self._written.content).get(cluster)
         return str(settings.get("url")) if isinstance(settings, dict) else ""
 
     @property
     def existing_manifests(self) -> tuple[Path, ...]:
-        """Where manifests are, but for the default folder where it neither is nor was written."""
+        """Paths of manifests, without the default folder if it is neither declared nor there."""
         spec = self._written.content.get("spec")
         written = isinstance(spec, dict) and "manifests" in spec
         return tuple(path for path in self.manifests if written or path.exists())
@@ -119,7 +119,7 @@ class ProjectFile:
         for cluster in clusters_of(self._written.content).values():
             levels = cluster.get("policyLevels") if isinstance(cluster, dict) else None
             for policy, written in levels.items() if isinstance(levels, dict) else ():
-                # What a placeholder stands for is not known here: it may be hard.
+                # The value of a placeholder is not known here: it may be hard.
                 level = Level(written) if written in tuple(Level) else Level.HARD
                 strictest[policy] = max(level, strictest.get(policy, Level.OFF), key=Level.rank)
         return strictest
@@ -130,7 +130,7 @@ def load_project(
 ) -> ProjectFile:
     """The project file at ``path``, which may also be the folder that holds it.
 
-    It is read in the ``cache``; ``env`` is what ``${env:NAME}`` stands for.
+    It is read through the ``cache``; ``env`` holds the values of ``${env:NAME}``.
 
     Raises:
         FindingsError: it can't be read or is not valid; the error holds every finding.
@@ -194,7 +194,7 @@ def _cluster(
     settings: ClusterSettings = project.spec.clusters[name]
     if not settings.url.startswith(("embedded:", "kafka://")):
         place = written.document.at("spec", "clusters", name, "url")
-        problem = f"the url of cluster {name} is of no known kind"
+        problem = f"the url of cluster {name} has an unknown scheme"
         advice = "write embedded:FILE or kafka://HOST:PORT"
         raise FindingsError([Finding(source=place, problem=problem, advice=advice)])
     brokers = settings.brokers

@@ -1,4 +1,4 @@
-"""Nodes → plain Python values, by YAML 1.2's core schema, collecting what is wrong on the way."""
+"""Turns nodes into plain Python values, by YAML 1.2's core schema, and collects the problems."""
 
 import re
 from collections.abc import Hashable
@@ -17,7 +17,7 @@ from kgitops.manifests.yaml.nodes import (
 from kgitops.manifests.yaml.text import shown
 
 Content = Any
-"""What a document holds: dicts, lists, text, numbers, booleans and None."""
+"""The content of a document: dicts, lists, text, numbers, booleans and None."""
 
 MAX_EXPANDED = 20_000
 _PLACEHOLDER = re.compile(r"\$\{[^{}]*\}")
@@ -32,7 +32,7 @@ _TAGGED_TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 class PlainPlaceholder(str):
-    """A scalar that is one placeholder without quotes: what it becomes is read as YAML again."""
+    """A scalar that is one placeholder without quotes: its value is read as YAML again."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ class Constructor:
         self._merged = 0
 
     def build(self, root: Node, *, aliases: bool) -> Content:
-        """The value of a document; ``aliases`` says whether one node may occur twice."""
+        """The value of a document; ``aliases``: one node may occur twice."""
         self._built.clear()
         self._open.clear()
         self._merged = 0
@@ -67,7 +67,7 @@ class Constructor:
         if identity in self._built:
             return self._built[identity]
         if identity in self._open:
-            self._add(node, "an alias stands inside what it repeats", "write the value out")
+            self._add(node, "an alias is inside the value that it repeats", "write the value out")
             return None
         self._open.add(identity)
         if isinstance(node, MappingNode):
@@ -130,7 +130,7 @@ class Constructor:
                 continue
             key = self._scalar(key_node)
             if key in result:
-                self._add(key_node, f"the key {shown(key)} stands here twice", "keep one of them")
+                self._add(key_node, f"the key {shown(key)} appears twice", "keep one of them")
                 continue
             result[key] = (
                 self._scalar(value_node)
@@ -158,7 +158,7 @@ class Constructor:
         sizes: dict[int, tuple[int, int]] = {}
 
         def measure(item: Content) -> tuple[int, int]:
-            """How many values ``item`` stands for with all aliases written out, and how deep."""
+            """The number of values in ``item`` with all aliases written out, and their depth."""
             if not isinstance(item, dict | list):
                 return 1, 0
             if id(item) not in sizes:
@@ -176,7 +176,7 @@ class Constructor:
                 root,
                 f"the aliases of this document stand for more than {MAX_EXPANDED} values "
                 f"or {MAX_DEPTH} levels",
-                "write out what you need",
+                "write the values out",
             )
 
     def _add_tag(self, node: Node) -> None:

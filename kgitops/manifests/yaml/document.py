@@ -1,6 +1,6 @@
-"""One document of a manifest file: it knows where each of its scalars stands.
+"""One document of a manifest file, with the place of each of its scalars.
 
-It keeps no node tree. Only when a place is asked for, its slice of the file is read once more.
+It keeps no node tree: its slice of the file is parsed again when a place is needed.
 """
 
 from functools import lru_cache
@@ -38,21 +38,21 @@ class Document:
 
     @property
     def source(self) -> Source:
-        """Where the document begins."""
+        """The place of the document's first character."""
         return self.file.place(self.start)
 
     def at(self, *path: Step) -> Source:
-        """Where the value under ``path`` stands; the nearest parent's place where it is absent."""
+        """The place of the value under ``path``; of the nearest parent if it is absent."""
         value, _ = self._find(path)
         return self._place(value)
 
     def key_at(self, *path: Step) -> Source:
-        """Where the key that ``path`` ends in stands; else as :meth:`at`."""
+        """The place of the key that ``path`` ends in; if there is none, as :meth:`at`."""
         value, key = self._find(path)
         return self._place(key or value)
 
     def written(self, *path: Step) -> str | None:
-        """The scalar under ``path`` as it is written in the file, placeholders and all."""
+        """The scalar under ``path`` as it is written in the file, with its placeholders."""
         value, _ = self._find(path)
         return value.value if isinstance(value, ScalarNode) else None
 
@@ -60,10 +60,10 @@ class Document:
         node = _compose(self.file, self.start, self.end)
         key: Node | None = None
         for step in path:
-            found = _child(node, step)
-            if found is None:
+            child = _child(node, step)
+            if child is None:
                 return node, None
-            key, node = found
+            key, node = child
         return node, key
 
     def _place(self, node: Node | None) -> Source:
@@ -90,15 +90,15 @@ class DocumentPart:
 
     @property
     def source(self) -> Source:
-        """Where the part begins."""
+        """The place of the part's first character."""
         return self.document.at(*self.path)
 
     def at(self, *path: Step) -> Source:
-        """As of a document."""
+        """As :meth:`Document.at`."""
         return self.document.at(*self.path, *path)
 
     def key_at(self, *path: Step) -> Source:
-        """As of a document."""
+        """As :meth:`Document.key_at`."""
         return self.document.key_at(*self.path, *path)
 
 
@@ -112,8 +112,8 @@ def _compose(file: SourceText, start: int, end: int) -> Node | None:
         return None
 
 
-def _means(key: ScalarNode, step: Step) -> bool:
-    """Whether the key reads as ``step``; a number may be written in several ways."""
+def _matches(key: ScalarNode, step: Step) -> bool:
+    """Tell if the key reads as ``step``; a number may be written in several ways."""
     if key.value == step:
         return not is_merge(key)
     return not isinstance(step, str) and is_plain(key) and plain_value(key.value) == step
@@ -126,11 +126,11 @@ def _child(node: Node | None, step: Step) -> tuple[Node | None, Node] | None:
     if not isinstance(node, MappingNode):
         return None
     for key, value in node.value:
-        if isinstance(key, ScalarNode) and _means(key, step):
+        if isinstance(key, ScalarNode) and _matches(key, step):
             return key, value
     for key, value in node.value:
         if is_merge(key):
             for merged in value.value if isinstance(value, SequenceNode) else [value]:
-                if found := _child(merged, step):
-                    return found
+                if child := _child(merged, step):
+                    return child
     return None

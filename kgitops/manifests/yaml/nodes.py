@@ -1,4 +1,7 @@
-"""libyaml's composer, bounded in depth and without PyYAML's tag resolution."""
+"""YAML's nodes and scalars: libyaml's composer, bounded in depth, and YAML 1.2's core schema.
+
+PyYAML's own resolution of tags, which is that of YAML 1.1, is left out.
+"""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +18,7 @@ SequenceNode = yaml.SequenceNode
 
 
 class TooDeepError(yaml.MarkedYAMLError):
-    """Collections nested deeper than MAX_DEPTH: libyaml would overrun the C stack."""
+    """Collections are nested deeper than MAX_DEPTH: libyaml would overrun the C stack."""
 
 
 class Parser(CParser):
@@ -26,7 +29,7 @@ class Parser(CParser):
         self.depth = 0
 
     def resolve(self, _kind: Any, _value: Any, _implicit: Any) -> None:  # noqa: ANN401
-        """Leave what a scalar means to :mod:`kgitops.manifests.yaml.nodes`."""
+        """Leave the type of a scalar to ``plain_value``."""
 
     def descend_resolver(self, parent: Node | None, _index: Any) -> None:  # noqa: ANN401
         """Count the nesting; libyaml calls this before each node."""
@@ -54,12 +57,12 @@ def compose_all(text: str) -> Iterator[Node]:
 
 
 def is_plain(node: ScalarNode) -> bool:
-    """Whether the scalar stands without quotes and without a tag."""
+    """Tell if the scalar has neither quotes nor a tag."""
     return not node.style and not node.tag
 
 
 def is_merge(key: Node) -> bool:
-    """Whether a key is YAML's merge, ``<<``."""
+    """Tell if a key is YAML's merge, ``<<``."""
     return isinstance(key, ScalarNode) and key.value == "<<" and is_plain(key)
 
 
@@ -78,7 +81,7 @@ _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 def plain_value(text: str) -> Scalar:
-    """What ``text`` means where it stands without quotes.
+    """The value of ``text`` as a scalar without quotes.
 
     Raises:
         ValueError: it is a number of thousands of digits.

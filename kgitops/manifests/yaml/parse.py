@@ -1,4 +1,4 @@
-"""The text of a file → its documents, each with its content; what is no YAML becomes findings."""
+"""Parses the text of a file to its documents, each with its content; syntax errors are findings."""
 
 import re
 from collections.abc import Iterator
@@ -25,14 +25,14 @@ _DOCUMENT_START = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """A document and what stands in it; ``content`` is not yet checked against any model."""
+    """A document and its content, which is not yet checked against any model."""
 
     document: Document
     content: Content
 
 
 def parse(file: SourceText, findings: list[Finding]) -> Iterator[ParsedDocument]:
-    """The documents of ``file`` that are YAML, in order; what is wrong is added to ``findings``."""
+    """The documents of ``file`` that are YAML, in order; problems are added to ``findings``."""
     constructor = Constructor()
     offset = 0
     count = broken = 0
@@ -78,7 +78,7 @@ def _is_empty(root: Node) -> bool:
 
 
 def _nothing_finding(file: SourceText) -> Finding:
-    """A file cut to nothing may be an accident; one of comments says that it is meant."""
+    """An empty file may be an accident, and is an error; one with comments is only a warning."""
     empty = not file.text.strip()
     return Finding(
         source=file.place(0),
@@ -89,18 +89,18 @@ def _nothing_finding(file: SourceText) -> Finding:
 
 
 def _too_many_finding(file: SourceText, offset: int) -> Finding:
-    """Each broken document means reading the rest of the file once more."""
+    """The finding that ends a file: after each broken document its rest is parsed once more."""
     return Finding(
         source=file.place(offset),
-        problem=f"{MAX_BROKEN} documents above are no YAML, so the rest is not read",
+        problem=f"{MAX_BROKEN} documents above are not YAML, so the rest is not read",
         advice="correct those first",
     )
 
 
 def _next_document(text: str, after: int) -> int:
-    """Where the next document begins, -1 where none does."""
-    found = _DOCUMENT_START.search(text, after)
-    return found.start() if found else -1
+    """The index at which the next document begins; -1 if there is none."""
+    match = _DOCUMENT_START.search(text, after)
+    return match.start() if match else -1
 
 
 def _error_index(error: yaml.YAMLError, end: int) -> int:
@@ -109,28 +109,30 @@ def _error_index(error: yaml.YAMLError, end: int) -> int:
 
 
 def _syntax_finding(error: yaml.YAMLError, file: SourceText, offset: int, index: int) -> Finding:
-    """What is wrong at ``index``; text that is not closed is shown where it begins."""
-    words = getattr(error, "problem", None) or "it can't be read"
+    """The finding at ``index``; unclosed text is reported at its beginning."""
+    problem = getattr(error, "problem", None) or "it can't be read"
     if isinstance(error, TooDeepError):
-        words = f"collections are nested more than {MAX_DEPTH} deep"
+        problem = f"collections are nested more than {MAX_DEPTH} deep"
         advice = "flatten the document"
-    elif "'\t'" in words or file.text[index : index + 1] == "\t" or "tab" in words:
-        words, advice = "a tab can't indent YAML", "indent with spaces"
+    elif "'\t'" in problem or file.text[index : index + 1] == "\t" or "tab" in problem:
+        problem, advice = "a tab can't indent YAML", "indent with spaces"
     elif "${" in file.text[file.text.rfind("\n", 0, index) + 1 : index + 1]:
         advice = (
             "put the placeholder in quotes, or write it on a line of its own without {…} or […]"
         )
     else:
-        if words in _NOT_CLOSED and (mark := getattr(error, "context_mark", None)):
+        if problem in _NOT_CLOSED and (mark := getattr(error, "context_mark", None)):
             index = offset + mark.index
-        words, advice = _PLAINLY.get(words, (f"this is not YAML: {words}", "correct the syntax"))
-    return Finding(source=file.place(index), problem=words, advice=advice)
+        problem, advice = _EXPLAINED.get(
+            problem, (f"this is not YAML: {problem}", "correct the syntax")
+        )
+    return Finding(source=file.place(index), problem=problem, advice=advice)
 
 
-# libyaml's words, and what a person can do about them.
-_PLAINLY = {
+# libyaml's messages, each with the problem and advice that findings give in its place.
+_EXPLAINED = {
     "mapping values are not allowed in this context": (
-        "a ':' can't stand here",
+        "a ':' is not allowed here",
         "correct the indentation, or put the text in quotes",
     ),
     "could not find expected ':'": ("a ':' is missing", "write 'key: value' on one line"),
@@ -158,7 +160,7 @@ _PLAINLY = {
         "write \\\\ for a backslash, or use single quotes",
     ),
     "found invalid Unicode character escape code": (
-        "the text has an escape that is no character",
+        "the text has an escape that is not a character",
         "write the character itself",
     ),
     "second occurrence": ("the anchor is defined twice", "give it another name"),

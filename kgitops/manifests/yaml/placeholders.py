@@ -14,7 +14,7 @@ _INNER = re.compile(r"(var|env):([A-Za-z_][A-Za-z0-9_.-]*)(?::-(.*))?", re.DOTAL
 
 
 class PlaceholderError(Exception):
-    """A placeholder that can't be replaced: what is wrong, and what to do."""
+    """A placeholder that can't be replaced: the problem, and advice."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem)
@@ -24,7 +24,7 @@ class PlaceholderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The source of placeholders' values; ``used_env`` collects what was taken from there.
+    """The source of placeholders' values; ``used_env`` collects the values taken from ``env``.
 
     ``by_url``: the cluster is given by its URL, so it has no variables of its own.
     """
@@ -42,13 +42,13 @@ class Lookup:
         """
         return _PLACEHOLDER.sub(self._value, text)
 
-    def _value(self, found: re.Match[str]) -> str:
-        if found[0] == "$${":
+    def _value(self, match: re.Match[str]) -> str:
+        if match[0] == "$${":
             return "${"
-        inner = _INNER.fullmatch(found[1]) if found[2] else None
+        inner = _INNER.fullmatch(match[1]) if match[2] else None
         if inner is None:
             raise PlaceholderError(
-                f"{found[0]!r} is not a placeholder",
+                f"{match[0]!r} is not a placeholder",
                 "write ${var:NAME} or ${env:NAME}, or $${ for the characters themselves",
             )
         origin, name = inner[1], inner[2]
@@ -95,10 +95,10 @@ def substitute(
 
 
 def substitute_where_known(content: Content, lookup: Lookup) -> Content:
-    """The content of a document for other clusters: what has no value here is no mistake.
+    """The content of a document for other clusters: a placeholder without a value is no mistake.
 
-    A number stands in where a whole value is missing, so that the rest can still be checked. It is
-    never taken for a name: a name must be text.
+    A number stands in for a whole value that is missing, so that the rest can still be checked. It
+    is never taken for a name: a name must be text.
     """
 
     def missing(_path: Path, text: str, _error: PlaceholderError) -> Content:
@@ -135,7 +135,7 @@ def _text(text: str, path: Path, lookup: Lookup, missing: Missing) -> Content:
 
 
 def has_placeholder(content: Content) -> bool:
-    """Whether a placeholder is left anywhere in ``content``."""
+    """Tell if a placeholder is left anywhere in ``content``."""
     match content:
         case str():
             return "${" in content

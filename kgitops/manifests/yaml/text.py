@@ -1,4 +1,4 @@
-"""A manifest file's text, and where in it each character stands."""
+"""A manifest file's text, with the line and column of each character."""
 
 import re
 from bisect import bisect_right
@@ -8,8 +8,8 @@ from kgitops.model.source import Finding, Source
 
 MAX_SHOWN = 60
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
-# Beside what YAML forbids: the characters that YAML 1.1, and so libyaml, takes for line breaks and
-# YAML 1.2 does not. What follows one in a comment would be read, though no editor shows it so.
+# The characters that YAML forbids, and those that YAML 1.1, and so libyaml, takes for line breaks
+# and YAML 1.2 does not: text after one in a comment would be read, though no editor shows it so.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _OTHER_ENCODINGS = (
     (b"\xff\xfe\x00\x00", "UTF-32"),
@@ -20,7 +20,7 @@ _OTHER_ENCODINGS = (
 
 
 class SourceText:
-    """The text of one file, without a byte order mark; ``name`` is what findings call it."""
+    """The text of one file, without a byte order mark, and its name in findings."""
 
     __slots__ = ("_line_starts", "name", "text")
 
@@ -32,13 +32,13 @@ class SourceText:
     def place(self, index: int) -> Source:
         """The line and column of the character at ``index``."""
         if self._line_starts is None:
-            self._line_starts = [0, *(found.end() for found in _LINE_BREAK.finditer(self.text))]
+            self._line_starts = [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
         line = bisect_right(self._line_starts, index)
         return Source(self.name, line, index - self._line_starts[line - 1] + 1)
 
 
 def read_text(path: Path, name: str) -> SourceText | Finding:
-    """The text of the file, or why it is none."""
+    """The text of the file, or the finding that it has none."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -65,7 +65,7 @@ def decode(data: bytes, name: str) -> SourceText | Finding:
         before = SourceText(name, data[: error.start].decode("utf-8").removeprefix("\ufeff"))
         return Finding(
             source=before.place(len(before.text)),
-            problem=f"the file is not UTF-8: the byte 0x{data[error.start]:02x} can't stand here",
+            problem=f"the file is not UTF-8: the byte 0x{data[error.start]:02x} is not allowed",
             advice="save the file as UTF-8",
         )
     source = SourceText(name, text.removeprefix("\ufeff"))

@@ -30,7 +30,7 @@ from kgitops.fleet.units.unit import (
     Unit,
     unit_to_text,
 )
-from kgitops.manifests import cache as library_module
+from kgitops.manifests import cache as cache_module
 from kgitops.manifests.cache import ManifestCache
 from kgitops.model.errors import FindingsError, KgitopsError, UsageError
 from kgitops.model.json.canonical import canonical_text
@@ -81,8 +81,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Files count as old enough to be remembered."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOPIC_NAME", "no topic can be called so!")
-    now = library_module.time.time_ns
-    monkeypatch.setattr(library_module.time, "time_ns", lambda: now() + 10_000_000_000)
+    now = cache_module.time.time_ns
+    monkeypatch.setattr(cache_module.time, "time_ns", lambda: now() + 10_000_000_000)
     monkeypatch.setattr(manifests, "_CACHE", ManifestCache(1_000_000))
     for name in CLUSTERS:
         write(tmp_path, {f"states/{name}.json": write_snapshot(a_cluster())})
@@ -209,13 +209,13 @@ def test_files_are_parsed_once_for_all_clusters(monkeypatch: pytest.MonkeyPatch)
     folder = project({"a.yaml": topic("a"), "b.yaml": BROKEN["a variable of one"]["a.yaml"]})
     units = units_of(folder)
     parsed: list[str] = []
-    parse = library_module.parse
+    parse = cache_module.parse
 
     def parsing(file, findings):  # type: ignore[no-untyped-def]
         parsed.append(file.name)
         return parse(file, findings)
 
-    monkeypatch.setattr(library_module, "parse", parsing)
+    monkeypatch.setattr(cache_module, "parse", parsing)
     for unit in units:
         said_by_unit(unit)
     assert sorted(parsed) == ["pay/kgitops.yaml", "pay/manifests/a.yaml", "pay/manifests/b.yaml"]
