@@ -1,1 +1,1 @@
-"""The far side: one port, one adapter per kind of cluster."""
+"""Clusters: one port, and one adapter per kind of cluster."""

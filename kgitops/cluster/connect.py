@@ -1,4 +1,4 @@
-"""Opens the cluster that a URL names; only the adapter that is asked for is imported."""
+"""Opening the cluster that a URL names; only the adapter that it needs is imported."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,21 +41,21 @@ def connect(
     """Open a cluster; a file in the URL or in ``configs`` is relative to ``base``.
 
     ``kafka://HOST:PORT,HOST:PORT`` is reached with ``configs``, which have librdkafka's names. No
-    brokers know virtual clusters, so that kgitops stands in for them there.
+    broker knows virtual clusters, so kgitops emulates them there (lowering).
 
     ``embedded:FILE`` and ``embedded:`` (in memory) take options after a ``?``: ``brokers=5``,
     ``compat=seed|kraft``, ``vendorConfigs=true``, ``authorizer=none|acls|disabled``,
     ``superUsers=User:a;User:b``, ``lockTimeoutMs=5000``, ``virtual.clusters=1|0|lowered``
-    (the level of KIP-1134's feature; ``lowered``: 0, and kgitops stands in for it as on Kafka).
-    What does not exist yet is created. Its brokers are started with ``configs``. They judge by
-    ``policies`` and by those that their configs name, whose modules are found in
-    ``policy_folder``, else in ``base``. No Kafka can be given policies, so that there only a plan
-    is judged by them.
+    (the level of KIP-1134's feature; ``lowered`` is level 0 with kgitops emulating it as on Kafka).
+    A cluster that does not exist yet is created. Its brokers are started with ``configs``. They
+    enforce ``policies`` and those that their configs name, whose modules are found in
+    ``policy_folder``, else in ``base``. Kafka can't be given policies, so there only a plan is
+    checked against them.
 
     Raises:
         KgitopsError: an embedded cluster's policies or configs let no broker start.
-        UsageError: the URL can't be meant.
-        UnreachableError: the cluster can't be reached, its store not be used.
+        UsageError: the URL is not valid.
+        UnreachableError: the cluster can't be reached, or its store can't be used.
         LockedError: another process holds the store.
         SafetyError: a newer kgitops wrote the store.
     """
@@ -82,7 +82,7 @@ def _kafka(url: str, rest: str, configs: Mapping[str, str], base: Path) -> Clust
     for server in servers.split(","):
         port = server.rpartition(":")[2]
         if not 0 < int(port) <= _HIGHEST_PORT:
-            raise UsageError(f"{url}: {port} is no port; ports go from 1 to {_HIGHEST_PORT}")
+            raise UsageError(f"{url}: {port} is not a port; ports go from 1 to {_HIGHEST_PORT}")
     return LoweredCluster(boot(servers, configs, base))
 
 
@@ -99,9 +99,9 @@ def _embedded(
 
     file, _, query = rest.partition("?")
     parameters = _parameters(url, query)
-    given = parameters.pop("brokers", None)
-    if given is not None:
-        count = _number(url, "brokers", given)
+    broker_count = parameters.pop("brokers", None)
+    if broker_count is not None:
+        count = _number(url, "brokers", broker_count)
         if brokers is not None and _count(brokers) != count:
             raise UsageError(
                 f"{url} says brokers={count}, but {_count(brokers)} are declared for this cluster; "
@@ -152,7 +152,7 @@ def _options(url: str, parameters: Mapping[str, str], configs: Mapping[str, str]
 
 
 def _choice(url: str, parameters: Mapping[str, str], key: str, choices: tuple[str, ...]) -> str:
-    """One of the choices; the first where the URL says nothing."""
+    """Return the chosen value; the first choice is the default."""
     value = parameters.get(key, choices[0])
     if value not in choices:
         raise UsageError(f"{url}: {key} must be {' or '.join(choices)}, not {value!r}")

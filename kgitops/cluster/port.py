@@ -1,4 +1,4 @@
-"""What every kind of cluster offers, and nothing else is asked of one."""
+"""The interface of every kind of cluster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from kgitops.model.results import RequestResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryEntry:
-    """One message: ``value`` None is a deletion; ``timestamp_ms`` is given by the log itself.
+    """One message; ``value`` None is a deletion, and the log itself sets ``timestamp_ms``.
 
-    ``problem`` says why the message can't be read, where it can't; there is no value then. A key
-    that is not UTF-8 has its odd bytes as lone surrogates.
+    ``problem`` is the reason why the message can't be read; it then has no value. The invalid bytes
+    of a key that is not UTF-8 are lone surrogates.
     """
 
     offset: int
@@ -39,16 +39,16 @@ class RegistryLog(Protocol):
     """The compacted log that keeps ownership, locks, runs and nonces on the cluster itself."""
 
     def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
-        """Every entry at or after offset ``since``, to the end; None when there is no registry.
+        """Read every entry from offset ``since`` to the end; None when there is no registry.
 
         Raises:
-            SafetyError: the registry exists and can't be read to its end, or is no registry.
+            SafetyError: the registry can't be read to its end, or is not a registry.
             UnreachableError: the cluster can't be reached or refuses.
         """
         ...
 
     def scan(self, since: int = 0) -> Sequence[RegistryEntry] | None:
-        """As ``read``, and entries that can't be read are among them; also without a meta record.
+        """As ``read``, including unreadable entries; a meta record is not required.
 
         Raises:
             SafetyError: the registry can't be read to its end, or records of it were lost.
@@ -57,18 +57,18 @@ class RegistryLog(Protocol):
         ...
 
     def append(self, entries: Sequence[tuple[str, Mapping[str, Json] | None]]) -> int:
-        """Write all entries or none, durably, creating the registry first; the last offset.
+        """Write all entries or none, durably, creating the registry first; return the last offset.
 
         Raises:
-            LockedError: the log is held by someone else.
+            LockedError: another process holds the log.
             UnreachableError: the log can't be written.
         """
         ...
 
     def fence(self) -> None:
-        """Be the log's only writer from now on: an earlier writer's next append raises LockedError.
+        """Become the log's only writer: an earlier writer's next append raises LockedError.
 
-        Until then an append is one contender's among others: only claims are written so.
+        Before that, this is one contender among others, which may only write claims.
 
         Raises:
             UnreachableError: the cluster can't be reached or refuses.
@@ -76,20 +76,20 @@ class RegistryLog(Protocol):
         ...
 
     def unfence(self) -> None:
-        """Be one contender among others again; nobody else is affected."""
+        """Become one contender among others again; no other process is affected."""
         ...
 
     def now_ms(self) -> int:
-        """The log's clock: what the next entry's timestamp would be, in milliseconds."""
+        """Return the log's time: the timestamp the next entry would get, in milliseconds."""
         ...
 
 
 class Cluster(Protocol):
-    """A cluster that can be read and asked to change."""
+    """A cluster that can be read and changed."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this cluster can carry out and check."""
+        """The requests that this cluster supports and can validate."""
         ...
 
     @property
@@ -100,9 +100,9 @@ class Cluster(Protocol):
     def read_state(
         self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
     ) -> ClusterState:
-        """The cluster now. ``topics`` narrows which topics are read; None reads all.
+        """Read the cluster. ``topics`` narrows which topics are read; None reads all.
 
-        ``topics`` are physical names; those that ``links`` lead to are read beside them.
+        ``topics`` are physical names; the targets of ``links`` are read as well.
 
         Raises:
             UnreachableError: the cluster can't be read, so nothing may be concluded.
@@ -111,21 +111,21 @@ class Cluster(Protocol):
         ...
 
     def read_usage(self, topics: frozenset[str], *, offsets_only: bool = False) -> Usage:
-        """What these topics hold and who reads them; one that does not exist is left out.
+        """Read how these topics are used; a topic that does not exist is left out.
 
-        It is asked only of topics where it matters, for on a real cluster it costs as much as all
-        the rest (docs/decisions/0010). What can't be told is None, and why is said beside it.
+        Usage is read only of topics where it matters, because on a real cluster it costs as much as
+        everything else (docs/decisions/0010). Unknown values are None, with the reason.
 
         Raises:
-            UnreachableError: nothing of it can be read.
+            UnreachableError: none of it can be read.
         """
         ...
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
-        """What these groups have committed, by physical group id; one without any is left out.
+        """Read the committed offsets by physical group id; a group without any is left out.
 
         Raises:
-            UnreachableError: it can't be read.
+            UnreachableError: they can't be read.
         """
         ...
 
@@ -139,14 +139,14 @@ class Cluster(Protocol):
     ) -> Sequence[RequestResult]:
         """Carry out one wire batch: requests of one api, one result each, in order.
 
-        A failure of one does not hide the others (A4-05). With ``validate_only`` the cluster
-        judges and changes nothing. ``until_ms`` is the end of the lock's lease by the registry's
-        clock, for who holds it: nothing that changes the cluster is sent later, however long
-        anything before the sending took.
+        A failure of one request does not hide the others (A4-05). With ``validate_only`` the
+        cluster only validates. ``until_ms`` is the end of the lock's lease by the registry's clock,
+        for the holder of the lock: no change is sent later, however long the steps before the
+        sending took.
 
         Raises:
             LockedError: the lease has ended, so at least one request was not sent.
-            UnreachableError: no answer; what happened is unknown and must be looked up.
+            UnreachableError: no answer; the outcome is unknown and must be looked up.
         """
         ...
 
@@ -155,7 +155,7 @@ class Cluster(Protocol):
     ) -> None:
         """Cancel the reassignments of these partitions, by topic; the replicas stay as they were.
 
-        What is no longer on the move is left as it is. ``until_ms`` is as in :meth:`execute`.
+        A partition that no longer moves is left as it is. ``until_ms`` is as in :meth:`execute`.
 
         Raises:
             KgitopsError: the cluster refuses, or does not answer.
@@ -163,28 +163,28 @@ class Cluster(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what the connection holds."""
+        """Close the connection and release its resources."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote a change, and when, in milliseconds since 1970."""
+    """The principal of a change, and its time in milliseconds since 1970."""
 
     principal: str
     timestamp_ms: int
 
 
 Authors = Mapping[tuple[str, str], Author]
-"""(address, field) to who last wrote it; the field "" stands for the object as a whole."""
+"""Last author by (address, field); the field "" stands for the object as a whole."""
 
 
 @runtime_checkable
-class KeepsAuthors(Protocol):
-    """A cluster that can tell who changed what."""
+class RecordsAuthors(Protocol):
+    """A cluster that records the author of each change. Apache Kafka records none."""
 
     def read_authors(self) -> Authors:
-        """Who last wrote each field of each object.
+        """Read the last author of each field of each object.
 
         Raises:
             UnreachableError: the record can't be read.
@@ -193,5 +193,5 @@ class KeepsAuthors(Protocol):
 
 
 def author_of(authors: Authors, address: str, path: str) -> Author | None:
-    """Who last wrote the field, or else the object as a whole."""
+    """Return the last author of the field, or else of the object as a whole."""
     return authors.get((address, path)) or authors.get((address, ""))

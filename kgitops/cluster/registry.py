@@ -1,17 +1,17 @@
-"""The registry's records: their keys, their JSON, and the state they add up to.
+"""The registry's records: their keys, their JSON, and the state that is built from them.
 
-Laid out the same on every kind of cluster: canonical JSON values, each with ``schema_version``.
+The layout is the same on every kind of cluster: canonical JSON, each with ``schema_version``.
 
 =====================  ==========================================================================
 ``meta``               the mark that this is a registry
 ``project/<id>``       the name a project was last applied under, and the identities it had before
-``own/<address>``      who owns an object and what they last applied (:class:`Owner`)
+``own/<address>``      an object's owner and last applied declaration (:class:`Owner`)
 ``lock/<nonce>``       one claim on the lock
 ``nonce/<nonce>``      a plan that was spent
 ``run/<id>``           one apply: its header; ``run/<id>/plan/<k>`` its plan in pieces
 ``run/<id>/<n>``       the intent, then the outcome, of one wire batch
 ``vcs/…``              virtual clusters on a Kafka that has none (``kgitops.lowering.records``)
-``repair/<id>``        what a ``kgitops registry repair`` put back, and what it gave up
+``repair/<id>``        the records that ``kgitops registry repair`` restored or gave up
 =====================  ==========================================================================
 """
 
@@ -27,12 +27,12 @@ from kgitops.model.registry import META_KEY, SCHEMA_VERSION, Json, Owner, Regist
 
 T = TypeVar("T")
 Record = tuple[str, Mapping[str, Json] | None]
-NO_OBJECT = "is no JSON object, so someone else wrote it"
-"""The problem of a record that no kgitops can have written."""
+NOT_AN_OBJECT = "is not a JSON object, so someone else wrote it"
+"""The problem of a record that kgitops can't have written."""
 
 
 def read_object(text: str) -> Mapping[str, Json] | None:
-    """The value of a record; None where the text is no JSON object."""
+    """Parse the value of a record; None where the text is not a JSON object."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -44,12 +44,12 @@ PROJECT_PREFIX = "project/"
 
 
 def meta_record() -> Record:
-    """The first record of every registry."""
+    """Build the first record of every registry."""
     return META_KEY, {"schema_version": SCHEMA_VERSION, "kind": "kgitops.registry"}
 
 
 def project_record(identity: str, name: str, formerly: Iterable[str] = ()) -> Record:
-    """That the project ``identity`` was last applied as ``name``, and which it was ``formerly``."""
+    """Build the record of a project: its last applied name, and its former identities."""
     former = sorted(formerly)
     return f"{PROJECT_PREFIX}{identity}", {
         "schema_version": SCHEMA_VERSION,
@@ -59,28 +59,28 @@ def project_record(identity: str, name: str, formerly: Iterable[str] = ()) -> Re
 
 
 def owner_record(address: str, owner: Owner | None) -> Record:
-    """Who owns ``address`` from now on; None when nobody does."""
+    """Build the record of an object's owner; None removes it."""
     if owner is None:
         return f"own/{address}", None
     return f"own/{address}", {"schema_version": SCHEMA_VERSION, **owner_to_json(owner)}
 
 
 def superseded(entries: Iterable[RegistryEntry]) -> frozenset[int]:
-    """The offsets of entries that a later one of the same key has made good for nothing."""
+    """Return the offsets of entries that a later entry of the same key supersedes."""
     newest: dict[str, int] = {}
-    found = set()
+    offsets = set()
     for entry in entries:
         if entry.key in newest:
-            found.add(newest[entry.key])
+            offsets.add(newest[entry.key])
         newest[entry.key] = entry.offset
-    return frozenset(found)
+    return frozenset(offsets)
 
 
 def without_unreadable(entries: Sequence[RegistryEntry]) -> Sequence[RegistryEntry]:
-    """The entries that can be read, where a later entry stands for each that can't.
+    """Return the readable entries, where each unreadable one is superseded by a later entry.
 
     Raises:
-        SafetyError: one that can't be read counts; its offset and key are named.
+        SafetyError: an unreadable entry still counts; its offset and key are named.
     """
     if not any(entry.problem for entry in entries):
         return entries
@@ -98,11 +98,10 @@ def without_unreadable(entries: Sequence[RegistryEntry]) -> Sequence[RegistryEnt
 def build_registry_state(
     entries: Iterable[RegistryEntry], topic_id: str, before: RegistryState | None = None
 ) -> RegistryState:
-    """What entries of a registry add up to, in log order: all, or those that follow ``before``.
+    """Build the state from entries in log order: all of them, or those that follow ``before``.
 
     Raises:
-        SafetyError: there is no ``meta`` record, one is damaged, or of a version this kgitops does
-            not know.
+        SafetyError: there is no ``meta`` record, or a record is damaged or of an unknown version.
     """
     marked = before is not None
     offset = before.offset if before else -1
@@ -114,7 +113,7 @@ def build_registry_state(
     past = superseded(entries)
     for entry in entries:
         offset = entry.offset
-        if offset in past:  # what has been mended is nobody's concern any more
+        if offset in past:  # it has been superseded, maybe by a repair
             continue
         kind, _, name = entry.key.partition("/")
         if entry.value is not None:
@@ -132,7 +131,7 @@ def build_registry_state(
                     marked = entry.value is not None
         except ShapeError as error:
             raise SafetyError(
-                f"a registry record is damaged: {error}; nobody can tell who owns what, so see "
+                f"a registry record is damaged: {error}; it is unknown who owns what, so see "
                 "what is lost with kgitops registry check"
             ) from error
     if not marked:
@@ -144,22 +143,22 @@ def build_registry_state(
         topic_id=topic_id,
         offset=offset,
         projects=projects,
-        formerly={identity: known for identity, known in formerly.items() if known},
+        formerly={identity: names for identity, names in formerly.items() if names},
         owners=owners,
         virtual_clusters=virtual_clusters,
     )
 
 
 def _put(
-    found: dict[str, T],
+    values: dict[str, T],
     name: str,
     entry: RegistryEntry,
     read: Callable[[str, Mapping[str, Json]], T],
 ) -> None:
     if entry.value is None:
-        found.pop(name, None)
+        values.pop(name, None)
     else:
-        found[name] = read(entry.key, entry.value)
+        values[name] = read(entry.key, entry.value)
 
 
 def _itself(key: str, value: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -1,4 +1,4 @@
-"""A cluster's state as a file, and that file in the place of a cluster for plans made offline."""
+"""Snapshots: a cluster's state as a file, which can stand in for the cluster of a plan."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,29 +35,29 @@ _KAFKA = "kafka"
 
 
 def write_snapshot(state: ClusterState) -> str:
-    """The state as canonical JSON: equal states, but for the time they were read, give one text."""
+    """Write the state as canonical JSON; equal states give the same text, apart from the time."""
     return canonical_json(state_to_json(state)).decode() + "\n"
 
 
 def read_snapshot(text: str, file: str) -> ClusterState:
-    """The state that ``write_snapshot`` wrote.
+    """Read the state that ``write_snapshot`` wrote.
 
     Raises:
-        UnreachableError: the text is no snapshot at all.
-        SafetyError: it is one that can't be trusted for planning.
+        UnreachableError: the text is not a snapshot.
+        SafetyError: the snapshot can't be trusted for planning.
     """
     try:
         value = parse_json(text)
     except (ValueError, RecursionError) as error:
         raise UnreachableError(
-            f"{file} is not a snapshot: it is no complete JSON ({error}); "
+            f"{file} is not a snapshot: it is not complete JSON ({error}); "
             "make a new one with kgitops snapshot -o"
         ) from error
     return state_in(value, file)
 
 
 def state_in(value: Json, file: str) -> ClusterState:
-    """The state in a snapshot's JSON; errors as of ``read_snapshot``."""
+    """Read the state from a snapshot's JSON; errors as for ``read_snapshot``."""
     if not isinstance(value, dict) or value.get("kind") != KIND:
         raise UnreachableError(
             f'{file} is not a snapshot: it has no "kind": "{KIND}"; '
@@ -84,14 +84,14 @@ def state_in(value: Json, file: str) -> ClusterState:
 
 
 class SnapshotCluster:
-    """Implements :class:`kgitops.cluster.port.Cluster` on a state; nothing can be changed in it."""
+    """Implements :class:`kgitops.cluster.port.Cluster` on a state, which can't be changed."""
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
 
     @property
     def capabilities(self) -> Capabilities:
-        """Every request can be planned, none is checked by a broker."""
+        """Every request can be planned; no broker validates any."""
         apis = [kind.__name__.removesuffix("Request") for kind in get_args(Request)]
         lowered = self._state.backend == _KAFKA or self._state.lowered is not None
         support = VirtualClusterSupport
@@ -109,12 +109,12 @@ class SnapshotCluster:
     def read_state(
         self, topics: frozenset[str] | None = None, links: frozenset[LocalName] = frozenset()
     ) -> ClusterState:
-        """The state as it was; how topics and groups were used is asked for, as of any cluster."""
-        kept = self._state.topics
+        """Return the state without usage and group offsets, which are read separately."""
+        selected = self._state.topics
         if topics is not None:
             topics |= linked_topics(self._state.virtual_clusters, links)
-            kept = {name: topic for name, topic in kept.items() if name in topics}
-        return replace(self._state, topics=kept, usage={}, group_offsets={})
+            selected = {name: topic for name, topic in selected.items() if name in topics}
+        return replace(self._state, topics=selected, usage={}, group_offsets={})
 
     def read_usage(
         self,
@@ -122,11 +122,11 @@ class SnapshotCluster:
         *,
         offsets_only: bool = False,  # noqa: ARG002 (all of it was read)
     ) -> Usage:
-        """What was read with the state; what could not be is said there."""
+        """Return the usage that was read with the state; the state has the reasons for gaps."""
         return Usage(topics={k: v for k, v in self._state.usage.items() if k in topics})
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:
-        """What was read with the state."""
+        """Return the offsets that were read with the state."""
         return {k: v for k, v in self._state.group_offsets.items() if k in groups}
 
     def execute(
@@ -137,7 +137,7 @@ class SnapshotCluster:
         principal: str,  # noqa: ARG002
         until_ms: int | None = None,  # noqa: ARG002
     ) -> Sequence[RequestResult]:
-        """Refuse: nobody is there to answer."""
+        """Refuse: there is no cluster to answer."""
         _refuse()
 
     def cancel_moves(
@@ -146,7 +146,7 @@ class SnapshotCluster:
         *,
         until_ms: int | None = None,  # noqa: ARG002
     ) -> None:
-        """Refuse: nobody is there to answer."""
+        """Refuse: there is no cluster to answer."""
         _refuse()
 
     def close(self) -> None:
@@ -154,13 +154,13 @@ class SnapshotCluster:
 
 
 class SnapshotRegistryLog:
-    """Implements :class:`kgitops.cluster.port.RegistryLog` on what a registry added up to."""
+    """Implements :class:`kgitops.cluster.port.RegistryLog` on the state of a registry."""
 
     def __init__(self, state: RegistryState | None) -> None:
         self._state = state
 
     def read(self, since: int = 0) -> Sequence[RegistryEntry] | None:
-        """Records that add up to the same; their own offsets and times are not kept."""
+        """Return records that give the same state; the original offsets and times are not kept."""
         if self._state is None:
             return None
         records = [
@@ -180,7 +180,7 @@ class SnapshotRegistryLog:
         ]
 
     def scan(self, since: int = 0) -> Sequence[RegistryEntry] | None:
-        """The same records: what could not be read is in no snapshot."""
+        """Return the same records: a snapshot has no unreadable ones."""
         return self.read(since)
 
     def append(

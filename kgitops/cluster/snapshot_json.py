@@ -65,7 +65,7 @@ _USAGE_KEYS = ("log_start_offsets", "high_watermarks", "size_bytes", "active_gro
 
 
 def state_to_json(state: ClusterState) -> dict[str, Json]:
-    """Everything that the state holds but what is moving; 64-bit integers and quotas as text."""
+    """Write the state, without running reassignments; 64-bit integers and quotas are text."""
     return {
         "kind": KIND,
         "format_version": FORMAT_VERSION,
@@ -100,49 +100,49 @@ def state_to_json(state: ClusterState) -> dict[str, Json]:
 
 
 def parse_json(source: str) -> Json:
-    """The JSON value of ``source``.
+    """Parse the JSON value of ``source``.
 
     Raises:
-        ValueError: it is no JSON, or has a key twice in one object.
+        ValueError: it is not JSON, or an object has a key twice.
     """
     return json.loads(source, object_pairs_hook=_unique, parse_constant=_refuse_constant)
 
 
 def state_from_json(value: Json) -> ClusterState:
-    """The state that ``state_to_json`` wrote.
+    """Read the state that ``state_to_json`` wrote.
 
     Raises:
         ShapeError: a part is missing, unknown, or not of its type.
     """
     more = [key for key in VIRTUAL_CLUSTER_KEYS if key in mapping(value, "the snapshot")]
-    given = members(value, "the snapshot", (*_KEYS, *more))
-    lowered = given.get("lowered")
-    topics = _by_name(array(given["topics"], "topics", read_topic))
+    fields = members(value, "the snapshot", (*_KEYS, *more))
+    lowered = fields.get("lowered")
+    topics = _by_name(array(fields["topics"], "topics", read_topic))
     return ClusterState(
-        cluster_id=text(given["cluster_id"], "cluster_id"),
-        backend=text(given["backend"], "backend"),
-        captured_at=text(given["captured_at"], "captured_at"),
-        controller_id=integer(given["controller_id"], "controller_id"),
-        brokers=array(given["brokers"], "brokers", _broker),
+        cluster_id=text(fields["cluster_id"], "cluster_id"),
+        backend=text(fields["backend"], "backend"),
+        captured_at=text(fields["captured_at"], "captured_at"),
+        controller_id=integer(fields["controller_id"], "controller_id"),
+        brokers=array(fields["brokers"], "brokers", _broker),
         topics=topics,
         usage={
             name: read_usage(usage, f"usage.{name}")
-            for name, usage in mapping(given["usage"], "usage").items()
+            for name, usage in mapping(fields["usage"], "usage").items()
         },
-        acls=frozenset(array(given["acls"], "acls", read_binding)),
+        acls=frozenset(array(fields["acls"], "acls", read_binding)),
         quotas={
-            quota.entity: quota for quota in array(given["quotas"], "quotas", read_client_quota)
+            quota.entity: quota for quota in array(fields["quotas"], "quotas", read_client_quota)
         },
-        broker_defaults=_texts(given["broker_defaults"], "broker_defaults"),
-        has_authorizer=boolean(given["has_authorizer"], "has_authorizer"),
-        registry=_registry(given["registry"], "registry"),
-        not_checked=array(given["not_checked"], "not_checked", _not_checked),
+        broker_defaults=_texts(fields["broker_defaults"], "broker_defaults"),
+        has_authorizer=boolean(fields["has_authorizer"], "has_authorizer"),
+        registry=_registry(fields["registry"], "registry"),
+        not_checked=array(fields["not_checked"], "not_checked", _not_checked),
         virtual_clusters=read_virtual_clusters(
-            given.get("virtual_clusters", []), "virtual_clusters"
+            fields.get("virtual_clusters", []), "virtual_clusters"
         ),
         lowered=None if lowered is None else read_lowered(lowered, "lowered"),
-        group_offsets=read_group_offsets(given.get("group_offsets", {}), "group_offsets"),
-        settings=_texts(given.get("settings", {}), "settings"),
+        group_offsets=read_group_offsets(fields.get("group_offsets", {}), "group_offsets"),
+        settings=_texts(fields.get("settings", {}), "settings"),
     )
 
 
@@ -151,16 +151,16 @@ def _unique(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     if len(result) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} is there twice")
+        raise ValueError(f"the key {twice!r} appears twice")
     return result
 
 
 def _refuse_constant(name: str) -> Json:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def topic_to_json(topic: TopicState) -> dict[str, Json]:
-    """One of ``topics``."""
+    """Write one of ``topics``."""
     return {
         "name": topic.name,
         "topic_id": topic.topic_id,
@@ -172,7 +172,7 @@ def topic_to_json(topic: TopicState) -> dict[str, Json]:
 
 
 def client_quota_to_json(quota: ClientQuotaState) -> dict[str, Json]:
-    """One of ``quotas``."""
+    """Write one of ``quotas``."""
     return {
         "entity": dict(quota.entity),
         "quotas": {key: quota_text(value) for key, value in quota.quotas.items()},
@@ -180,7 +180,7 @@ def client_quota_to_json(quota: ClientQuotaState) -> dict[str, Json]:
 
 
 def usage_to_json(usage: TopicUsage) -> dict[str, Json]:
-    """One of ``usage``."""
+    """Write one of ``usage``."""
     return {
         "log_start_offsets": [*map(_number_to_json, usage.log_start_offsets)],
         "high_watermarks": [*map(_number_to_json, usage.high_watermarks)],
@@ -216,26 +216,26 @@ def _registry_to_json(registry: RegistryState | None) -> Json:
 
 
 def _broker(value: Json, path: str) -> Broker:
-    given = members(value, path, ("id", "rack", "fenced", "throttles"))
-    throttles = given["throttles"]
+    fields = members(value, path, ("id", "rack", "fenced", "throttles"))
+    throttles = fields["throttles"]
     return Broker(
-        id=integer(given["id"], f"{path}.id"),
-        rack=text_or_none(given["rack"], f"{path}.rack"),
-        fenced=boolean(given["fenced"], f"{path}.fenced"),
+        id=integer(fields["id"], f"{path}.id"),
+        rack=text_or_none(fields["rack"], f"{path}.rack"),
+        fenced=boolean(fields["fenced"], f"{path}.fenced"),
         throttles=None if throttles is None else _texts(throttles, f"{path}.throttles"),
     )
 
 
 def read_topic(value: Json, path: str) -> TopicState:
-    """What ``topic_to_json`` wrote."""
-    given = members(value, path, _TOPIC_KEYS)
+    """Read the topic that ``topic_to_json`` wrote."""
+    fields = members(value, path, _TOPIC_KEYS)
     return TopicState(
-        name=text(given["name"], f"{path}.name"),
-        topic_id=text_or_none(given["topic_id"], f"{path}.topic_id"),
-        assignment=array(given["assignment"], f"{path}.assignment", _replicas),
-        configs=_texts(given["configs"], f"{path}.configs"),
-        marked_for_deletion=boolean(given["marked_for_deletion"], f"{path}.marked_for_deletion"),
-        reassigning=boolean(given["reassigning"], f"{path}.reassigning"),
+        name=text(fields["name"], f"{path}.name"),
+        topic_id=text_or_none(fields["topic_id"], f"{path}.topic_id"),
+        assignment=array(fields["assignment"], f"{path}.assignment", _replicas),
+        configs=_texts(fields["configs"], f"{path}.configs"),
+        marked_for_deletion=boolean(fields["marked_for_deletion"], f"{path}.marked_for_deletion"),
+        reassigning=boolean(fields["reassigning"], f"{path}.reassigning"),
     )
 
 
@@ -255,13 +255,13 @@ def _replicas(value: Json, path: str) -> tuple[int, ...]:
 
 
 def read_usage(value: Json, path: str) -> TopicUsage:
-    """What ``usage_to_json`` wrote."""
-    given = members(value, path, _USAGE_KEYS)
-    groups = given["active_groups"]
+    """Read the usage that ``usage_to_json`` wrote."""
+    fields = members(value, path, _USAGE_KEYS)
+    groups = fields["active_groups"]
     return TopicUsage(
-        log_start_offsets=array(given["log_start_offsets"], f"{path}.log_start_offsets", _number),
-        high_watermarks=array(given["high_watermarks"], f"{path}.high_watermarks", _number),
-        size_bytes=array(given["size_bytes"], f"{path}.size_bytes", _number),
+        log_start_offsets=array(fields["log_start_offsets"], f"{path}.log_start_offsets", _number),
+        high_watermarks=array(fields["high_watermarks"], f"{path}.high_watermarks", _number),
+        size_bytes=array(fields["size_bytes"], f"{path}.size_bytes", _number),
         active_groups=None if groups is None else array(groups, f"{path}.active_groups", text),
     )
 
@@ -271,29 +271,29 @@ def _number(value: Json, path: str) -> int | None:
 
 
 def _texts(value: Json, path: str) -> dict[str, str]:
-    given = mapping(value, path)
-    if _TEXT.issuperset(map(type, given.values())):
-        return dict(given)  # as most are: configs, of which there are millions
-    return {key: text(item, f"{path}.{key}") for key, item in given.items()}
+    fields = mapping(value, path)
+    if _TEXT.issuperset(map(type, fields.values())):
+        return dict(fields)  # the fast path for configs, of which there are millions
+    return {key: text(item, f"{path}.{key}") for key, item in fields.items()}
 
 
 def read_client_quota(value: Json, path: str) -> ClientQuotaState:
-    """What ``client_quota_to_json`` wrote."""
-    given = members(value, path, ("entity", "quotas"))
+    """Read the quota that ``client_quota_to_json`` wrote."""
+    fields = members(value, path, ("entity", "quotas"))
     return ClientQuotaState(
-        entity=read_entity(given["entity"], f"{path}.entity"),
+        entity=read_entity(fields["entity"], f"{path}.entity"),
         quotas={
             key: read_quota(item, f"{path}.quotas.{key}")
-            for key, item in mapping(given["quotas"], f"{path}.quotas").items()
+            for key, item in mapping(fields["quotas"], f"{path}.quotas").items()
         },
     )
 
 
 def _not_checked(value: Json, path: str) -> NotChecked:
-    given = members(value, path, ("problem", "advice"))
+    fields = members(value, path, ("problem", "advice"))
     return NotChecked(
-        problem=text(given["problem"], f"{path}.problem"),
-        advice=text(given["advice"], f"{path}.advice"),
+        problem=text(fields["problem"], f"{path}.problem"),
+        advice=text(fields["advice"], f"{path}.advice"),
     )
 
 
@@ -301,23 +301,23 @@ def _registry(value: Json, path: str) -> RegistryState | None:
     if value is None:
         return None
     more = [key for key in ("formerly", "virtual_clusters") if key in mapping(value, path)]
-    given = members(value, path, ("topic_id", "offset", "projects", "owners", *more))
+    fields = members(value, path, ("topic_id", "offset", "projects", "owners", *more))
     return RegistryState(
-        topic_id=text(given["topic_id"], f"{path}.topic_id"),
-        offset=integer_text(given["offset"], f"{path}.offset"),
-        projects=_texts(given["projects"], f"{path}.projects"),
+        topic_id=text(fields["topic_id"], f"{path}.topic_id"),
+        offset=integer_text(fields["offset"], f"{path}.offset"),
+        projects=_texts(fields["projects"], f"{path}.projects"),
         formerly={
             identity: array(known, f"{path}.formerly.{identity}", text)
-            for identity, known in mapping(given.get("formerly", {}), f"{path}.formerly").items()
+            for identity, known in mapping(fields.get("formerly", {}), f"{path}.formerly").items()
         },
         owners={
             address: read_owner(owner, f"{path}.owners.{address}")
-            for address, owner in mapping(given["owners"], f"{path}.owners").items()
+            for address, owner in mapping(fields["owners"], f"{path}.owners").items()
         },
         virtual_clusters={
             key: mapping(record, f"{path}.virtual_clusters.{key}")
             for key, record in mapping(
-                given.get("virtual_clusters", {}), f"{path}.virtual_clusters"
+                fields.get("virtual_clusters", {}), f"{path}.virtual_clusters"
             ).items()
         },
     )

@@ -1,6 +1,6 @@
-"""What only a snapshot of a cluster with virtual clusters has: parts that are never written empty.
+"""The parts of a snapshot that only a cluster with virtual clusters has; never written empty.
 
-So the snapshot of a cluster without them is what it always was.
+So the format of snapshots of other clusters did not change.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ _OFFSET_KEYS = ("topic", "partition", "offset")
 
 
 def virtual_clusters_to_json(state: ClusterState) -> dict[str, Json]:
-    """What the state has of these parts."""
+    """Write the parts that the state has."""
     parts: dict[str, Json] = {
         "virtual_clusters": [
             _cluster_to_json(state.virtual_clusters[name])
@@ -55,80 +55,80 @@ def virtual_clusters_to_json(state: ClusterState) -> dict[str, Json]:
 
 
 def read_virtual_clusters(value: Json, path: str) -> Mapping[str, VirtualCluster]:
-    """The virtual clusters by name."""
-    found = array(value, path, _cluster)
-    return _once({cluster.name: cluster for cluster in found}, len(found), path)
+    """Read the virtual clusters by name."""
+    clusters = array(value, path, _cluster)
+    return _unique({cluster.name: cluster for cluster in clusters}, len(clusters), path)
 
 
 def read_lowered(value: Json, path: str) -> Lowered:
-    """What stands for virtual clusters on a Kafka without them."""
-    given = members(value, path, ("acls", "quotas", "pending"))
-    acls = array(given["acls"], f"{path}.acls", _acl)
-    quotas = array(given["quotas"], f"{path}.quotas", _quota)
-    pending = array(given["pending"], f"{path}.pending", _pending)
+    """Read the lowered ACLs and quotas of virtual clusters on a Kafka without them."""
+    fields = members(value, path, ("acls", "quotas", "pending"))
+    acls = array(fields["acls"], f"{path}.acls", _acl)
+    quotas = array(fields["quotas"], f"{path}.quotas", _quota)
+    pending = array(fields["pending"], f"{path}.pending", _pending)
     return Lowered(
-        acls=_once({acl.binding: acl for acl in acls}, len(acls), f"{path}.acls"),
-        quotas=_once(
+        acls=_unique({acl.binding: acl for acl in acls}, len(acls), f"{path}.acls"),
+        quotas=_unique(
             {(quota.entity, quota.key): quota for quota in quotas}, len(quotas), f"{path}.quotas"
         ),
-        pending=_once(dict(pending), len(pending), f"{path}.pending"),
+        pending=_unique(dict(pending), len(pending), f"{path}.pending"),
     )
 
 
 def read_group_offsets(value: Json, path: str) -> Mapping[str, GroupOffsets]:
-    """What groups have committed, by physical group id."""
+    """Read the committed offsets by physical group id."""
     return {
         group: dict(array(offsets, f"{path}.{group}", _offset))
         for group, offsets in mapping(value, path).items()
     }
 
 
-def _once(found: dict[K, V], times: int, path: str) -> dict[K, V]:
-    if len(found) < times:
+def _unique(values: dict[K, V], count: int, path: str) -> dict[K, V]:
+    if len(values) < count:
         raise ShapeError(f"{path} has something twice")
-    return found
+    return values
 
 
-def _cluster_to_json(found: VirtualCluster) -> Json:
+def _cluster_to_json(cluster: VirtualCluster) -> Json:
     return {
-        "name": found.name,
+        "name": cluster.name,
         "links": [
             {"name": link.name, "topic": link.topic, "topic_id": link.topic_id}
-            for _, link in sorted(found.links.items())
+            for _, link in sorted(cluster.links.items())
         ],
-        "users": sorted(found.users),
-        "client_ids": sorted(found.client_ids),
-        "groups": {name: found.groups[name] for name in sorted(found.groups)},
-        "transactional_ids": sorted(found.transactional_ids),
-        "options": options_to_json(found.options),
+        "users": sorted(cluster.users),
+        "client_ids": sorted(cluster.client_ids),
+        "groups": {name: cluster.groups[name] for name in sorted(cluster.groups)},
+        "transactional_ids": sorted(cluster.transactional_ids),
+        "options": options_to_json(cluster.options),
     }
 
 
 def _cluster(value: Json, path: str) -> VirtualCluster:
-    given = members(value, path, _CLUSTER_KEYS)
-    links = array(given["links"], f"{path}.links", _link)
+    fields = members(value, path, _CLUSTER_KEYS)
+    links = array(fields["links"], f"{path}.links", _link)
     return VirtualCluster(
-        name=text(given["name"], f"{path}.name"),
-        links=_once({link.name: link for link in links}, len(links), f"{path}.links"),
-        users=frozenset(array(given["users"], f"{path}.users", text)),
-        client_ids=frozenset(array(given["client_ids"], f"{path}.client_ids", text)),
+        name=text(fields["name"], f"{path}.name"),
+        links=_unique({link.name: link for link in links}, len(links), f"{path}.links"),
+        users=frozenset(array(fields["users"], f"{path}.users", text)),
+        client_ids=frozenset(array(fields["client_ids"], f"{path}.client_ids", text)),
         groups={
             name: text_or_none(source, f"{path}.groups.{name}")
-            for name, source in mapping(given["groups"], f"{path}.groups").items()
+            for name, source in mapping(fields["groups"], f"{path}.groups").items()
         },
         transactional_ids=frozenset(
-            array(given["transactional_ids"], f"{path}.transactional_ids", text)
+            array(fields["transactional_ids"], f"{path}.transactional_ids", text)
         ),
-        options=read_options(given["options"], f"{path}.options"),
+        options=read_options(fields["options"], f"{path}.options"),
     )
 
 
 def _link(value: Json, path: str) -> TopicLink:
-    given = members(value, path, _LINK_KEYS)
+    fields = members(value, path, _LINK_KEYS)
     return TopicLink(
-        name=text(given["name"], f"{path}.name"),
-        topic=text(given["topic"], f"{path}.topic"),
-        topic_id=text_or_none(given["topic_id"], f"{path}.topic_id"),
+        name=text(fields["name"], f"{path}.name"),
+        topic=text(fields["topic"], f"{path}.topic"),
+        topic_id=text_or_none(fields["topic_id"], f"{path}.topic_id"),
     )
 
 
@@ -169,36 +169,36 @@ def _quota_order(item: tuple[tuple[ClientQuotaEntity, str], LoweredQuota]) -> Js
 
 
 def _acl(value: Json, path: str) -> LoweredAcl:
-    given = members(value, path, _ACL_KEYS)
+    fields = members(value, path, _ACL_KEYS)
     return LoweredAcl(
-        binding=read_binding(given["binding"], f"{path}.binding"),
-        virtual_cluster=text(given["virtual_cluster"], f"{path}.virtual_cluster"),
-        sources=array(given["sources"], f"{path}.sources", text),
-        adopted=boolean(given["adopted"], f"{path}.adopted"),
-        present=boolean(given["present"], f"{path}.present"),
+        binding=read_binding(fields["binding"], f"{path}.binding"),
+        virtual_cluster=text(fields["virtual_cluster"], f"{path}.virtual_cluster"),
+        sources=array(fields["sources"], f"{path}.sources", text),
+        adopted=boolean(fields["adopted"], f"{path}.adopted"),
+        present=boolean(fields["present"], f"{path}.present"),
     )
 
 
 def _quota(value: Json, path: str) -> LoweredQuota:
-    given = members(value, path, _QUOTA_KEYS)
+    fields = members(value, path, _QUOTA_KEYS)
     return LoweredQuota(
-        entity=read_entity(given["entity"], f"{path}.entity"),
-        key=text(given["key"], f"{path}.key"),
-        virtual_cluster=text(given["virtual_cluster"], f"{path}.virtual_cluster"),
-        value=_number(given["value"], f"{path}.value"),
-        sources=array(given["sources"], f"{path}.sources", text),
-        hidden=_number(given["hidden"], f"{path}.hidden"),
-        found=_number(given["found"], f"{path}.found"),
+        entity=read_entity(fields["entity"], f"{path}.entity"),
+        key=text(fields["key"], f"{path}.key"),
+        virtual_cluster=text(fields["virtual_cluster"], f"{path}.virtual_cluster"),
+        value=_number(fields["value"], f"{path}.value"),
+        sources=array(fields["sources"], f"{path}.sources", text),
+        hidden=_number(fields["hidden"], f"{path}.hidden"),
+        found=_number(fields["found"], f"{path}.found"),
     )
 
 
 def _pending(value: Json, path: str) -> tuple[LocalName, str]:
-    given = members(value, path, _PENDING_KEYS)
+    fields = members(value, path, _PENDING_KEYS)
     local = LocalName(
-        text(given["virtual_cluster"], f"{path}.virtual_cluster"),
-        text(given["name"], f"{path}.name"),
+        text(fields["virtual_cluster"], f"{path}.virtual_cluster"),
+        text(fields["name"], f"{path}.name"),
     )
-    return local, text(given["topic"], f"{path}.topic")
+    return local, text(fields["topic"], f"{path}.topic")
 
 
 def _offsets_to_json(offsets: GroupOffsets) -> Json:
@@ -209,9 +209,12 @@ def _offsets_to_json(offsets: GroupOffsets) -> Json:
 
 
 def _offset(value: Json, path: str) -> tuple[tuple[str, int], int]:
-    given = members(value, path, _OFFSET_KEYS)
-    place = text(given["topic"], f"{path}.topic"), integer(given["partition"], f"{path}.partition")
-    return place, integer_text(given["offset"], f"{path}.offset")
+    fields = members(value, path, _OFFSET_KEYS)
+    place = (
+        text(fields["topic"], f"{path}.topic"),
+        integer(fields["partition"], f"{path}.partition"),
+    )
+    return place, integer_text(fields["offset"], f"{path}.offset")
 
 
 def _number_to_json(number: float | None) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kgitops.cluster.port import Authors, Cluster, KeepsAuthors, author_of
+from kgitops.cluster.port import Authors, Cluster, RecordsAuthors, author_of
 from kgitops.desired.last_applied import desired_from_registry
 from kgitops.desired.state import DesiredState, DesiredTopic
 from kgitops.model import clock
@@ -32,7 +32,7 @@ def plan_drift(
     """
     on_stage("reading the cluster")
     current = cluster.read_state()
-    authors = cluster.read_authors() if isinstance(cluster, KeepsAuthors) else {}
+    authors = cluster.read_authors() if isinstance(cluster, RecordsAuthors) else {}
     on_stage("comparing")
     desired = desired_from_registry(
         workspace.project,

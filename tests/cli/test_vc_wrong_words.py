@@ -139,7 +139,7 @@ MISTAKES = {
     # Where the cluster is.
     "vc list --bootstrap-server localhost": (64, "names no broker; write HOST:PORT"),
     "vc list --bootstrap-server SASL_SSL://b:9092": (64, "names no broker; write HOST:PORT"),
-    "vc list --bootstrap-server localhost:99999": (64, "99999 is no port"),
+    "vc list --bootstrap-server localhost:99999": (64, "99999 is not a port"),
     "vc list --bootstrap-server localhost:1": (8, "localhost:1 can't be reached"),
     "vc create --virtual-cluster x --bootstrap-server localhost:1": (8, "can't be reached"),
     "acls --list --bootstrap-server [::1]:1": (8, "can't be reached"),

@@ -46,12 +46,12 @@ def test_garbage_is_told_and_mended_and_what_the_log_still_has_counts_again(
 
     refused = kgitops("plan", "payments")
     assert refused.code == 5
-    assert "key 'own/topic/orders', is no JSON object" in refused.said
+    assert "key 'own/topic/orders', is not a JSON object" in refused.said
     checked = kgitops("registry", "check", "payments")
     assert checked.code == 5, checked
     assert "records, 4 of them can't be used" in checked.out
     assert (
-        f"'own/topic/orders' is no JSON object, so someone else wrote it; the record at "
+        f"'own/topic/orders' is not a JSON object, so someone else wrote it; the record at "
         f"offset {known} counts again" in checked.out
     )
     assert kgitops("registry", "repair", "payments", "--dry-run").out == checked.out

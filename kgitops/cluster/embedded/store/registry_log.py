@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kgitops.cluster.embedded.store.store import Store, checksum, dump_json
 from kgitops.cluster.port import RegistryEntry, lease_ended_error
 from kgitops.cluster.registry import (
-    NO_OBJECT,
+    NOT_AN_OBJECT,
     build_registry_state,
     meta_record,
     read_object,
@@ -149,7 +149,7 @@ class EmbeddedRegistryLog:
                 problem = f"is damaged in the store {self._store.name}"
             elif text is not None:
                 value = read_object(text)
-                problem = None if value is not None else NO_OBJECT
+                problem = None if value is not None else NOT_AN_OBJECT
             yield RegistryEntry(
                 offset=offset, key=key, value=value, timestamp_ms=timestamp_ms, problem=problem
             )

@@ -26,7 +26,7 @@ from kgitops.cluster.kafka.registry.topic import (
 )
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.port import RegistryEntry
-from kgitops.cluster.registry import NO_OBJECT, read_object, without_unreadable
+from kgitops.cluster.registry import NOT_AN_OBJECT, read_object, without_unreadable
 from kgitops.model.errors import SafetyError, UnreachableError
 from kgitops.model.registry import META_KEY
 from kgitops.model.resources.names import REGISTRY_TOPIC
@@ -261,5 +261,5 @@ def _entry(offset: int, key: bytes, data: bytes | None, timestamp_ms: int) -> Re
         key=key.decode(errors="surrogateescape"),
         value=value,
         timestamp_ms=timestamp_ms,
-        problem=NO_OBJECT if data is not None and value is None else None,
+        problem=NOT_AN_OBJECT if data is not None and value is None else None,
     )
