@@ -14,7 +14,7 @@ from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.plan.order.waves import in_waves
 from kgitops.policy.evaluate.bundle import Bundle, Level, Waiver
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.evaluate.verdict import Outcome, Ruling
+from kgitops.policy.evaluate.ruling import Outcome, Ruling
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,9 @@ def judge_changes(
         return PlanRulings()
     ordered = in_waves([planned for change in changes for planned in change.requests])
     evaluator.begin(state, principal=principal)
-    judgements = evaluator.judge_all([planned.request for planned in ordered])
+    judged = evaluator.judge_all([planned.request for planned in ordered])
     plan_rulings = PlanRulings(
-        {
-            planned.id: judgement.rulings
-            for planned, judgement in zip(ordered, judgements, strict=True)
-        },
+        {planned.id: rulings for planned, rulings in zip(ordered, judged, strict=True)},
         addresses,
     )
     return _without(plan_rulings, [*_ended(plan_rulings, today), *_too_wide(plan_rulings)])

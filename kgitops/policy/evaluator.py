@@ -1,4 +1,4 @@
-"""Where product code gets its judge."""
+"""Opens the evaluator that product code asks about requests."""
 
 from kgitops.policy.evaluate.bundle import Bundle, Level
 from kgitops.policy.evaluate.judge import InProcessEvaluator
@@ -6,10 +6,11 @@ from kgitops.policy.evaluate.protocol import PolicyEvaluator
 
 
 def open_evaluator(bundle: Bundle) -> PolicyEvaluator:
-    """Who judges by ``bundle``, in a process of its own that starts at once; close it at the end.
+    """Open an evaluator of the bundle's policies; close it at the end.
 
-    Its first ``begin`` waits until the policies are loaded, and raises FindingsError with all that
-    is wrong with them. Where no policy is on there is no process, and everything passes.
+    It judges in a process of its own, which starts at once. Its first ``begin`` waits until the
+    policies are loaded, and raises FindingsError with everything that is wrong with them. Where no
+    policy is on there is no process, and every request passes.
 
     Raises:
         KgitopsError: the process can't be started.

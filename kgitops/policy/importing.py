@@ -8,21 +8,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 
-# The projects' folders, and which modules were there before them. A process judges for one project
-# at a time: modules of one name from another project's folder must not be mistaken for its own.
+# The projects' folders, and the modules that were there before them. A process judges for one
+# project at a time: modules from another project's folder must not be taken for its own.
 _folders: dict[str, frozenset[str]] = {}
 
 
 def import_from(folder: Path | None, module: str) -> ModuleType:
-    """The module, looked for in ``folder`` first; it may also raise whatever its code raises.
+    """Import the module, from ``folder`` first; exceptions of its code come out.
 
-    The folder stays on the import path, for what a policy imports when it is called. Nothing is
-    written beside the user's files.
+    The folder stays on the import path, for imports when a policy is called. Nothing is written
+    next to the user's files.
     """
     if folder is None:
         return importlib.import_module(module)
     place = str(folder.resolve())
-    for other in [known for known in _folders if known != place]:
+    for other in [folder for folder in _folders if folder != place]:
         _forget(other)
     if place not in _folders:
         _folders[place] = frozenset(sys.modules)
@@ -33,7 +33,7 @@ def import_from(folder: Path | None, module: str) -> ModuleType:
 
 
 def line_of(error: BaseException) -> str | None:
-    """``policies/naming.py line 7``: the last of the project's lines that led to the error.
+    """The last of the project's lines that led to the error, as ``policies/naming.py line 7``.
 
     None where none of them did.
     """
@@ -47,7 +47,7 @@ def line_of(error: BaseException) -> str | None:
 
 
 def _short(file: str) -> str | None:
-    """The file as seen from the project's folder; None outside, and among installed packages."""
+    """The file relative to the project's folder; None outside, and among installed packages."""
     for place in _folders:
         path = Path(file)
         if path.is_relative_to(place) and "site-packages" not in path.parts:
@@ -64,7 +64,7 @@ def _forget(place: str) -> None:
 
 
 def _stands_in(place: str, name: str) -> bool:
-    """Whether the module's topmost package stands in that folder itself, not deeper."""
+    """Tell if the module's topmost package is in that folder itself, not deeper."""
     top = sys.modules.get(name.partition(".")[0])
     if top is None or name.startswith("kgitops."):
         return False

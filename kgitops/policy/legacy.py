@@ -1,7 +1,7 @@
 """Kafka's older policies, CreateTopicPolicy and AlterConfigPolicy, behind KIP-201's interfaces.
 
-They are deprecated (P201-92): a :class:`~kgitops.policy.TopicManagementPolicy` is told all that
-they are told and more. docs/reference/embedded-policies.md shows how to move.
+They are deprecated (P201-92): a :class:`~kgitops.policy.TopicManagementPolicy` gets all that
+they get and more. docs/reference/embedded-policies.md shows how to move.
 """
 
 import re
@@ -18,21 +18,21 @@ from kgitops.policy.importing import import_from
 CREATE_TOPIC_KEY = "create.topic.policy.class.name"
 ALTER_CONFIG_KEY = "alter.config.policy.class.name"
 KRAFT_COMPAT_KEY = "kraft.compat"
-"""Whether KRaft's habit is followed: a creation's configs are shown to AlterConfigPolicy too."""
+"""``true`` follows KRaft: a creation's configs are shown to AlterConfigPolicy, too."""
 
 _CLASS = re.compile(r"(?P<module>[\w.]+):(?P<name>\w+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigResource:
-    """What has configs: ``TOPIC`` and a topic's name, or ``BROKER`` and a broker's id."""
+    """An object with configs: ``TOPIC`` and a topic's name, or ``BROKER`` and a broker's id."""
 
     type: str
     name: str
 
 
 class CreateTopicPolicy(Configurable, ABC):
-    """KIP-108's policy: judges new topics, and nothing that comes after (P108-03)."""
+    """KIP-108's policy: judges new topics, and nothing later (P108-03)."""
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class RequestMetadata:
@@ -71,7 +71,7 @@ class AlterConfigPolicy(Configurable, ABC):
 class LegacyPolicyAdapter(BaseTopicPolicy, BrokerManagementPolicy):
     """Asks the older policies exactly where Kafka asks them, so that callers know one interface.
 
-    Both may be given, or named by their keys in ``configs``. What they have no method for is
+    Both may be given, or named by their keys in ``configs``. Requests without a method there are
     accepted: more partitions, other replicas, deletions (P201-98, P201-99), a broker's start.
     ``kraft_compat``: see KRAFT_COMPAT_KEY (P201-100).
     """
@@ -88,7 +88,7 @@ class LegacyPolicyAdapter(BaseTopicPolicy, BrokerManagementPolicy):
         self._kraft_compat = kraft_compat
 
     def configure(self, configs: Mapping[str, str]) -> None:
-        """Make what the keys name, and configure both with all of ``configs`` (P201-101).
+        """Make the policies that the keys name, and configure both with ``configs`` (P201-101).
 
         Raises:
             ValueError: a key names no policy of its kind.
@@ -104,9 +104,9 @@ class LegacyPolicyAdapter(BaseTopicPolicy, BrokerManagementPolicy):
             if not isinstance(alter, AlterConfigPolicy):
                 raise _no(AlterConfigPolicy, configs, ALTER_CONFIG_KEY)
             self._alter = alter
-        given = {key: value for key, value in configs.items() if key != KRAFT_COMPAT_KEY}
+        own = {key: value for key, value in configs.items() if key != KRAFT_COMPAT_KEY}
         for policy in self._policies():
-            policy.configure(given)
+            policy.configure(own)
 
     def close(self) -> None:
         """Close both, also where the first fails."""
@@ -187,9 +187,9 @@ def _made(configs: Mapping[str, str], key: str) -> object:
     if parts is None:
         raise ValueError(f"{key} is {text!r}; write module:Class, as in rules.topics:OnlyThree")
     try:
-        found = getattr(import_from(None, parts["module"]), parts["name"], None)
-        if isinstance(found, type):
-            return found()
+        class_ = getattr(import_from(None, parts["module"]), parts["name"], None)
+        if isinstance(class_, type):
+            return class_()
     except (ImportError, TypeError) as error:
         raise ValueError(f"{key} names {text}, which can't be made: {error}") from error
     raise ValueError(f"{key} names {text}, but there is no such class")

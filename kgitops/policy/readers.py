@@ -1,11 +1,17 @@
-"""Patterns of names as policies write them: ``*`` stands for any text, ``?`` for one character."""
+"""Readers of settings: each makes a value of the text, or a ValueError that says what to write.
+
+Durations and byte sizes are read by ``kgitops.policy.units``.
+"""
 
 import re
 from collections.abc import Iterable
 
 
 class Patterns:
-    """A set of patterns; ``"orders" in patterns`` where one matches the whole name."""
+    """A set of patterns: ``*`` stands for any text, ``?`` for one character.
+
+    ``"orders" in patterns`` is true if one matches the whole name.
+    """
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self.texts = tuple(patterns)
@@ -62,11 +68,11 @@ def patterns(text: str) -> Patterns:
 
 def principals(text: str) -> Patterns:
     """A list of principals, with ``*`` and ``?``: ``User:admin, User:ops-*``."""
-    found = patterns(text)
-    for principal in found.texts:
+    listed = patterns(text)
+    for principal in listed.texts:
         if ":" not in principal and principal != "*":
             raise ValueError(f"{principal!r} is no principal (write User:{principal})")
-    return found
+    return listed
 
 
 def numbers(text: str) -> frozenset[int]:
@@ -76,13 +82,13 @@ def numbers(text: str) -> frozenset[int]:
 
 def pairs(text: str) -> tuple[tuple[str, str], ...]:
     """A list of ``NAME=VALUE``; the last ``=`` separates."""
-    found = []
+    listed = []
     for part in names(text):
         name, equals, value = (piece.strip() for piece in part.rpartition("="))
         if not (name and equals and value):
             raise ValueError(f"{part!r} is no pair (write NAME=VALUE)")
-        found.append((name, value))
-    return tuple(found)
+        listed.append((name, value))
+    return tuple(listed)
 
 
 def counts(text: str) -> tuple[tuple[str, int], ...]:

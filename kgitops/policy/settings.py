@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Setting(Generic[T]):
     """One config: ``read`` makes its value of the text, ``meaning`` is for the documentation.
 
-    Without a ``default`` it must be given.
+    Without a ``default`` it is required.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Setting(Generic[T]):
 
     @property
     def required(self) -> bool:
-        """Whether nothing stands in for it."""
+        """True without a default."""
         return self.default is None
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -52,7 +52,7 @@ class Setting(Generic[T]):
         return self if policy is None else self.value({})
 
     def value(self, configs: Mapping[str, str]) -> T:
-        """What ``configs`` says, else the default.
+        """The value in ``configs``, else the default.
 
         Raises:
             ValueError: it is missing, or nonsense.
@@ -82,7 +82,7 @@ class Configured(Configurable):
     """A policy whose configs are its settings; any other config is an error.
 
     In Python the configs may be given when it is made: ``PartitionRange({"max": "12"})``. What
-    ``configure`` gets is then meant for somebody else, say for the other policies of a broker.
+    ``configure`` gets is then ignored: it is for others, say for the other policies of a broker.
     """
 
     def __init__(self, configs: Mapping[str, str] | None = None) -> None:
@@ -117,17 +117,17 @@ class Configured(Configurable):
         self.settle()
 
     def unknown(self, key: str) -> str | None:
-        """What is wrong with a config, None for one that the policy knows."""
-        known = [setting.key for setting in self.settings()]
-        if key in known:
+        """The problem of a config; None for one that the policy knows."""
+        keys = [setting.key for setting in self.settings()]
+        if key in keys:
             return None
-        near = difflib.get_close_matches(key, known, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(known) or 'none'}"
+        near = difflib.get_close_matches(key, keys, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(keys) or 'none'}"
         return f"{key} is no config of {type(self).__name__} ({advice})"
 
     def settle(self) -> None:
         """Check the settings against each other; ``configs`` holds their texts.
 
         Raises:
-            ValueError: together they can't be meant.
+            ValueError: they contradict each other.
         """

@@ -16,7 +16,7 @@ from kgitops.policies import LinkConsent
 from kgitops.policy import CreateTopicLinkRequest, CreateTopicRequest
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.policy.load.python_rule import PythonRule
 
 APIS = {
@@ -103,4 +103,4 @@ def test_a_waiver_for_a_topic_covers_the_removal_of_its_link(segment: str) -> No
             entity_type=EntityType.TOPIC,
             entity_name=name,
         )
-        assert [ruling.outcome for ruling in judge.judge(request).rulings] == [outcome]
+        assert [ruling.outcome for ruling in judge.judge(request)] == [outcome]

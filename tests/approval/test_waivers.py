@@ -19,7 +19,7 @@ from kgitops.approval.waivers import expiry_notice, waiver_problem
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.bundle import Level, Waiver
 from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, InProcessEvaluator
-from kgitops.policy.evaluate.verdict import fingerprint
+from kgitops.policy.evaluate.ruling import fingerprint
 
 SOFT = {"no": Level.SOFT}
 

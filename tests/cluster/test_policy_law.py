@@ -36,7 +36,7 @@ from kgitops.policy.api.requests import PolicyRequest
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.policy_input import address_of
-from kgitops.policy.evaluate.verdict import Judgement
+from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.load.python_rule import PythonRule
 from kgitops.workflow.plan_stages import with_offsets
 
@@ -257,9 +257,9 @@ def _asked(
     return cluster.execute(requests, validate_only=validate_only, principal=PRINCIPAL)
 
 
-def _as_answer(judgement: Judgement) -> tuple[int, str | None]:
+def _as_answer(judgement: RequestRulings) -> tuple[int, str | None]:
     """What a broker has to answer: failures have no words for who asks."""
-    stopping = [ruling for ruling in judgement.rulings if ruling.stops]
+    stopping = [ruling for ruling in judgement if ruling.stops]
     words = [ruling.message for ruling in stopping if not ruling.crashed]
     if words:
         return ErrorCode.POLICY_VIOLATION, "; ".join(words)

@@ -108,7 +108,7 @@ def what_a_plan_lets_pass_its_apply_lets_pass(data: st.DataObject) -> None:
         seen["applied"] += 1
         workspace = open_workspace(Selection(cluster="embedded:"))
         apply = Apply(cluster=world.cluster, clock=world.clock)
-        apply.recheck = build_recheck(workspace, world.policies, apply._around, resumed=False)
+        apply.recheck = build_recheck(workspace, world.policies, apply._context, resumed=False)
         result = apply.plan(world.plan)
         assert result.failed == ()
         assert result.not_attempted == ()
@@ -187,9 +187,9 @@ def test_a_plan_that_takes_a_waiver_for_all_is_caught(monkeypatch: pytest.Monkey
         found = real(*words, **named)  # type: ignore[arg-type]
         calm = {
             name: [replace(ruling, level=Level.INFO) for ruling in said]
-            for name, said in found.rulings.items()
+            for name, said in found.by_request.items()
         }
-        return replace(found, rulings=calm)
+        return replace(found, by_request=calm)
 
     monkeypatch.setattr(judging, "judge_changes", lenient)
     assert_caught(what_a_plan_lets_pass_its_apply_lets_pass)

@@ -23,7 +23,7 @@ from kgitops.policy.api.requests import DeleteTopicRequest as DeleteTopic
 from kgitops.policy.api.requests import PolicyRequest
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.verdict import Judgement
+from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.load.python_rule import PythonRule
 
 TOPIC_ID = "A" * 22
@@ -115,7 +115,7 @@ def judge(
     *requests: Request,
     principal: str = "User:kgitops",
     broker_configs: Mapping[str, str] | None = None,
-) -> list[Judgement]:
+) -> list[RequestRulings]:
     """What the policy says of each; what it accepts takes effect before the next."""
     judging = InProcessEvaluator([PythonRule("under-test", Level.HARD, policy)])
     judging.begin(state, principal=principal)
@@ -128,9 +128,9 @@ def judge(
     return said
 
 
-def stopped(judgements: list[Judgement]) -> list[bool]:
+def stopped(judgements: list[RequestRulings]) -> list[bool]:
     """Which requests were refused; a policy that crashes is none of what a test asks about."""
-    assert not [r for item in judgements for r in item.rulings if r.crashed]
+    assert not [r for item in judgements for r in item if r.crashed]
     return [item.stops for item in judgements]
 
 

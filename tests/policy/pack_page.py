@@ -45,7 +45,7 @@ _CLUSTER = cluster(
     brokers=[Broker(id=number, rack=rack) for number, rack in enumerate("aabbc", 1)],
 )
 _SALES = virtual_cluster("emea.sales", users=["jane"], links={"Orders": "orders"})
-_CLUSTER._world.deleted_topics = frozenset(f"old.{number}" for number in range(10))
+_CLUSTER._simulated.deleted_topics = frozenset(f"old.{number}" for number in range(10))
 
 EXAMPLES: Mapping[str, tuple[Mapping[str, str], PolicyRequest]] = {
     "ReplicationFactorRange": ({"min": "3", "max": "4"}, create_topic("payments", 6, 2)),

@@ -131,7 +131,7 @@ def test_a_member_that_fails_fails_the_whole() -> None:
 
     (said,) = judge(AllOf([BaseTopicPolicy(), Broken()]), a_state(a_topic_state()), deletion())
     assert said.stops
-    assert said.rulings[0].crashed
+    assert said[0].crashed
 
 
 class Remembers(BaseTopicPolicy):

@@ -19,7 +19,7 @@ from kgitops.policy.api.interfaces import RuleViolation
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyFailed
-from kgitops.policy.evaluate.verdict import Judgement, Outcome
+from kgitops.policy.evaluate.ruling import Outcome, RequestRulings
 from kgitops.policy.load.python_rule import PythonRule
 
 
@@ -79,10 +79,10 @@ def a_judge(*policies: Configurable, level: Level = Level.HARD) -> InProcessEval
     return judge
 
 
-def said(judgement: Judgement) -> list[tuple[str, str]]:
+def said(judgement: RequestRulings) -> list[tuple[str, str]]:
     return [
         (ruling.policy, "crashed" if ruling.crashed else str(ruling.outcome))
-        for ruling in judgement.rulings
+        for ruling in judgement
     ]
 
 
@@ -106,7 +106,7 @@ def test_a_violation_or_a_failure_is_of_one_request_and_one_policy():
         "not this one",
         None,
     ]
-    assert judgements[2].rulings[0].field == "partitions"
+    assert judgements[2][0].field == "partitions"
 
 
 def test_a_violation_without_words_denies_and_breaks_no_answer():
@@ -135,7 +135,7 @@ def test_a_weak_policy_stops_nothing_whatever_it_says(level: Level):
 
     judgements = judge.judge_all([creation(name) for name in ("refused", "fails")])
 
-    assert [ruling.outcome for item in judgements for ruling in item.rulings] == [
+    assert [ruling.outcome for item in judgements for ruling in item] == [
         Outcome.DENIED,
         Outcome.DENIED,
     ]
@@ -223,7 +223,7 @@ def test_all_that_a_rule_finds_is_told_up_to_a_bearable_number():
 
     judgement = judge.judge(creation())
 
-    *told, rest = judgement.rulings
+    *told, rest = judgement
     assert [ruling.message for ruling in told] == [str(number) for number in range(MOST_VIOLATIONS)]
     assert "denies topic/orders for 1,000 reasons, of which 100 are told" in rest.message
 

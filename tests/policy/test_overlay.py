@@ -95,7 +95,7 @@ def _look_alike(world: SimulatedState, copied: Copied, prefix: str) -> None:
             topic.num_partitions for name, topic in copied.users().items() if name.startswith(start)
         )
     for internal, going in FLAGS:
-        assert world.topic_names(internal=internal, going=going) == {
+        assert world.topic_names(internal=internal, marked_for_deletion=going) == {
             name
             for name, topic in copied.topics.items()
             if (internal or not topic.internal) and (going or not topic.marked_for_deletion)

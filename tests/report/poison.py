@@ -53,7 +53,7 @@ from kgitops.policy.evaluate.bundle import (
     RequestMatch,
     Waiver,
 )
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.policy.testing import virtual_cluster
 from kgitops.workflow.policy_descriptions import PolicyDescription
 from kgitops.workflow.policy_tests.mutants.inspection import SettingOf

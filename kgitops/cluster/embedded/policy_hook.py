@@ -22,7 +22,7 @@ from kgitops.model.requests import (
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.evaluate.verdict import Judgement
+from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.state.simulated import as_current
 from kgitops.virtual_clusters.image import VirtualClustersImage
 
@@ -175,8 +175,8 @@ def _are_in_step(
     return all(before.by_name.get(name) is after.by_name.get(name) for name in names)
 
 
-def _refuse(judgement: Judgement) -> None:
-    stopping = [ruling for ruling in judgement.rulings if ruling.stops]
+def _refuse(judgement: RequestRulings) -> None:
+    stopping = [ruling for ruling in judgement if ruling.stops]
     if not stopping:
         return
     denying = [ruling for ruling in stopping if not ruling.crashed]

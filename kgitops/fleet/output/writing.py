@@ -34,7 +34,7 @@ from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import PolicyResult
 from kgitops.plan.document.to_json import bodies_of, change_bytes, plan_to_json, summary
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.workflow.pipeline import PLAN_HOLDS
 
 _BATCH = 8192

@@ -84,7 +84,7 @@ class LazyTopics(StatePart, Mapping[str, TopicState]):
         """The partitions of all topics with this prefix, without internal ones."""
         return self._sums.partitions_below(prefix)
 
-    def going(self) -> frozenset[str]:
+    def marked_for_deletion(self) -> frozenset[str]:
         """The names of the topics that are marked for deletion."""
         return frozenset(chain.from_iterable(self._stored.pieces(lambda r, piece: r.going(piece))))
 

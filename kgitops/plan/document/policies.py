@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

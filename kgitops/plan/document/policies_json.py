@@ -9,7 +9,7 @@ from kgitops.model.json.strict import choice, members, text, text_or_none
 from kgitops.model.registry import Json
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 
 _PASSED_KEYS = ("policy", "level", "outcome", "message")
 _RESULT_KEYS = (*_PASSED_KEYS, "request", "field", "source", "fingerprint", "waiver")

@@ -1,4 +1,9 @@
-"""How a policy says no."""
+"""The interfaces that a policy in Python implements: KIP-201's, and their kin for other kinds.
+
+A policy accepts by returning and refuses by ``raise PolicyViolation("why")``. The methods of an
+interface are abstract, as in the KIP; ``BaseTopicPolicy`` accepts everything, so that a policy
+overrides only the methods that it judges in (P201-48).
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -38,9 +43,9 @@ class PolicyViolation(Exception):  # noqa: N818 (KIP-201's PolicyViolationExcept
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleViolation:
-    """One thing that a policy found wrong with a request; ``field`` as of PolicyViolation.
+    """One violation that a loaded policy finds in a request; ``field`` as of PolicyViolation.
 
-    ``rule`` is the number of the validation that found it, from 0, where the policy has several.
+    ``rule`` is the number of the broken validation, from 0, where the policy has several.
     """
 
     message: str
@@ -62,7 +67,7 @@ class Configurable:
         """Take the configuration: the project's ``configs``, or the broker's.
 
         Raises:
-            ValueError: the configs can't be meant; the sentence is shown to the user.
+            ValueError: the configs are wrong; the sentence is shown to the user.
         """
 
     def close(self) -> None:
@@ -76,7 +81,7 @@ class Configurable:
 
 
 class TopicManagementPolicy(Configurable, ABC):
-    """Judges whatever changes a topic or its records (KIP-201, P201-01)."""
+    """Judges requests that change a topic or its records (KIP-201, P201-01)."""
 
     @abstractmethod
     def validate_create_topic(
@@ -158,8 +163,8 @@ class ClientQuotaManagementPolicy(Configurable, ABC):
 class VirtualClusterManagementPolicy(Configurable, ABC):
     """Judges virtual clusters, their members, and the links by which they see topics.
 
-    What becomes of a group's offsets is judged as a change of its virtual cluster. The link that
-    comes with a topic that is made in a virtual cluster is judged with the topic.
+    Copied offsets and deleted groups are judged as changes of their virtual cluster. The link that
+    comes with a topic that is created in a virtual cluster is judged with the topic.
     """
 
     @abstractmethod

@@ -1,4 +1,8 @@
-"""Who asks for a change."""
+"""Requests as policies see them: KIP-201's request metadata, and the same for other kinds.
+
+These are no wire classes (P108-08): fields may be added, always by keyword. The request of
+``kgitops.model.requests`` of the same name is sent to a cluster; this one also has the principal.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,7 +43,7 @@ class Principal:
 
 
 ANONYMOUS = Principal("User", "ANONYMOUS")
-"""Who asks where nobody says (P201-51)."""
+"""The principal of a request without an authenticated one (P201-51)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +71,7 @@ class _TopicRequest(_Labelled):
 
     @property
     def name(self) -> str:
-        """What users call the topic: by this, policies judge names (VC-065)."""
+        """The topic's name for its users, by which policies judge names (VC-065)."""
         return self.topic if self.local is None else self.local.name
 
     @property

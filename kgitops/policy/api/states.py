@@ -1,4 +1,4 @@
-"""What policies see of objects besides topics; topics are the model's own states."""
+"""Objects other than topics as policies see them; for topics these are the model's states."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class RequestedQuotaState(QuotaState):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClusterState:
-    """Who and what belongs to a virtual cluster.
+    """A virtual cluster with its members and links.
 
     ``users`` are principals; ``links`` are by link name, and each knows its physical topic; the
     rest are names within the virtual cluster.
@@ -58,7 +58,7 @@ class VirtualClusterState:
 
 
 class VirtualClusterChange(StrEnum):
-    """What is to happen to a member of a virtual cluster, or to the virtual cluster itself."""
+    """The change of a member of a virtual cluster, or of the virtual cluster itself."""
 
     ADD = "add"
     REMOVE = "remove"
@@ -67,14 +67,14 @@ class VirtualClusterChange(StrEnum):
     OPTIONS = "options"
 
 
-def virtual_cluster_state(found: VirtualCluster) -> VirtualClusterState:
-    """The virtual cluster such that whoever gets it can't change what it holds."""
+def virtual_cluster_state(virtual_cluster: VirtualCluster) -> VirtualClusterState:
+    """A read-only view of the virtual cluster."""
     return VirtualClusterState(
-        name=found.name,
-        users=found.users,
-        client_ids=found.client_ids,
-        groups=frozenset(found.groups),
-        transactional_ids=found.transactional_ids,
-        links=MappingProxyType(found.links),
-        options=found.options,
+        name=virtual_cluster.name,
+        users=virtual_cluster.users,
+        client_ids=virtual_cluster.client_ids,
+        groups=frozenset(virtual_cluster.groups),
+        transactional_ids=virtual_cluster.transactional_ids,
+        links=MappingProxyType(virtual_cluster.links),
+        options=virtual_cluster.options,
     )

@@ -1,4 +1,4 @@
-"""A policy's expressions as programs."""
+"""Compiles a policy's expressions, and checks them as far as possible without a request."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,23 +27,23 @@ from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, CelValidati
 
 @dataclass(frozen=True, eq=False)
 class CompiledExpression:
-    """An expression that can be evaluated; ``text`` is what the user wrote.
+    """An expression that can be evaluated; ``text`` is the user's.
 
-    ``problems`` are what the check found for some kinds of request and not for all, by api.
+    ``problems`` are by api those of the check; none of them is one for every kind of request.
     """
 
     text: str
     source: Source | None
-    wanted: Type
+    expected: Type
     root: SyntaxNode
     program: Program
-    needs: References
+    references: References
     problems: Mapping[str, Sequence[Problem]]
 
 
 @dataclass(frozen=True)
 class CompiledValidation:
-    """What must be true, and how it is said that it is not."""
+    """A condition that must be true, and the message where it is not."""
 
     expression: CompiledExpression
     message: str | None
@@ -53,12 +53,12 @@ class CompiledValidation:
 
 @dataclass(frozen=True)
 class CompiledPolicy:
-    """All expressions of a policy; ``words`` are the texts that they name."""
+    """All expressions of a policy; ``literals`` are the texts in them."""
 
     apis: tuple[str, ...]
     conditions: tuple[CompiledExpression, ...]
     validations: tuple[CompiledValidation, ...]
-    words: tuple[str, ...]
+    literals: tuple[str, ...]
 
     @property
     def expressions(self) -> Iterator[CompiledExpression]:
@@ -70,22 +70,22 @@ class CompiledPolicy:
                 yield validation.message_expression
 
     @property
-    def needs(self) -> References:
-        """What they need together."""
-        needs = References()
+    def references(self) -> References:
+        """Everything that they refer to."""
+        references = References()
         for expression in self.expressions:
-            needs = needs.merged(expression.needs)
-        return needs
+            references = references.merged(expression.references)
+        return references
 
 
 MAX_EXPRESSIONS = 100
 
 
 def compile_policy(policy: CelPolicy) -> CompiledPolicy:
-    """The programs of a policy.
+    """Compile the policy.
 
     Raises:
-        FindingsError: something can't be meant; every finding, at its place.
+        FindingsError: an expression is wrong; every finding, at its place.
     """
     compiler = _Compiler(policy)
     compiled = compiler.compile()
@@ -101,7 +101,7 @@ class _Compiler:
         self._apis = policy.match.requests or tuple(REQUEST_VARIABLES)
         self._variables: dict[str, Tree] = {}
         self._broken: set[str] = set()
-        self._words: dict[str, None] = {}
+        self._literals: dict[str, None] = {}
 
     def compile(self) -> CompiledPolicy | None:
         policy = self._policy
@@ -115,28 +115,29 @@ class _Compiler:
             return None
         if not policy.validations:
             self._add(policy.source, "it validates nothing", "add spec.validations")
-        self._names(policy.match_conditions, "matchConditions")
+        self._check_names(policy.match_conditions, "matchConditions")
         for variable in policy.variables:
             self._variable(variable)
-        self._names(policy.variables, "variables")
+        self._check_names(policy.variables, "variables")
         conditions = [
             self._expression(condition.expression, condition.source, BOOL)
             for condition in policy.match_conditions
         ]
-        validations = [self._validation(one) for one in policy.validations]
+        validations = [self._validation(validation) for validation in policy.validations]
         return CompiledPolicy(
             apis=self._apis,
-            conditions=tuple(one for one in conditions if one is not None),
-            validations=tuple(one for one in validations if one is not None),
-            words=tuple(self._words),
+            conditions=tuple(filter(None, conditions)),
+            validations=tuple(filter(None, validations)),
+            literals=tuple(self._literals),
         )
 
-    def _names(self, named: Sequence[CelExpression], where: str) -> None:
+    def _check_names(self, expressions: Sequence[CelExpression], field: str) -> None:
         seen: set[str] = set()
-        for one in named:
-            if one.name in seen:
-                self._add(one.source, f"{where} has two of the name {one.name}", "rename one")
-            seen.add(one.name)
+        for expression in expressions:
+            name = expression.name
+            if name in seen:
+                self._add(expression.source, f"{field} has two of the name {name}", "rename one")
+            seen.add(name)
 
     def _variable(self, variable: CelExpression) -> None:
         problem = name_problem(variable.name)
@@ -148,46 +149,46 @@ class _Compiler:
         elif variable.name not in self._variables:
             self._variables[variable.name] = tree
 
-    def _validation(self, one: CelValidation) -> CompiledValidation | None:
-        expression = self._expression(one.expression, one.source, BOOL)
+    def _validation(self, validation: CelValidation) -> CompiledValidation | None:
+        expression = self._expression(validation.expression, validation.source, BOOL)
         message = None
-        if one.message_expression is not None:
-            place = one.message_source or one.source
-            message = self._expression(one.message_expression, place, STRING)
+        if validation.message_expression is not None:
+            place = validation.message_source or validation.source
+            message = self._expression(validation.message_expression, place, STRING)
         if expression is None:
             return None
-        return CompiledValidation(expression, one.message, message, one.field)
+        return CompiledValidation(expression, validation.message, message, validation.field)
 
     def _expression(
-        self, text: str, source: Source | None, wanted: Type
+        self, text: str, source: Source | None, expected: Type
     ) -> CompiledExpression | None:
         tree = self._tree(text, source)
-        checked = None if tree is None else self._types(tree, source, wanted)
+        checked = None if tree is None else self._types(tree, source, expected)
         if tree is None or checked is None:
             return None
         types, problems = checked
-        root, made = program_text(tree.root, types)
+        root, text_of_program = program_text(tree.root, types)
         try:
-            program = compile_expression(made)
+            program = compile_expression(text_of_program)
         except CompileError as error:
             self._add(source, f"the expression can't be compiled: {error}", "write it more simply")
             return None
         for node in walk(tree.root):
             if isinstance(node, Literal) and node.kind == "string":
-                self._words[node.text.lstrip("rR").strip("'\"")] = None
+                self._literals[node.text.lstrip("rR").strip("'\"")] = None
         return CompiledExpression(
-            text, source, wanted, tree.root, program, references_of(root), problems
+            text, source, expected, tree.root, program, references_of(root), problems
         )
 
     def _tree(self, text: str, source: Source | None) -> Tree | None:
         if used_variables(text) & self._broken:
-            return None  # the variable's own finding says it
+            return None  # reported by the variable's own finding
         try:
             return read_expression(text, self._variables)
         except SyntaxProblem as problem:
             self._add(source, problem.problem, problem.advice)
         except UnknownVariable as unknown:
-            later = any(one.name == unknown.name for one in self._policy.variables)
+            later = any(variable.name == unknown.name for variable in self._policy.variables)
             missing = f"the policy has no variable {unknown.name}"
             if later:
                 self._add(source, f"{missing} before this line", "define it before its use")
@@ -198,24 +199,24 @@ class _Compiler:
         return None
 
     def _types(
-        self, tree: Tree, source: Source | None, wanted: Type | None = None
+        self, tree: Tree, source: Source | None, expected: Type | None = None
     ) -> tuple[list[Mapping[SyntaxNode, Type]], Mapping[str, Sequence[Problem]]] | None:
-        """The types for each kind of request, and what is wrong for some; None if for all."""
-        wrong = list(constant_problems(tree.root))
+        """The types and problems for each kind of request; None for a problem of every kind."""
+        problems_of_all = list(constant_problems(tree.root))
         types: list[Mapping[SyntaxNode, Type]] = []
         problems: dict[str, Sequence[Problem]] = {}
         for api in self._apis:
             checker = Checker(types_of(api))
-            given = checker.check(tree.root)
-            if wanted is not None and (unfit := result_problem(given, wanted)) is not None:
-                checker.problems.append(Problem(tree.root, *unfit))
+            actual = checker.check(tree.root)
+            if expected is not None and (problem := result_problem(actual, expected)) is not None:
+                checker.problems.append(Problem(tree.root, *problem))
             types.append(checker.types)
             problems[api] = checker.problems
-        wrong += problems_of_every_api(problems)
-        for problem in wrong:
-            self._add(source, problem.text, problem.advice)
+        problems_of_all += problems_of_every_api(problems)
+        for wrong in problems_of_all:
+            self._add(source, wrong.text, wrong.advice)
         # Not by the findings: another expression may have had the same one.
-        return None if wrong else (types, problems)
+        return None if problems_of_all else (types, problems)
 
     def _add(self, source: Source | None, problem: str, advice: str) -> None:
         finding = policy_finding(self._policy, source, problem, advice)
@@ -224,7 +225,7 @@ class _Compiler:
 
 
 def policy_finding(policy: CelPolicy, source: Source | None, problem: str, advice: str) -> Finding:
-    """A finding about a policy, at ``source`` or else where the policy stands."""
+    """Make a finding about a policy, at ``source`` or else at the policy's own place."""
     return Finding(
         source=source or policy.source, problem=f"policy {policy.name}: {problem}", advice=advice
     )

@@ -1,4 +1,4 @@
-"""The CEL library, and its errors in words of ours; imported only where a CEL policy is loaded."""
+"""The CEL library, and its errors as our sentences; imported only for a CEL policy."""
 
 import logging
 import re
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import cel
 
-# A failing function is told to the user by the expression's error, once.
+# The user learns of a failing function by the expression's error, once.
 logging.getLogger("cel").setLevel(logging.CRITICAL + 1)
 
 
@@ -14,12 +14,12 @@ class Program(Protocol):
     """A compiled expression."""
 
     def execute(self, context: Any = None) -> Any:  # noqa: ANN401 (the library's own signature)
-        """What it gives."""
+        """Evaluate it."""
         ...
 
 
 class EvaluationError(Exception):
-    """An expression that gave no answer; ``kind_error``: because of the types of its values."""
+    """An expression that can't be evaluated; ``kind_error``: for the types of its values."""
 
     def __init__(self, text: str, *, kind_error: bool = False) -> None:
         super().__init__(text)
@@ -28,27 +28,27 @@ class EvaluationError(Exception):
 
 
 class CompileError(Exception):
-    """A text that the library does not take, in its words."""
+    """A text that the library refuses, with its message."""
 
 
 def compile_expression(text: str) -> Program:
-    """The program of an expression.
+    """Compile an expression.
 
     Raises:
-        CompileError: it is none.
+        CompileError: the text is not an expression.
     """
     try:
         return cel.compile(text)
     except Exception as error:
-        found = _PARSER_WORDS.search(str(error))
-        raise CompileError(found[1].strip() if found else str(error)) from error
+        message = _PARSER_ERROR.search(str(error))
+        raise CompileError(message[1].strip() if message else str(error)) from error
 
 
 def evaluate(program: Program, context: object) -> object:
-    """What the expression gives.
+    """Evaluate the expression.
 
     Raises:
-        EvaluationError: it gives nothing.
+        EvaluationError: it has no value.
     """
     try:
         answer: object = program.execute(context)
@@ -58,11 +58,11 @@ def evaluate(program: Program, context: object) -> object:
 
 
 def new_context(variables: dict[str, object], functions: dict[str, Any]) -> object:
-    """What expressions are evaluated on; it can be used again and again."""
+    """Make the variables and functions of an evaluation; a context can be used many times."""
     return cel.Context(variables=variables, functions=functions)
 
 
-_PARSER_WORDS = re.compile(r"ERROR: <input>:\d+:\d+: (?:Syntax error: )?([^\n]*)")
+_PARSER_ERROR = re.compile(r"ERROR: <input>:\d+:\d+: (?:Syntax error: )?([^\n]*)")
 _FUNCTION = re.compile(r"Function '(?P<name>\w+)' error: (?P<why>.*?)\.? Check function", re.DOTALL)
 _RAISED = re.compile(r"Python function call failed: \w+: ")
 
@@ -84,9 +84,9 @@ def _evaluation_error(error: Exception) -> EvaluationError:
 
 
 def _library_error(text: str) -> EvaluationError:
-    if found := _FUNCTION.match(text):
-        why = _RAISED.sub("", " ".join(found["why"].split()))
-        return EvaluationError(f"{found['name'].strip('_')}(): {why}")
+    if failure := _FUNCTION.match(text):
+        reason = _RAISED.sub("", " ".join(failure["why"].split()))
+        return EvaluationError(f"{failure['name'].strip('_')}(): {reason}")
     if text.startswith("Undefined"):
         return EvaluationError("a function is given a value that it doesn't take", kind_error=True)
     return EvaluationError(" ".join(text.split()))

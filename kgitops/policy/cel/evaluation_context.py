@@ -13,13 +13,16 @@ from kgitops.policy.evaluate.policy_input import PolicyInput
 
 @dataclass(frozen=True)
 class References:
-    """Variables with the fields of them that are read, and functions of ours that are called."""
+    """The fields of variables that expressions read, and our functions that they call.
+
+    Only these are converted for the library, which is the costly part.
+    """
 
     fields: FieldSelection = field(default_factory=dict)
     functions: frozenset[str] = frozenset()
 
     def merged(self, other: "References") -> "References":
-        """What either needs."""
+        """The references of either."""
         fields = dict(self.fields)
         for name, more in other.fields.items():
             held = fields.get(name, frozenset())
@@ -28,16 +31,16 @@ class References:
 
 
 def references_of(node: SyntaxNode) -> References:
-    """What the expression needs."""
-    needs = References()
+    """Find everything that the expression refers to."""
+    references = References()
     for child in children(node):
-        if not _is_whole(node, child):
-            needs = needs.merged(references_of(child))
-    return needs.merged(References(_own_fields(node), _own_functions(node)))
+        if not _is_root_of(node, child):
+            references = references.merged(references_of(child))
+    return references.merged(References(_own_fields(node), _own_functions(node)))
 
 
 def reads_object(root: SyntaxNode) -> bool:
-    """Whether an expression depends on which kind of request it is, or what is null there."""
+    """Tell if an expression depends on the kind of request, or on what is null there."""
     return any(
         (isinstance(node, Name) and node.name in ("requested", "current", "change"))
         or (isinstance(node, Select) and node.field == "api")
@@ -45,14 +48,14 @@ def reads_object(root: SyntaxNode) -> bool:
     )
 
 
-def _is_whole(node: SyntaxNode, child: SyntaxNode) -> bool:
-    """Whether a variable is there only for one of its fields, or to be asked for null."""
+def _is_root_of(node: SyntaxNode, child: SyntaxNode) -> bool:
+    """Tell if ``child`` is a variable of which only a field is read, or that is tested for null."""
     if not isinstance(child, Name) or child.name not in ROOTS:
         return False
-    return isinstance(node, Select) or _asks_for_null(node)
+    return isinstance(node, Select) or _tests_for_null(node)
 
 
-def _asks_for_null(node: SyntaxNode) -> bool:
+def _tests_for_null(node: SyntaxNode) -> bool:
     return (
         isinstance(node, Chain)
         and node.operators in (("==",), ("!=",))
@@ -66,7 +69,7 @@ def _own_fields(node: SyntaxNode) -> Mapping[str, frozenset[str] | None]:
             return {name: None}
         case Select(operand=Name(name=name), field=field_) if name in ROOTS:
             return {name: frozenset({field_})}
-        case Chain(operands=operands) if _asks_for_null(node):
+        case Chain(operands=operands) if _tests_for_null(node):
             names = [side.name for side in operands if isinstance(side, Name)]
             return {name: frozenset() for name in names if name in ROOTS}
         case _:
@@ -79,30 +82,30 @@ def _own_functions(node: SyntaxNode) -> frozenset[str]:
 
 
 class EvaluationContexts:
-    """Makes a context when the first policy asks for one, with what all of them read.
+    """Makes one context for each request, which all policies share, when the first asks for it.
 
-    To make one costs far more than to evaluate an expression on it.
+    A context costs far more than an evaluation of an expression in it.
     """
 
     def __init__(self) -> None:
-        self._needs = References()
+        self._references = References()
         self._bound = implementations(self._current_cluster)
-        self._asked: PolicyInput | None = None
+        self._policy_input: PolicyInput | None = None
         self._cluster: ClusterState | None = None
         self._context: object = None
 
-    def add(self, needs: References) -> None:
-        """Let every context to come also hold what these expressions need."""
-        self._needs = self._needs.merged(needs)
-        self._functions = {name: self._bound[name] for name in self._needs.functions}
-        self._asked = None
+    def add(self, references: References) -> None:
+        """Add the references of more expressions to every context from now on."""
+        self._references = self._references.merged(references)
+        self._functions = {name: self._bound[name] for name in self._references.functions}
+        self._policy_input = None
 
-    def of(self, asked: PolicyInput, cluster: ClusterState) -> object:
+    def of(self, policy_input: PolicyInput, cluster: ClusterState) -> object:
         """The context for a request."""
-        if asked is not self._asked or cluster is not self._cluster:
-            self._asked, self._cluster = asked, cluster
+        if policy_input is not self._policy_input or cluster is not self._cluster:
+            self._policy_input, self._cluster = policy_input, cluster
             self._context = new_context(
-                read_variables(asked, cluster, self._needs.fields), self._functions
+                read_variables(policy_input, cluster, self._references.fields), self._functions
             )
         return self._context
 

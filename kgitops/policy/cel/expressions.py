@@ -1,4 +1,4 @@
-"""The text of an expression to its tree, with the policy's variables in their places."""
+"""Reads the text of an expression into its tree, with the policy's variables in their places."""
 
 import re
 from collections.abc import Mapping
@@ -49,20 +49,20 @@ class UnknownVariable(Exception):  # noqa: N818 (a finding is made of it)
 
 
 def name_problem(name: str) -> str | None:
-    """Why a variable of a policy can't be called so; None where it can."""
+    """The problem of a variable's name; None for a name that it may have."""
     if _IDENTIFIER.fullmatch(name) and name not in RESERVED | {"true", "false", "null", "in"}:
         return None
     return f"{name!r} can't be the name of a variable"
 
 
 def read_expression(text: str, variables: Mapping[str, Tree]) -> Tree:
-    """The tree of ``text``.
+    """Read the tree of ``text``.
 
     A variable stands for its expression, evaluated where it is used and nowhere else, as in
-    Kubernetes. Names can't be caught: no loop's item may be called like what a variable reads.
+    Kubernetes. Names can't be captured: no loop's item may have the name of a variable.
 
     Raises:
-        SyntaxProblem: it is no CEL, or too much of it.
+        SyntaxProblem: it is not CEL, or too long.
         UnknownVariable: it names one that is not in ``variables``.
     """
     root = parse(text)
@@ -98,7 +98,7 @@ def read_expression(text: str, variables: Mapping[str, Tree]) -> Tree:
 
 
 def used_variables(text: str) -> frozenset[str]:
-    """The policy's variables that a text names; none where it is no CEL."""
+    """The policy's variables that a text names; none if it is not CEL."""
     try:
         return frozenset(name for node in walk(parse(text)) if (name := _used(node)))
     except SyntaxProblem:
@@ -114,7 +114,7 @@ def _used(node: SyntaxNode) -> str | None:
 
 
 def cost(node: SyntaxNode) -> int:
-    """About how many steps an evaluation takes, lists of unknown size taken as 20 long."""
+    """The approximate number of steps of an evaluation; lists of unknown size count as 20 long."""
     if isinstance(node, Call) and node.loop_name is not None and node.target is not None:
         body = sum(map(cost, node.arguments[1:]))
         return 1 + cost(node.target) + _length(node.target) * body
@@ -136,7 +136,7 @@ def _length(node: SyntaxNode) -> int:
 def program_text(
     root: SyntaxNode, types: list[Mapping[SyntaxNode, Type]]
 ) -> tuple[SyntaxNode, str]:
-    """The tree that the library is given, and its text; ``types`` once for each kind of request.
+    """Rewrite the tree for the library; also its text. ``types`` are one for each kind of request.
 
     Loops over maps go in the order of their keys, size() counts characters, and durations and
     byte sizes that are written out are numbers already.
@@ -146,13 +146,13 @@ def program_text(
         if not isinstance(new, Call) or not isinstance(old, Call):
             return new
         if old.loop_name is not None and new.target is not None:
-            if all(_kind(found, old.target) is TypeKind.LIST for found in types):
+            if all(_kind(of_api, old.target) is TypeKind.LIST for of_api in types):
                 return new
             keys = Call(new.start, new.end, None, KEYS, (new.target,))
             return Call(new.start, new.end, keys, new.function, new.arguments)
         if new.function == "size":
             was = old.arguments[0] if old.target is None else old.target
-            if all(_kind(found, was) in _COUNTED for found in types):
+            if all(_kind(of_api, was) in _COUNTED for of_api in types):
                 return new
             measured = new.arguments[0] if new.target is None else new.target
             return Call(new.start, new.end, None, LENGTH, (measured,))
@@ -167,5 +167,5 @@ def program_text(
 
 
 def _kind(types: Mapping[SyntaxNode, Type], node: SyntaxNode | None) -> TypeKind:
-    found = types.get(node) if node is not None else None
-    return TypeKind.ANY if found is None else found.kind
+    type_ = types.get(node) if node is not None else None
+    return TypeKind.ANY if type_ is None else type_.kind

@@ -20,7 +20,7 @@ from kgitops.policy.units import byte_size, duration_ms
 
 @dataclass(frozen=True, kw_only=True)
 class Function:
-    """``form`` is how it is called, ``takes`` what it may be given; a method has a target.
+    """``form`` shows a call, ``takes`` are the types of its first argument; a method has a target.
 
     Every parameter after the first, or after a method's target, is text.
     """
@@ -34,7 +34,7 @@ class Function:
     parameters: int = 1
 
     def is_called(self, *, method: bool, arguments: int) -> bool:
-        """Whether it may be called so; size() may be called both ways."""
+        """Tell if this is a form of calling it; size() has both forms."""
         if self.name == "size":
             return arguments == (0 if method else 1)
         return method is self.method and arguments == self.parameters
@@ -104,11 +104,11 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType({one.name: one for one in _
 UNITS: Mapping[str, Callable[[str], int]] = MappingProxyType(
     {"durationMs": duration_ms, "byteSize": byte_size}
 )
-"""Functions of their argument alone: what is written out is computed when the policy is loaded."""
+"""Functions of their argument alone: with a literal they are computed when the policy is loaded."""
 
 KEYS, LENGTH = "__keys", "__size"
-"""What stands in for a loop over a map and for size(): the library's own go over a map in chance
-order, which may not show in a message, and count the bytes of a text."""
+"""The replacements of a loop over a map and of size(): the library's own loop has a random order,
+which must not show in a message, and its own size() counts the bytes of a text."""
 
 FOREIGN_FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -146,7 +146,7 @@ FOREIGN_FUNCTIONS: Mapping[str, str] = MappingProxyType(
         "dyn": "leave it out",
     }
 )
-"""Functions that people know from elsewhere, and what to write here."""
+"""Functions of other languages, and what to write here."""
 
 
 PROVIDED = frozenset({*UNITS, "partitions", "topicExists", KEYS, LENGTH})
@@ -154,7 +154,7 @@ PROVIDED = frozenset({*UNITS, "partitions", "topicExists", KEYS, LENGTH})
 
 
 def implementations(cluster: Callable[[], ClusterState]) -> Mapping[str, Callable[..., object]]:
-    """All functions that the library has to be given, for the cluster of the moment."""
+    """Our functions for the library; ``cluster`` gives the cluster at the moment of a call."""
     return {
         **UNITS,
         "partitions": lambda prefix: cluster().partitions(prefix),

@@ -1,4 +1,4 @@
-"""The syntax tree of a CEL expression, and its text as the library gets it."""
+"""The syntax tree of a CEL expression, and its text."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, eq=False)
 class SyntaxNode:
-    """A part of an expression; ``start`` and ``end`` are where it stands in its text."""
+    """A part of an expression; ``start`` and ``end`` are its place in the text."""
 
     start: int
     end: int
@@ -53,7 +53,7 @@ class Call(SyntaxNode):
 
     @property
     def loop_name(self) -> str | None:
-        """The name that a loop gives to each item; None where this is no loop."""
+        """The name that a loop gives to each item; None for any other call."""
         if self.target is None or self.function not in LOOPS or len(self.arguments) < 2:
             return None
         first = self.arguments[0]
@@ -103,7 +103,7 @@ LOOPS = frozenset({"all", "exists", "exists_one", "map", "filter"})
 
 
 def children(node: SyntaxNode) -> tuple[SyntaxNode, ...]:
-    """What the node is made of; a loop's own name is left out."""
+    """The parts of the node; the name of a loop's item is left out."""
     match node:
         case Select(operand=operand) | Unary(operand=operand):
             return (operand,)
@@ -132,7 +132,7 @@ def walk(node: SyntaxNode) -> Iterator[SyntaxNode]:
 
 
 def depth(node: SyntaxNode) -> int:
-    """How deep the tree is; found without recursion, for trees that are far too deep."""
+    """The depth of the tree, counted without recursion, for trees that are far too deep."""
     deepest = 0
     below = [(node, 1)]
     while below:
@@ -145,9 +145,9 @@ def depth(node: SyntaxNode) -> int:
 def replaced(
     node: SyntaxNode, change: Callable[[SyntaxNode, SyntaxNode], SyntaxNode]
 ) -> SyntaxNode:
-    """The tree made anew from its leaves up.
+    """Rebuild the tree from its leaves up.
 
-    ``change`` gets each node as it was, and as it is with what is below it made anew.
+    ``change`` gets each node before, and with its rebuilt parts; it returns the node to use.
     """
 
     def below(child: SyntaxNode) -> SyntaxNode:

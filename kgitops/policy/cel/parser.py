@@ -1,4 +1,4 @@
-"""CEL's grammar: the text of an expression to its tree, within bounds."""
+"""CEL's grammar: parses the text of an expression, within bounds."""
 
 from kgitops.policy.cel.nodes import (
     LOOPS,
@@ -32,10 +32,10 @@ _OTHER_LANGUAGES = {"and": "&&", "or": "||", "not": "!", "AND": "&&", "OR": "||"
 
 
 def parse(text: str) -> SyntaxNode:
-    """The tree of an expression.
+    """Parse an expression.
 
     Raises:
-        SyntaxProblem: it is no CEL, too long, or nested too deeply.
+        SyntaxProblem: it is not CEL, too long, or nested too deeply.
     """
     if len(text) > MAX_LENGTH:
         raise SyntaxProblem(
@@ -49,7 +49,7 @@ def parse(text: str) -> SyntaxNode:
 
 
 def too_deep() -> SyntaxProblem:
-    """What is said of a tree that is too deep to be worked with."""
+    """The problem of a tree that is too deep."""
     return SyntaxProblem(
         f"the expression is nested more than {MAX_DEPTH} deep",
         "split it into several validations",
@@ -212,7 +212,7 @@ class _Parser:
 
 
 def _call(call: Call) -> Call:
-    """The call, where its form is right: loops and has() take what no function takes."""
+    """Check the form of a call: loops and has() take what no function takes."""
     if call.function == "has" and call.target is None:
         if len(call.arguments) != 1 or not isinstance(call.arguments[0], Select):
             raise SyntaxProblem(

@@ -25,12 +25,12 @@ _MAX_SHOWN = 120
 
 
 def load_cel(policy: CelPolicy, contexts: EvaluationContexts | None = None) -> "CelRule":
-    """The policy, ready to judge.
+    """Load the policy.
 
     Policies that judge the same requests share ``contexts``, which saves most of the work.
 
     Raises:
-        FindingsError: something in it can't be meant; every finding, at its place.
+        FindingsError: an expression is wrong; every finding, at its place.
     """
     compiled = compile_policy(policy)
     findings = tuple(run_samples(policy, compiled))
@@ -40,7 +40,7 @@ def load_cel(policy: CelPolicy, contexts: EvaluationContexts | None = None) -> "
 
 
 class CelRule:
-    """Implements ``rule.Rule`` for a ``kind: Policy`` document."""
+    """Implements ``Rule`` for a ``kind: Policy`` document."""
 
     def __init__(
         self, policy: CelPolicy, compiled: CompiledPolicy, contexts: EvaluationContexts
@@ -52,21 +52,21 @@ class CelRule:
         self._conditions = compiled.conditions
         self._validations = compiled.validations
         self._contexts = contexts
-        contexts.add(compiled.needs)
+        contexts.add(compiled.references)
 
-    def judges(self, asked: PolicyInput) -> bool:
-        """Whether the request and the object's name match; conditions are part of the check."""
-        return (not self._requests or asked.api in self._requests) and (
-            self._names is None or self._names.fullmatch(asked.name) is not None
+    def judges(self, policy_input: PolicyInput) -> bool:
+        """Tell if the request and the object's name match; conditions are part of the check."""
+        return (not self._requests or policy_input.api in self._requests) and (
+            self._names is None or self._names.fullmatch(policy_input.name) is not None
         )
 
-    def check(self, asked: PolicyInput, cluster: ClusterState) -> Sequence[RuleViolation]:
-        """A violation for each validation that is false.
+    def check(self, policy_input: PolicyInput, cluster: ClusterState) -> Sequence[RuleViolation]:
+        """Make a violation of each validation that is false.
 
         Raises:
             PolicyFailed: an expression can't be evaluated; the sentence says which and why.
         """
-        context = self._contexts.of(asked, cluster)
+        context = self._contexts.of(policy_input, cluster)
         if not _meet(self._conditions, context):
             return ()
         return [
@@ -78,18 +78,18 @@ class CelRule:
         ]
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: it holds nothing."""
 
 
 def _patterns(names: Sequence[str]) -> re.Pattern[str] | None:
-    """Names with * and ?; [ is a letter like any other. No pattern can take long."""
+    """Patterns of names with * and ?; [ is an ordinary character. No pattern can take long."""
     if not names:
         return None
     return re.compile("|".join(fnmatch.translate(name.replace("[", "[[]")) for name in names))
 
 
 def _meet(conditions: Sequence[CompiledExpression], context: object) -> bool:
-    """Whether all are true; one that is false decides, even where another can't be evaluated."""
+    """Tell if all are true; one that is false decides, even where another can't be evaluated."""
     failed: PolicyFailed | None = None
     for condition in conditions:
         try:
@@ -123,7 +123,7 @@ def _message(validation: CompiledValidation, context: object) -> str:
 
 
 def _computed(expression: CompiledExpression | None, context: object) -> str:
-    """What the message's expression gives; nothing where it gives no text, as in Kubernetes."""
+    """The value of the message's expression; empty if it gives no text, as in Kubernetes."""
     if expression is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Tries a policy's expressions on made-up requests: what fails there would fail on real ones."""
+"""Runs a policy's expressions on sample requests: what fails there would fail on real ones."""
 
 from collections.abc import Iterator
 
@@ -15,16 +15,16 @@ from kgitops.policy.evaluate.bundle import CelPolicy
 
 
 def run_samples(policy: CelPolicy, compiled: CompiledPolicy) -> Iterator[Finding]:
-    """One finding for each expression that can't be evaluated on some request that it judges."""
+    """Make a finding of each expression that can't be evaluated on a request that it judges."""
     contexts = EvaluationContexts()
-    contexts.add(compiled.needs)
-    said: set[CompiledExpression] = set()
+    contexts.add(compiled.references)
+    reported: set[CompiledExpression] = set()
     for api in compiled.apis:
-        for sample in samples(api, compiled.words):
-            context = contexts.of(sample.asked, sample.cluster)
+        for sample in samples(api, compiled.literals):
+            context = contexts.of(sample.policy_input, sample.cluster)
             for expression, wrong in _tried(compiled, context, api):
-                if expression not in said:
-                    said.add(expression)
+                if expression not in reported:
+                    reported.add(expression)
                     yield policy_finding(policy, expression.source, *wrong)
 
 
@@ -58,9 +58,9 @@ def _try(
         answer = evaluate(expression.program, context)
     except EvaluationError as error:
         return None, _why(expression, error, api)
-    if isinstance(answer, bool if expression.wanted is BOOL else str):
+    if isinstance(answer, bool if expression.expected is BOOL else str):
         return answer, None
-    needed = "text" if expression.wanted is STRING else "true or false"
+    needed = "text" if expression.expected is STRING else "true or false"
     problem = f"it gives {type(answer).__name__} where {needed} is needed {_in(api)}"
     return answer, (problem, "correct the expression")
 
@@ -68,14 +68,14 @@ def _try(
 def _why(
     expression: CompiledExpression, error: EvaluationError, api: str
 ) -> tuple[str, str] | None:
-    """What the check found for this kind of request, or the library; a missing key is fine."""
-    found = expression.problems[api]
-    strong = [problem for problem in found if not problem.weak]
+    """The problem of an expression for this kind of request; a missing key is fine."""
+    problems = expression.problems[api]
+    strong = [problem for problem in problems if not problem.weak]
     if strong:
         return f"{strong[0].text} {_in(api)}", "match other requests, or ask for request.api first"
     if error.kind_error:
-        if found:
-            return _in_request(found[0], api)
+        if problems:
+            return _in_request(problems[0], api)
         return f"{error.text} {_in(api)}", "correct the expression"
     if any(isinstance(node, Name) and node.name in ROOTS for node in walk(expression.root)):
         return None

@@ -1,4 +1,4 @@
-"""Made-up requests of every kind, on which expressions are tried out when they are loaded."""
+"""Sample requests of every kind, on which expressions are run when they are loaded."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -52,27 +52,30 @@ _QUOTA_KEYS = ("producer_byte_rate", "consumer_byte_rate")
 
 @dataclass(frozen=True)
 class Sample:
-    """A request, and the cluster that it is asked of."""
+    """A request, and the cluster that it is for."""
 
-    asked: PolicyInput
+    policy_input: PolicyInput
     cluster: ClusterState
 
 
-def samples(api: str, words: Iterable[str]) -> Iterator[Sample]:
-    """Requests of one kind, between them with and without everything that may be missing.
+def samples(api: str, literals: Iterable[str]) -> Iterator[Sample]:
+    """Make requests of one kind, with and without everything that may be missing.
 
-    ``words`` are the texts that the policy names: each may be a key, so that every map has them.
+    ``literals`` are the texts in the policy: each may be a key, so that every map has them.
     """
-    labels = dict.fromkeys(words, "1")
-    for index, sample in enumerate(_unlabelled(api, words)):
-        request = sample.asked.request
+    labels = dict.fromkeys(literals, "1")
+    for index, sample in enumerate(_unlabelled(api, literals)):
+        request = sample.policy_input.request
         given = {} if index % 2 else labels
-        yield replace(sample, asked=replace(sample.asked, request=replace(request, labels=given)))
+        yield replace(
+            sample,
+            policy_input=replace(sample.policy_input, request=replace(request, labels=given)),
+        )
 
 
-def _unlabelled(api: str, words: Iterable[str]) -> Iterator[Sample]:
-    keys = tuple(dict.fromkeys((*_KEYS, *words)))
-    quota_keys = tuple(dict.fromkeys((*_QUOTA_KEYS, *words)))
+def _unlabelled(api: str, literals: Iterable[str]) -> Iterator[Sample]:
+    keys = tuple(dict.fromkeys((*_KEYS, *literals)))
+    quota_keys = tuple(dict.fromkeys((*_QUOTA_KEYS, *literals)))
     match api:
         case "CreateTopic" | "AlterTopic" | "DeleteTopic" | "DeleteRecords":
             yield from _topics(api, keys)
@@ -93,9 +96,9 @@ def _sample(
     snapshot: Snapshot,
     broker_configs: Mapping[str, str] | None = None,
 ) -> Sample:
-    world = SimulatedState(snapshot)
-    asked = build_input(request, Principal("User", "sample"), world, broker_configs)
-    return Sample(asked, ClusterState(world, broker_configs))
+    simulated = SimulatedState(snapshot)
+    policy_input = build_input(request, Principal("User", "sample"), simulated, broker_configs)
+    return Sample(policy_input, ClusterState(simulated, broker_configs))
 
 
 def _snapshot(
@@ -112,7 +115,7 @@ def _snapshot(
         brokers=brokers,
         topics=topics or {},
         quotas=quotas or {},
-        virtual_clusters={found.name: found for found in virtual_clusters},
+        virtual_clusters={one.name: one for one in virtual_clusters},
     )
 
 
@@ -211,9 +214,9 @@ def _virtual_clusters(api: str) -> Iterator[Sample]:
                 created = wire.CreateVirtualClusterRequest(virtual_cluster=name)
                 yield _sample(created, _snapshot(racks=racks))
         case "DeleteVirtualCluster":
-            for found in (_CLUSTER, VirtualCluster(name=name)):
+            for virtual_cluster in (_CLUSTER, VirtualCluster(name=name)):
                 request = wire.DeleteVirtualClusterRequest(virtual_cluster=name)
-                yield _sample(request, _snapshot(virtual_clusters=[found]))
+                yield _sample(request, _snapshot(virtual_clusters=[virtual_cluster]))
         case _:
             other = VirtualCluster(name="other.vc")
             for alteration in _alterations(name):

@@ -1,4 +1,4 @@
-"""The text of a CEL expression as tokens."""
+"""Splits the text of a CEL expression into tokens."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ RESERVED = frozenset(
 
 
 class SyntaxProblem(Exception):  # noqa: N818 (a finding is made of it, not an error of ours)
-    """Why a text is no CEL expression: what is wrong, and what to do."""
+    """A text is not a CEL expression: the problem and the advice."""
 
     def __init__(self, problem: str, advice: str = "correct the expression") -> None:
         super().__init__(problem)
@@ -65,9 +65,9 @@ _ESCAPE = re.compile(
     r"\\(?:[abfnrtv\\?\"'`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|(.))",
     re.DOTALL,
 )
-_WORDS = {"true": "bool", "false": "bool", "null": "null", "in": "operator"}
-# What people write who know another language, and what it is in CEL.
-_MEANT = {
+_KEYWORDS = {"true": "bool", "false": "bool", "null": "null", "in": "operator"}
+# Operators of other languages, and what to write in CEL.
+_ADVICE = {
     "=": "write == to compare",
     "&": "write && for and",
     "|": "write || for or",
@@ -90,30 +90,30 @@ def tokenize(text: str) -> Iterator[Token]:
     """
     index = 0
     while index < len(text):
-        found = _TOKEN.match(text, index)
-        if found is None:
+        match = _TOKEN.match(text, index)
+        if match is None:
             character = text[index]
             raise SyntaxProblem(
                 f"{character!r} at character {index + 1} has no meaning in CEL",
-                _MEANT.get(character, "correct the expression"),
+                _ADVICE.get(character, "correct the expression"),
             )
-        kind = found.lastgroup or ""
+        kind = match.lastgroup or ""
         if kind == "name":
-            kind = _WORDS.get(found[0], kind)
+            kind = _KEYWORDS.get(match[0], kind)
         if kind in ("string", "bytes"):
-            _check_escapes(found[0], index)
+            _check_escapes(match[0], index)
         if kind != "space":
-            yield Token(kind, found[0], index)
-        index = found.end()
+            yield Token(kind, match[0], index)
+        index = match.end()
     yield Token("end", "", index)
 
 
 def _check_escapes(quoted: str, start: int) -> None:
     if "r" in quoted[:2].lower():
         return
-    for found in _ESCAPE.finditer(quoted):
-        if found[1] is not None:
+    for escape in _ESCAPE.finditer(quoted):
+        if escape[1] is not None:
             raise SyntaxProblem(
-                f"'{found[0]}' at character {start + found.start() + 1} is no escape of CEL",
+                f"'{escape[0]}' at character {start + escape.start() + 1} is not an escape of CEL",
                 f"write r{quoted[:1]}…{quoted[:1]} for text in which a backslash is one",
             )

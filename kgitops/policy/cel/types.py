@@ -1,4 +1,4 @@
-"""The types that CEL values have here: what the check at load reasons with."""
+"""The types of CEL values, as the check at load knows them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ class TypeKind(StrEnum):
 
 @dataclass(frozen=True)
 class Type:
-    """A type; ``item`` is what a list holds and a map's values are, ``name`` a record's own."""
+    """A type; ``item`` is that of a list's items or a map's values, ``name`` a record's own."""
 
     kind: TypeKind
     item: "Type | None" = None
@@ -37,17 +37,17 @@ class Type:
 
     @property
     def items(self) -> "Type":
-        """What is in it, as far as that is known."""
+        """The type of its items, as far as it is known."""
         return self.item or ANY
 
     @property
     def keys(self) -> "Type":
-        """What its keys are, as far as that is known."""
+        """The type of its keys, as far as it is known."""
         return self.key or ANY
 
     @property
     def numeric(self) -> bool:
-        """Whether it is a number."""
+        """True for a number."""
         return self.kind in (TypeKind.INT, TypeKind.DOUBLE)
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ def list_of(item: Type) -> Type:
 
 
 def map_of(item: Type, key: Type = STRING) -> Type:
-    """A map, from text unless said otherwise."""
+    """A map, by default with text as keys."""
     return Type(TypeKind.MAP, item=item, key=key)
 
 
@@ -87,7 +87,7 @@ def record(name: str, fields: Mapping[str, Type]) -> Type:
 
 
 def joined(one: Type, other: Type) -> Type:
-    """The type of what may be either."""
+    """The type of a value that may have either type."""
     if one == other:
         return one
     if one.kind is TypeKind.NULL:
@@ -100,7 +100,7 @@ def joined(one: Type, other: Type) -> Type:
 
 
 def comparable(one: Type, other: Type) -> bool:
-    """Whether values of the two types can ever be equal."""
+    """Tell if values of the two types can ever be equal."""
     unknown = (TypeKind.ANY, TypeKind.NULL)
     if one.kind in unknown or other.kind in unknown or (one.numeric and other.numeric):
         return True
@@ -111,12 +111,12 @@ def comparable(one: Type, other: Type) -> bool:
     return comparable(one.items, other.items) and comparable(one.keys, other.keys)
 
 
-def fits(given: Type, wanted: Type) -> bool:
-    """Whether a function that takes ``wanted`` may be given ``given``, null left aside."""
-    if TypeKind.ANY in (given.kind, wanted.kind):
+def fits(actual: Type, expected: Type) -> bool:
+    """Tell if a value of the actual type may be used where the other is expected, except null."""
+    if TypeKind.ANY in (actual.kind, expected.kind):
         return True
-    if given.kind is TypeKind.RECORD and wanted.kind is TypeKind.MAP:
+    if actual.kind is TypeKind.RECORD and expected.kind is TypeKind.MAP:
         return True
-    return given.kind is wanted.kind and (
-        given.kind not in (TypeKind.LIST, TypeKind.MAP) or fits(given.items, wanted.items)
+    return actual.kind is expected.kind and (
+        actual.kind not in (TypeKind.LIST, TypeKind.MAP) or fits(actual.items, expected.items)
     )

@@ -1,1 +1,1 @@
-"""Judges requests one after the other on the state that accepted ones leave behind."""
+"""Judges requests one after another, each on the state that the accepted ones leave behind."""

@@ -1,4 +1,7 @@
-"""The name of a policy in Python to which nobody gave one."""
+"""Policies and waivers as values: loaded documents, before any request is judged.
+
+A bundle travels to a worker process: everything here can be pickled, and nothing here is code.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,12 +16,12 @@ _NAME_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z]|\b)|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
 def kebab_case(name: str) -> str:
-    """``TeamPrefix`` as ``team-prefix``."""
+    """``TeamPrefix`` as ``team-prefix``: the name of a policy in Python that is given none."""
     return "-".join(word.lower() for word in _NAME_PARTS.findall(name)) or name
 
 
 class Level(StrEnum):
-    """How binding a policy is on a cluster; in this order, the first is the weakest."""
+    """The level at which a policy binds on a cluster, from the weakest to the strongest."""
 
     OFF = "off"
     INFO = "info"
@@ -28,21 +31,21 @@ class Level(StrEnum):
 
     @property
     def denies(self) -> bool:
-        """Whether a violation stops the run: soft may be waived, hard may not."""
+        """True if a violation stops the run: soft may be waived, hard may not."""
         return self in (Level.SOFT, Level.HARD)
 
     def rank(self) -> int:
-        """How much it binds, beside the other levels."""
+        """The position among the levels, 0 for the weakest."""
         return tuple(Level).index(self)
 
     def weaker_than(self, other: "Level") -> bool:
-        """Whether this level binds less."""
+        """Tell if this level binds less."""
         return self.rank() < other.rank()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestMatch:
-    """Which requests a CEL policy judges; what is empty matches everything.
+    """The requests that a CEL policy judges; an empty field matches everything.
 
     ``requests`` are api names (``CreateTopic``); ``names`` patterns of the object's name, with
     ``*`` and ``?``.
@@ -54,7 +57,7 @@ class RequestMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CelExpression:
-    """A CEL expression with a name; ``source`` is where it stands."""
+    """A CEL expression with a name; ``source`` is its place in a file."""
 
     name: str
     expression: str
@@ -63,10 +66,10 @@ class CelExpression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CelValidation:
-    """What must be true, in CEL; ``field`` says which part of the object is wrong where it is not.
+    """A condition in CEL that must be true; ``field`` is the part of the object that it is about.
 
-    ``message`` or, computed, ``message_expression`` is what the user is told. ``source`` is where
-    the expression stands, ``message_source`` where the message's does.
+    ``message`` or, computed, ``message_expression`` tells the user that it is not true. ``source``
+    is the place of the expression, ``message_source`` that of the message's.
     """
 
     expression: str
@@ -81,7 +84,7 @@ class CelValidation:
 class CelPolicy:
     """A ``kind: Policy`` document, in the shape of Kubernetes' ValidatingAdmissionPolicy.
 
-    ``digest`` covers what it decides, not where it stands.
+    ``digest`` covers all that it decides by, not its place.
     """
 
     name: str
@@ -101,7 +104,7 @@ class PythonPolicy:
     """A class that implements one or more of the interfaces, by ``module:Class``.
 
     ``folder`` is put first on the import path, so that a project's own modules are found.
-    ``configs`` is what ``configure`` gets.
+    ``configure`` gets the ``configs``.
     """
 
     name: str
@@ -138,10 +141,10 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """All that judges requests on one cluster: policies at their levels there, waivers, the day.
+    """The policies of one cluster, at their levels there, with the waivers that hold and the day.
 
-    ``today`` is the UTC day on which waivers are looked at; ``waivers`` holds those that hold on
-    it, and ``warnings`` says why others don't.
+    ``today`` is the UTC day for which waivers were checked; ``waivers`` are those that hold on it,
+    and ``warnings`` explain why others don't.
     """
 
     policies: tuple[Policy, ...] = ()

@@ -1,4 +1,4 @@
-"""Runs every policy over every request; collects, never raises."""
+"""Runs every policy on every request in this process; collects, never raises."""
 
 import logging
 from collections.abc import Mapping, MutableSequence, Sequence
@@ -12,19 +12,25 @@ from kgitops.policy.evaluate.bundle import Waiver
 from kgitops.policy.evaluate.exceptions import describe_exception, is_interrupt, truncate
 from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
 from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
-from kgitops.policy.evaluate.verdict import Judgement, Outcome, Ruling, fingerprint, waived
+from kgitops.policy.evaluate.ruling import (
+    Outcome,
+    RequestRulings,
+    Ruling,
+    apply_waivers,
+    fingerprint,
+)
 from kgitops.policy.state.lazy_state import lazy_parts
 from kgitops.policy.state.simulated import SimulatedState
 
 MOST_VIOLATIONS = 100
-"""One policy's about one request; what comes after them is left out, and the request denied."""
+"""Of one policy about one request; further ones are left out, and the request is denied."""
 
 _NONE: Mapping[int, str] = {}
 _log = logging.getLogger(__name__)
 
 
 class InProcessEvaluator:
-    """Implements ``judging.Judging`` in this process, with no limit on time or memory."""
+    """Implements ``PolicyEvaluator`` in this process, with no limit on time or memory."""
 
     def __init__(
         self,
@@ -35,7 +41,7 @@ class InProcessEvaluator:
     ) -> None:
         """Take rules that are loaded, and the waivers that hold today.
 
-        Whoever watches finds in ``at_work[0]`` the index of the rule that is at work.
+        ``at_work[0]`` is always the index of the rule that is at work, for a watching process.
         """
         self._rules = tuple(rules)
         self._waivers = tuple(waivers)
@@ -44,16 +50,16 @@ class InProcessEvaluator:
             Ruling(policy=rule.name, level=rule.level, outcome=Outcome.PASSED)
             for rule in self._rules
         ]
-        # By the rules that passed, as bits: most requests share their judgement with many others.
-        self._all_passed: dict[int, Judgement] = {}
+        # By the rules that passed, as bits: most requests share their rulings with many others.
+        self._all_passed: dict[int, RequestRulings] = {}
         self._closed = False
 
     def begin(self, state: ClusterState, *, principal: str) -> None:
         """Judge from now on for ``principal``, on ``state``."""
         self._principal = Principal.parse(principal)
-        self._world = SimulatedState(state)
+        self._simulated = SimulatedState(state)
         self._late = lazy_parts(state)
-        self._cluster = self._unknown = PolicyClusterState(self._world)
+        self._cluster = self._unknown = PolicyClusterState(self._simulated)
         self._broker_configs: Mapping[str, str] | None = None
 
     def judge(
@@ -62,13 +68,13 @@ class InProcessEvaluator:
         *,
         broker_configs: Mapping[str, str] | None = None,
         failed: Mapping[int, str] = _NONE,
-    ) -> Judgement:
-        """What the policies say of ``request``; those in ``failed``, by index, failed already.
+    ) -> RequestRulings:
+        """Judge the request; the policies in ``failed``, by index, have failed on it already.
 
         Raises:
             KgitopsError: the part of the state that a policy asked for can't be read.
         """
-        asked = build_input(request, self._principal, self._world, broker_configs)
+        policy_input = build_input(request, self._principal, self._simulated, broker_configs)
         cluster = self._as_seen_with(broker_configs)
         bits, denied = 0, False
         rulings: list[Ruling] = []
@@ -79,18 +85,18 @@ class InProcessEvaluator:
                 rulings.append(crash_ruling(rule, failed[index]))
                 continue
             try:
-                if not rule.judges(asked):
+                if not rule.judges(policy_input):
                     continue
-                violations = rule.check(asked, cluster)
+                violations = rule.check(policy_input, cluster)
             except BaseException as error:
                 if is_interrupt(error):
                     raise
                 denied = True
-                rulings.append(self._failure(rule, asked, error))
+                rulings.append(self._failure(rule, policy_input, error))
                 continue
             if violations:
                 denied = True
-                rulings += _denials(rule, asked.address, violations)
+                rulings += _denials(rule, policy_input.address, violations)
             else:
                 bits |= 1 << index
                 rulings.append(self._passed[index])
@@ -98,21 +104,21 @@ class InProcessEvaluator:
             if part.failure is not None:
                 raise part.failure  # whatever the policy that met with it made of it
         if denied:
-            return Judgement(waived(rulings, asked.address, self._waivers))
+            return apply_waivers(rulings, policy_input.address, self._waivers)
         if bits not in self._all_passed:
-            self._all_passed[bits] = Judgement(tuple(rulings))
+            self._all_passed[bits] = RequestRulings(tuple(rulings))
         return self._all_passed[bits]
 
     @property
     def sound(self) -> bool:
-        """Nothing can go wrong here that lasts."""
+        """Always true: no failure here lasts."""
         return True
 
     def accept(self, request: Request) -> None:
-        """``request`` is going to be carried out."""
-        self._world.accept(request)
+        """Count the request as carried out."""
+        self._simulated.accept(request)
 
-    def judge_all(self, requests: Sequence[Request]) -> Sequence[Judgement]:
+    def judge_all(self, requests: Sequence[Request]) -> Sequence[RequestRulings]:
         """Judge one after another, and accept each that nothing stops."""
         judgements = []
         for request in requests:
@@ -139,30 +145,30 @@ class InProcessEvaluator:
                 )
 
     def _as_seen_with(self, broker_configs: Mapping[str, str] | None) -> PolicyClusterState:
-        """The cluster, and the configs of the node that evaluates; made anew for another node."""
+        """The cluster with the configs of the node that evaluates, another one per node."""
         if broker_configs is None:
             return self._unknown
         if broker_configs != self._broker_configs:
             self._broker_configs = broker_configs
-            self._cluster = PolicyClusterState(self._world, broker_configs)
+            self._cluster = PolicyClusterState(self._simulated, broker_configs)
         return self._cluster
 
-    def _failure(self, rule: Rule, asked: PolicyInput, error: BaseException) -> Ruling:
-        """A policy may raise anything, and then it denies (P201-67)."""
+    def _failure(self, rule: Rule, policy_input: PolicyInput, error: BaseException) -> Ruling:
+        """The ruling of a policy that raised an exception: it denies (P201-67)."""
         if isinstance(error, PolicyFailed):
             why = f": {error}"
         else:
             why = f" with {describe_exception(error)}"
-            _log.info("the policy %s failed on %s", rule.name, asked.address, exc_info=error)
+            _log.info("the policy %s failed on %s", rule.name, policy_input.address, exc_info=error)
         return crash_ruling(
             rule,
-            f"the policy {rule.name} failed on {asked.address}{why}, so it denies; correct the "
-            "policy",
+            f"the policy {rule.name} failed on {policy_input.address}{why}, so it denies; correct "
+            "the policy",
         )
 
 
 def crash_ruling(rule: Rule, message: str) -> Ruling:
-    """A policy that can't say yes says no (P201-67, P201-68)."""
+    """The ruling of a policy that crashed: it denies (P201-67, P201-68)."""
     return Ruling(
         policy=rule.name,
         level=rule.level,

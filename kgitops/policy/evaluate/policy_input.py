@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import assert_never
 
-from kgitops.model import requests as wire
+from kgitops.model import requests as model_requests
 from kgitops.model.resources.addresses import (
     acl_address,
     broker_address,
@@ -17,10 +17,10 @@ from kgitops.model.resources.addresses import (
 )
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import EntityType
-from kgitops.policy.api import requests as asked
+from kgitops.policy.api import requests as policy_requests
 from kgitops.policy.api.requests import PolicyRequest, Principal, api_of
 from kgitops.policy.api.states import RequestedBrokerState, RequestedQuotaState
-from kgitops.policy.evaluate.virtual_cluster_input import about_virtual_cluster
+from kgitops.policy.evaluate.virtual_cluster_input import build_virtual_cluster_request
 from kgitops.policy.state.simulated import SimulatedState, overlaid, read_only
 
 
@@ -42,11 +42,14 @@ class PolicyInput:
     def virtual_cluster(self) -> str | None:
         """The virtual cluster that the object is in, as it is written; None for none."""
         match self.request:
-            case asked.CreateAclRequest(binding=binding) | asked.DeleteAclRequest(binding=binding):
+            case (
+                policy_requests.CreateAclRequest(binding=binding)
+                | policy_requests.DeleteAclRequest(binding=binding)
+            ):
                 return binding.virtual_cluster if binding.scoped else None
-            case asked.AlterClientQuotaRequest(entity=entity):
+            case policy_requests.AlterClientQuotaRequest(entity=entity):
                 return dict(entity).get(VIRTUAL_CLUSTER)
-            case asked.AlterBrokerRequest():
+            case policy_requests.AlterBrokerRequest():
                 return None
             case request:
                 return request.virtual_cluster
@@ -58,54 +61,57 @@ class PolicyInput:
 
 
 def build_input(
-    request: wire.Request,
+    request: model_requests.Request,
     principal: Principal,
-    world: SimulatedState,
+    simulated: SimulatedState,
     broker_configs: Mapping[str, str] | None,
 ) -> PolicyInput:
     """The request with everything that policies may know of it."""
     address, name = _address_and_name(request)
-    metadata = _metadata(request, principal, world, broker_configs or {})
+    metadata = _metadata(request, principal, simulated, broker_configs or {})
     if request.labels:
         metadata = replace(metadata, labels=MappingProxyType(dict(request.labels)))
     return PolicyInput(api=api_of(metadata), address=address, name=name, request=metadata)
 
 
-def address_of(request: wire.Request) -> str:
+def address_of(request: model_requests.Request) -> str:
     """The address of what the request is about."""
     return _address_and_name(request)[0]
 
 
-def _address_and_name(request: wire.Request) -> tuple[str, str]:
+def _address_and_name(request: model_requests.Request) -> tuple[str, str]:
     match request:
         case (
-            wire.CreateTopicRequest()
-            | wire.AlterTopicRequest()
-            | wire.DeleteTopicRequest()
-            | wire.DeleteRecordsRequest()
+            model_requests.CreateTopicRequest()
+            | model_requests.AlterTopicRequest()
+            | model_requests.DeleteTopicRequest()
+            | model_requests.DeleteRecordsRequest()
         ):
             if request.local is not None:
                 return local_topic_address(request.local), request.local.name
             return topic_address(request.topic), request.topic
-        case wire.CreateAclRequest() | wire.DeleteAclRequest():
+        case model_requests.CreateAclRequest() | model_requests.DeleteAclRequest():
             return acl_address(request.binding), request.binding.resource_name
-        case wire.AlterClientQuotaRequest():
+        case model_requests.AlterClientQuotaRequest():
             address = quota_address(request.entity)
             return address, address.rpartition("quota/")[2]
-        case wire.AlterBrokerRequest():
+        case model_requests.AlterBrokerRequest():
             return broker_address(request.broker), str(request.broker)
-        case wire.CreateVirtualClusterRequest() | wire.DeleteVirtualClusterRequest():
+        case (
+            model_requests.CreateVirtualClusterRequest()
+            | model_requests.DeleteVirtualClusterRequest()
+        ):
             return virtual_cluster_address(request.virtual_cluster), request.virtual_cluster
-        case wire.AlterVirtualClusterRequest():
+        case model_requests.AlterVirtualClusterRequest():
             return _member(request)
-        case wire.CopyGroupOffsetsRequest() | wire.DeleteGroupRequest():
+        case model_requests.CopyGroupOffsetsRequest() | model_requests.DeleteGroupRequest():
             vc = request.virtual_cluster
             return member_address(vc, EntityType.GROUP, request.group), vc
         case _:
             assert_never(request)
 
 
-def _member(request: wire.AlterVirtualClusterRequest) -> tuple[str, str]:
+def _member(request: model_requests.AlterVirtualClusterRequest) -> tuple[str, str]:
     vc, entity_type, name = request.virtual_cluster, request.entity_type, request.entity_name
     if entity_type is None or name is None:
         return virtual_cluster_address(vc), vc
@@ -113,26 +119,26 @@ def _member(request: wire.AlterVirtualClusterRequest) -> tuple[str, str]:
 
 
 def _metadata(
-    request: wire.Request,
+    request: model_requests.Request,
     principal: Principal,
-    world: SimulatedState,
+    simulated: SimulatedState,
     broker_configs: Mapping[str, str],
 ) -> PolicyRequest:
     match request:
         case (
-            wire.CreateTopicRequest()
-            | wire.AlterTopicRequest()
-            | wire.DeleteTopicRequest()
-            | wire.DeleteRecordsRequest()
+            model_requests.CreateTopicRequest()
+            | model_requests.AlterTopicRequest()
+            | model_requests.DeleteTopicRequest()
+            | model_requests.DeleteRecordsRequest()
         ):
-            return _about_topic(request, principal, world)
-        case wire.CreateAclRequest():
-            return asked.CreateAclRequest(principal=principal, binding=request.binding)
-        case wire.DeleteAclRequest():
-            return asked.DeleteAclRequest(principal=principal, binding=request.binding)
-        case wire.AlterClientQuotaRequest():
-            before = world.quotas(request.entity)
-            return asked.AlterClientQuotaRequest(
+            return _about_topic(request, principal, simulated)
+        case model_requests.CreateAclRequest():
+            return policy_requests.CreateAclRequest(principal=principal, binding=request.binding)
+        case model_requests.DeleteAclRequest():
+            return policy_requests.DeleteAclRequest(principal=principal, binding=request.binding)
+        case model_requests.AlterClientQuotaRequest():
+            before = simulated.quotas(request.entity)
+            return policy_requests.AlterClientQuotaRequest(
                 entity=request.entity,
                 principal=principal,
                 requested_state=RequestedQuotaState(
@@ -140,8 +146,8 @@ def _metadata(
                     requested_quotas=MappingProxyType(dict(request.quotas)),
                 ),
             )
-        case wire.AlterBrokerRequest():
-            return asked.AlterBrokerRequest(
+        case model_requests.AlterBrokerRequest():
+            return policy_requests.AlterBrokerRequest(
                 broker_id=request.broker,
                 principal=principal,
                 requested_state=RequestedBrokerState(
@@ -150,42 +156,42 @@ def _metadata(
                 ),
             )
         case _:
-            return about_virtual_cluster(request, principal, world.virtual_clusters)
+            return build_virtual_cluster_request(request, principal, simulated.virtual_clusters)
 
 
 def _about_topic(
-    request: wire.CreateTopicRequest
-    | wire.AlterTopicRequest
-    | wire.DeleteTopicRequest
-    | wire.DeleteRecordsRequest,
+    request: model_requests.CreateTopicRequest
+    | model_requests.AlterTopicRequest
+    | model_requests.DeleteTopicRequest
+    | model_requests.DeleteRecordsRequest,
     principal: Principal,
-    world: SimulatedState,
+    simulated: SimulatedState,
 ) -> PolicyRequest:
     topic, local = request.topic, request.local
-    links = world.virtual_clusters.links_to(topic)
+    links = simulated.virtual_clusters.links_to(topic)
     match request:
-        case wire.CreateTopicRequest():
-            return asked.CreateTopicRequest(
+        case model_requests.CreateTopicRequest():
+            return policy_requests.CreateTopicRequest(
                 topic=topic,
                 principal=principal,
                 local=local,
                 # A new topic has no links, whatever else still goes by the uuid to come.
                 requested_state=read_only(request.requested_state),
             )
-        case wire.AlterTopicRequest():
-            return asked.AlterTopicRequest(
+        case model_requests.AlterTopicRequest():
+            return policy_requests.AlterTopicRequest(
                 topic=topic,
                 principal=principal,
                 local=local,
                 links=links,
                 requested_state=read_only(request.requested_state),
             )
-        case wire.DeleteTopicRequest():
-            return asked.DeleteTopicRequest(
+        case model_requests.DeleteTopicRequest():
+            return policy_requests.DeleteTopicRequest(
                 topic=topic, principal=principal, local=local, links=links
             )
-        case wire.DeleteRecordsRequest():
-            return asked.DeleteRecordsRequest(
+        case model_requests.DeleteRecordsRequest():
+            return policy_requests.DeleteRecordsRequest(
                 topic=topic,
                 principal=principal,
                 local=local,

@@ -1,4 +1,4 @@
-"""The interfaces of a loaded policy and of a session that asks policies about requests in order."""
+"""The interfaces of a loaded policy, and of the evaluator that asks policies about requests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -9,15 +9,18 @@ from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
 from kgitops.policy.api.interfaces import RuleViolation
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.policy_input import PolicyInput
-from kgitops.policy.evaluate.verdict import Judgement
+from kgitops.policy.evaluate.ruling import RequestRulings
 
 
-class PolicyFailed(Exception):  # noqa: N818 (what happened, as PolicyViolation is)
-    """A policy can't say whether the request is right, which denies it; the words say why."""
+class PolicyFailed(Exception):  # noqa: N818 (an event, as PolicyViolation is)
+    """A policy can't tell if the request is right, which denies it; the message says why."""
 
 
 class Rule(Protocol):
-    """``name`` and ``level`` are the policy's; what it raises is a crash of the policy."""
+    """A policy in CEL or Python that is loaded and ready to judge.
+
+    ``name`` and ``level`` are the policy's. Any exception is a crash of the policy, and denies.
+    """
 
     @property
     def name(self) -> str:
@@ -26,15 +29,17 @@ class Rule(Protocol):
 
     @property
     def level(self) -> Level:
-        """How binding it is."""
+        """The policy's level on the cluster."""
         ...
 
-    def judges(self, asked: PolicyInput) -> bool:
-        """Whether the request is any of this policy's business; anything raised denies."""
+    def judges(self, policy_input: PolicyInput) -> bool:
+        """Tell if the policy is for such requests at all."""
         ...
 
-    def check(self, asked: PolicyInput, cluster: PolicyClusterState) -> Sequence[RuleViolation]:
-        """What is wrong with the request; nothing where it is accepted."""
+    def check(
+        self, policy_input: PolicyInput, cluster: PolicyClusterState
+    ) -> Sequence[RuleViolation]:
+        """Find the violations of the request; none if it is accepted."""
         ...
 
     def close(self) -> None:
@@ -43,7 +48,7 @@ class Rule(Protocol):
 
 
 class PolicyEvaluator(Protocol):
-    """Judges requests; in this process (``judge.Judge``) or in a bounded one (``worker``).
+    """Judges requests by policies, in this process (``judge``) or in a bounded one (``worker``).
 
     A session begins with a state. Requests are judged on what that state and the requests
     accepted since make of the cluster (P201-35, P201-41).
@@ -51,7 +56,7 @@ class PolicyEvaluator(Protocol):
 
     @property
     def sound(self) -> bool:
-        """Whether the next state will be judged as if this session had just been opened."""
+        """True if the next state will be judged as if the evaluator had just been opened."""
         ...
 
     def begin(self, state: ClusterState, *, principal: str) -> None:
@@ -60,8 +65,8 @@ class PolicyEvaluator(Protocol):
 
     def judge(
         self, request: Request, *, broker_configs: Mapping[str, str] | None = None
-    ) -> Judgement:
-        """What the policies say of ``request``; nothing is remembered of it.
+    ) -> RequestRulings:
+        """Judge the request; later requests are judged as if it had not been asked about.
 
         ``broker_configs`` are those of the node that evaluates (P201-40), where it is known; of
         the broker itself where its configs are altered.
@@ -69,10 +74,10 @@ class PolicyEvaluator(Protocol):
         ...
 
     def accept(self, request: Request) -> None:
-        """``request`` is going to be carried out: what comes after it sees its result."""
+        """Count the request as carried out: later requests are judged on its result."""
         ...
 
-    def judge_all(self, requests: Sequence[Request]) -> Sequence[Judgement]:
+    def judge_all(self, requests: Sequence[Request]) -> Sequence[RequestRulings]:
         """Judge one after another, and accept each that nothing stops (P201-41)."""
         ...
 

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import assert_never
 
-from kgitops.model import requests as wire
+from kgitops.model import requests as model_requests
 from kgitops.model.resources.virtual_clusters import (
     ChangeType,
     EntityType,
     LocalName,
     VirtualCluster,
 )
-from kgitops.policy.api import requests as asked
+from kgitops.policy.api import requests as policy_requests
 from kgitops.policy.api.requests import Principal
 from kgitops.policy.api.states import (
     VirtualClusterChange,
@@ -27,71 +27,81 @@ _FIELDS = {
 }
 
 
-def about_virtual_cluster(
-    request: wire.CreateVirtualClusterRequest
-    | wire.AlterVirtualClusterRequest
-    | wire.DeleteVirtualClusterRequest
-    | wire.CopyGroupOffsetsRequest
-    | wire.DeleteGroupRequest,
+def build_virtual_cluster_request(
+    request: model_requests.CreateVirtualClusterRequest
+    | model_requests.AlterVirtualClusterRequest
+    | model_requests.DeleteVirtualClusterRequest
+    | model_requests.CopyGroupOffsetsRequest
+    | model_requests.DeleteGroupRequest,
     principal: Principal,
-    known: VirtualClusters,
-) -> asked.VirtualClusterRequest:
+    virtual_clusters: VirtualClusters,
+) -> policy_requests.VirtualClusterRequest:
     """The request with everything that policies may know of it."""
     name = request.virtual_cluster
     match request:
-        case wire.CreateVirtualClusterRequest():
-            return asked.CreateVirtualClusterRequest(
+        case model_requests.CreateVirtualClusterRequest():
+            return policy_requests.CreateVirtualClusterRequest(
                 virtual_cluster=name,
                 principal=principal,
                 requested_state=VirtualClusterState(name=name, options=request.options),
             )
-        case wire.DeleteVirtualClusterRequest():
-            return asked.DeleteVirtualClusterRequest(virtual_cluster=name, principal=principal)
-        case wire.AlterVirtualClusterRequest(entity_type=EntityType.TOPIC):
-            return _about_link(request, principal, known)
-        case wire.AlterVirtualClusterRequest():
-            return _about_member(request, principal, _state(name, known))
+        case model_requests.DeleteVirtualClusterRequest():
+            return policy_requests.DeleteVirtualClusterRequest(
+                virtual_cluster=name, principal=principal
+            )
+        case model_requests.AlterVirtualClusterRequest(entity_type=EntityType.TOPIC):
+            return _about_link(request, principal, virtual_clusters)
+        case model_requests.AlterVirtualClusterRequest():
+            return _about_member(request, principal, _state(name, virtual_clusters))
         # What becomes of a group's offsets is a change of its virtual cluster, and judged as one:
         # a policy on members must not be passed by for want of a method.
-        case wire.CopyGroupOffsetsRequest():
+        case model_requests.CopyGroupOffsetsRequest():
             return _about_offsets(
-                request, VirtualClusterChange.COPY_OFFSETS, request.source, principal, known
+                request,
+                VirtualClusterChange.COPY_OFFSETS,
+                request.source,
+                principal,
+                virtual_clusters,
             )
-        case wire.DeleteGroupRequest():
+        case model_requests.DeleteGroupRequest():
             return _about_offsets(
-                request, VirtualClusterChange.DELETE_GROUP, None, principal, known
+                request, VirtualClusterChange.DELETE_GROUP, None, principal, virtual_clusters
             )
         case _:
             assert_never(request)
 
 
 def _about_link(
-    request: wire.AlterVirtualClusterRequest, principal: Principal, known: VirtualClusters
-) -> asked.TopicLinkRequest:
+    request: model_requests.AlterVirtualClusterRequest,
+    principal: Principal,
+    virtual_clusters: VirtualClusters,
+) -> policy_requests.TopicLinkRequest:
     local = LocalName(request.virtual_cluster, request.entity_name or "")
     if request.change is ChangeType.REMOVE:
-        topic = known.leads_to(request)
-        return asked.DeleteTopicLinkRequest(
+        topic = virtual_clusters.leads_to(request)
+        return policy_requests.DeleteTopicLinkRequest(
             virtual_cluster=local.virtual_cluster,
             link=local.name,
             topic=topic,
             principal=principal,
-            links=known.links_to(topic) - {local},
+            links=virtual_clusters.links_to(topic) - {local},
         )
-    topic = known.leads_to(request)
-    return asked.CreateTopicLinkRequest(
+    topic = virtual_clusters.leads_to(request)
+    return policy_requests.CreateTopicLinkRequest(
         virtual_cluster=local.virtual_cluster,
         link=local.name,
         topic=topic,
         principal=principal,
-        links=known.links_to(topic) - {local},
+        links=virtual_clusters.links_to(topic) - {local},
         replaces=request.replaces,
     )
 
 
 def _about_member(
-    request: wire.AlterVirtualClusterRequest, principal: Principal, current: VirtualClusterState
-) -> asked.AlterVirtualClusterRequest:
+    request: model_requests.AlterVirtualClusterRequest,
+    principal: Principal,
+    current: VirtualClusterState,
+) -> policy_requests.AlterVirtualClusterRequest:
     removed = request.change is ChangeType.REMOVE
     if request.options is not None:
         change = VirtualClusterChange.OPTIONS
@@ -99,7 +109,7 @@ def _about_member(
     else:
         change = VirtualClusterChange.REMOVE if removed else VirtualClusterChange.ADD
         requested = _with_member(request, current, removed=removed)
-    return asked.AlterVirtualClusterRequest(
+    return policy_requests.AlterVirtualClusterRequest(
         virtual_cluster=request.virtual_cluster,
         principal=principal,
         current_state=current,
@@ -113,7 +123,10 @@ def _about_member(
 
 
 def _with_member(
-    request: wire.AlterVirtualClusterRequest, current: VirtualClusterState, *, removed: bool
+    request: model_requests.AlterVirtualClusterRequest,
+    current: VirtualClusterState,
+    *,
+    removed: bool,
 ) -> VirtualClusterState:
     if request.entity_type is None or request.entity_name is None:
         return current
@@ -125,14 +138,14 @@ def _with_member(
 
 
 def _about_offsets(
-    request: wire.CopyGroupOffsetsRequest | wire.DeleteGroupRequest,
+    request: model_requests.CopyGroupOffsetsRequest | model_requests.DeleteGroupRequest,
     change: VirtualClusterChange,
     adopts: str | None,
     principal: Principal,
-    known: VirtualClusters,
-) -> asked.AlterVirtualClusterRequest:
-    state = _state(request.virtual_cluster, known)
-    return asked.AlterVirtualClusterRequest(
+    virtual_clusters: VirtualClusters,
+) -> policy_requests.AlterVirtualClusterRequest:
+    state = _state(request.virtual_cluster, virtual_clusters)
+    return policy_requests.AlterVirtualClusterRequest(
         virtual_cluster=request.virtual_cluster,
         principal=principal,
         current_state=state,
@@ -144,5 +157,5 @@ def _about_offsets(
     )
 
 
-def _state(name: str, known: VirtualClusters) -> VirtualClusterState:
-    return virtual_cluster_state(known.get(name) or VirtualCluster(name=name))
+def _state(name: str, virtual_clusters: VirtualClusters) -> VirtualClusterState:
+    return virtual_cluster_state(virtual_clusters.get(name) or VirtualCluster(name=name))

@@ -50,7 +50,7 @@ class AllOf(
     ClientQuotaManagementPolicy,
     VirtualClusterManagementPolicy,
 ):
-    """All policies in order: it refuses what any of them refuses, in the words of all that do.
+    """All policies in order: it refuses what any of them refuses, with the messages of all that do.
 
     A request goes to the members that implement its interface (EXP-06); where there are none it is
     accepted. ``configure`` and ``close`` reach every member, and all get the same configs. The
@@ -90,14 +90,14 @@ class AllOf(
 
     def _ask(self, request: PolicyRequest, cluster_state: ClusterState) -> None:
         api = api_of(request)
-        found = [
+        violations = [
             violation
             for rule in self._rules
-            for violation in rule.look(api, request, cluster_state)
+            for violation in rule.violations(api, request, cluster_state)
         ]
-        if found:
-            words = "; ".join(violation.message for violation in found if violation.message)
-            raise PolicyViolation(words, field=found[0].field)
+        if violations:
+            message = "; ".join(violation.message for violation in violations if violation.message)
+            raise PolicyViolation(message, field=violations[0].field)
 
     def validate_create_topic(
         self, request: CreateTopicRequest, cluster_state: ClusterState

@@ -1,4 +1,4 @@
-"""Policies as rules that can judge; what can't be loaded is a finding, and stops the run."""
+"""Loads policies as rules that can judge; a policy that can't be loaded is a finding."""
 
 import difflib
 import inspect
@@ -26,7 +26,7 @@ _FORM = "write class as module:Class, for example policies.naming:TeamPrefix"
 def load_rules(
     policies: Sequence[Policy], *, before: Callable[[Policy], None] = lambda _: None
 ) -> tuple[Rule, ...]:
-    """Load every policy that isn't off, in order; ``before`` is told of each.
+    """Load every policy that isn't off, in order; ``before`` is called before each.
 
     A policy in Python is made without arguments and configured once (P201-43, P201-44).
 
@@ -57,26 +57,26 @@ class _Loader:
             case CelPolicy():
                 return self._load_cel(policy)
             case PythonPolicy():
-                return _rule(policy)
+                return _load_python(policy)
 
     @cached_property
     def _load_cel(self) -> Callable[[CelPolicy], Rule]:
-        # Imported only where CEL is used; what policies know of a request, they share.
+        # Imported only where CEL is used; all policies share the contexts of their requests.
         from kgitops.policy.cel.evaluation_context import EvaluationContexts  # noqa: PLC0415
         from kgitops.policy.cel.rule import load_cel  # noqa: PLC0415
 
         return partial(load_cel, contexts=EvaluationContexts())
 
 
-def _rule(policy: PythonPolicy) -> PythonRule:
+def _load_python(policy: PythonPolicy) -> PythonRule:
     class_ = _class(policy)
     try:
-        made = class_()
-        rule = PythonRule(policy.name, policy.level, made)
+        instance = class_()
+        rule = PythonRule(policy.name, policy.level, instance)
     except BaseException as error:
         raise _failed(policy, "making it", error, "make it work without arguments") from error
     try:
-        made.configure(dict(policy.configs))
+        instance.configure(dict(policy.configs))
     except ValueError as error:
         raise _finding(policy, f"its configs are refused: {error}", "correct them") from error
     except BaseException as error:
@@ -91,41 +91,41 @@ def _class(policy: PythonPolicy) -> type[Configurable]:
     name = parts["name"]
     module = _module(policy, parts["module"])
     try:
-        found = getattr(module, name, None)
+        class_ = getattr(module, name, None)
     except BaseException as error:
         raise _failed(policy, f"importing {name}", error, "correct the module") from error
-    if found is None:
-        raise _finding(policy, f"{module.__name__} has no class {name}", _meant(module, name))
-    if not isinstance(found, type):
+    if class_ is None:
+        raise _finding(policy, f"{module.__name__} has no class {name}", _suggestion(module, name))
+    if not isinstance(class_, type):
         raise _finding(policy, f"{policy.class_} is not a class", _FORM)
-    if not issubclass(found, INTERFACES):
+    if not issubclass(class_, INTERFACES):
         raise _finding(
             policy,
             f"{policy.class_} implements no interface of policies",
             "let it extend BaseTopicPolicy or another one of kgitops.policy",
         )
-    if inspect.isabstract(found):
-        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+    if inspect.isabstract(class_):
+        missing = ", ".join(sorted(getattr(class_, "__abstractmethods__", ())))
         raise _finding(
             policy,
             f"{policy.class_} doesn't implement {missing}",
             "implement them, or extend BaseTopicPolicy, which accepts what you don't judge",
         )
-    misspelt = _misspelt(found)
+    misspelt = _misspelt(class_)
     if misspelt:
         raise _finding(
             policy,
             f"{policy.class_} has a method {misspelt[0]}, which nobody calls",
             f"did you mean {misspelt[1]}?",
         )
-    needed = _required_arguments(found)
+    needed = _required_arguments(class_)
     if needed:
         raise _finding(
             policy,
             f"{policy.class_} can't be made without {needed}",
             "take no arguments in __init__ and read what you need in configure",
         )
-    return found
+    return class_
 
 
 def _module(policy: PythonPolicy, name: str) -> ModuleType:
@@ -150,17 +150,17 @@ def _module(policy: PythonPolicy, name: str) -> ModuleType:
 
 
 def _misspelt(class_: type) -> tuple[str, str] | None:
-    """A method that is nearly one of an interface, and that one: as it is, it would never judge."""
-    known = [method for _, method in METHODS.values()]
+    """A method that is nearly one of an interface, which would never judge, and the latter."""
+    methods = [method for _, method in METHODS.values()]
     for name in dir(class_):
-        near = difflib.get_close_matches(name, known, n=1, cutoff=_NEARLY)
-        if near and name not in known:
+        near = difflib.get_close_matches(name, methods, n=1, cutoff=_NEARLY)
+        if near and name not in methods:
             return name, near[0]
     return None
 
 
 def _required_arguments(class_: type) -> str:
-    """The names of what the constructor insists on."""
+    """The names of the constructor's required arguments."""
     try:
         parameters = inspect.signature(class_).parameters.values()
     except (TypeError, ValueError):  # a constructor that can't be looked at is just called
@@ -173,22 +173,23 @@ def _required_arguments(class_: type) -> str:
     )
 
 
-def _meant(module: ModuleType, name: str) -> str:
-    there = [
+def _suggestion(module: ModuleType, name: str) -> str:
+    classes = [
         key
         for key, value in vars(module).items()
         if isinstance(value, type)
         and issubclass(value, INTERFACES)
         and f"{value.__module__}.".startswith(f"{module.__name__}.")
     ]
-    near = difflib.get_close_matches(name, there, n=1) or (there if len(there) == 1 else [])
+    only = classes if len(classes) == 1 else []
+    near = difflib.get_close_matches(name, classes, n=1) or only
     return f"did you mean {near[0]}?" if near else "write a policy there, or name another module"
 
 
-def _failed(policy: PythonPolicy, what: str, error: BaseException, advice: str) -> FindingsError:
+def _failed(policy: PythonPolicy, action: str, error: BaseException, advice: str) -> FindingsError:
     if is_interrupt(error):
         raise error
-    return _finding(policy, f"{what} failed with {describe_exception(error)}", advice)
+    return _finding(policy, f"{action} failed with {describe_exception(error)}", advice)
 
 
 def _finding(policy: PythonPolicy, problem: str, advice: str) -> FindingsError:

@@ -51,22 +51,22 @@ class PythonRule:
             if isinstance(policy, interface)
         }
 
-    def judges(self, asked: PolicyInput) -> bool:
-        """Whether the class implements the interface for it."""
-        return asked.api in self._methods
+    def judges(self, policy_input: PolicyInput) -> bool:
+        """Tell if the class implements the interface for such requests."""
+        return policy_input.api in self._methods
 
-    def check(self, asked: PolicyInput, cluster: ClusterState) -> Sequence[RuleViolation]:
-        """What the policy's method says; ``look`` says what it may raise."""
-        return self.look(asked.api, asked.request, cluster)
+    def check(self, policy_input: PolicyInput, cluster: ClusterState) -> Sequence[RuleViolation]:
+        """Find the violations by the policy's method; exceptions as of ``violations``."""
+        return self.violations(policy_input.api, policy_input.request, cluster)
 
-    def look(
+    def violations(
         self, api: str, request: PolicyRequest, cluster: ClusterState
     ) -> Sequence[RuleViolation]:
-        """What the policy's method for ``api`` says; nothing where the class has none.
+        """Find the violations by the method for ``api``; none where the class has no such method.
 
         Raises:
             TypeError: it returned something, where a policy returns nothing or raises; or a field
-                is no text. Whatever the policy itself raises comes out, too.
+                is not text. The policy's own exceptions come out, too.
         """
         if api not in self._methods:
             return ()

@@ -30,7 +30,7 @@ _CALLS = {
 
 
 def cel_mutants(policy: CelPolicy) -> Iterator[tuple[CelPolicy, Mutation]]:
-    """The policy with one mistake, and which; always in the same order.
+    """Make the policy with one mistake, and describe it; always in the same order.
 
     Messages are left alone: they decide nothing.
     """
@@ -79,15 +79,15 @@ def _of_condition(
 def _of_expression(
     expression: str, source: Source | None, policy: CelPolicy
 ) -> Iterator[tuple[str, Mutation]]:
-    found = list(tokenize(expression))
-    for before, token, after in zip([None, *found], found, found[1:], strict=False):
-        for text in _instead_of(token, before, after):
+    tokens = list(tokenize(expression))
+    for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        for text in _replacements(token, before, after):
             changed = f"{expression[: token.start]}{text}{expression[token.end :]}"
             what = f"{token.text} → {text}" if text else f"{token.text} removed"
             yield changed, _change(expression, source, policy, what)
 
 
-def _instead_of(token: Token, before: Token | None, after: Token) -> Iterator[str]:
+def _replacements(token: Token, before: Token | None, after: Token) -> Iterator[str]:
     match token.kind:
         case "operator" if token.text == "!":
             yield ""

@@ -1,11 +1,14 @@
-"""What all mutants have in common: which number, name or operator stands in for which."""
+"""Mutants of expressions: operators, numbers, quantities and the names of a few functions.
+
+Each generator changes the tree, yields the node and the change, and undoes it when it goes on.
+"""
 
 import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Operators that Python and CEL spell alike, and what a hasty hand writes in their place.
+# Operators that Python and CEL spell alike, and the ones that are easily written in their place.
 OPERATORS = {
     ">=": ">",
     ">": ">=",
@@ -24,9 +27,9 @@ _QUANTITY = re.compile(r"(?P<number>[0-9]{1,18})(?P<unit>[A-Za-z]{0,5})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutation:
-    """``line`` and ``column`` (both from 1) of what was changed, where that is known.
+    """One mistake: ``line`` and ``column`` (both from 1) of the change, as far as they are known.
 
-    ``what`` says it (``>= → >``); ``excerpt`` is the code around it, before the change.
+    ``what`` is the change (``>= → >``), ``excerpt`` the code around it, before the change.
     """
 
     line: int
@@ -36,14 +39,14 @@ class Mutation:
 
 
 def other_numbers(number: int) -> Iterator[int]:
-    """The numbers beside a threshold; a number that counts does not go below 0."""
+    """The numbers next to a threshold; a number that counts does not go below 0."""
     yield number + 1
     if number > 0:
         yield number - 1
 
 
 def other_quantities(text: str) -> Iterator[str]:
-    """The quantities beside one that is written as text: ``7d`` as ``8d`` and ``6d``."""
+    """The quantities next to one that is written as text: for ``7d``, ``8d`` and ``6d``."""
     if parts := _QUANTITY.fullmatch(text):
         for number in other_numbers(int(parts["number"])):
             yield f"{number}{parts['unit']}"
@@ -51,7 +54,7 @@ def other_quantities(text: str) -> Iterator[str]:
 
 Mutations = Iterator[tuple[ast.expr | ast.stmt, str]]
 
-_SPELT: dict[type[ast.AST], str] = {
+_SYMBOLS: dict[type[ast.AST], str] = {
     ast.Gt: ">",
     ast.GtE: ">=",
     ast.Lt: "<",
@@ -69,8 +72,8 @@ _SPELT: dict[type[ast.AST], str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
 }
-_NODES = {text: kind for kind, text in _SPELT.items()}
-_INSTEAD = {
+_NODES = {text: kind for kind, text in _SYMBOLS.items()}
+_REPLACEMENTS = {
     **OPERATORS,
     "//": "*",
     "is": "is not",
@@ -88,13 +91,13 @@ _CALLS = {
     "any": "all",
     "all": "any",
 }
-# What only says something: the parts of a message, and checks of the program itself.
-_SAID = frozenset({"PolicyViolation", "Violation"})
-_UNTOLD = frozenset({"field", "message", "strict", "key"})
+# Calls that make messages, and arguments that are messages or check the program itself.
+_MESSAGE_CALLS = frozenset({"PolicyViolation", "Violation"})
+_SKIPPED_ARGUMENTS = frozenset({"field", "message", "strict", "key"})
 
 
 def expression_mutants(node: ast.expr | None) -> Mutations:
-    """The mutants of an expression and of all that is in it."""
+    """Make the mutants of an expression and of everything in it."""
     match node:
         case None | ast.JoinedStr() | ast.Name():
             return
@@ -131,7 +134,7 @@ _AND = (ast.And(), "or → and")
 
 
 def called_name(call: ast.Call) -> str:
-    """The last name of what is called: ``startswith`` of ``name.startswith(…)``."""
+    """The last name of the called expression: ``startswith`` of ``name.startswith(…)``."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -145,7 +148,7 @@ def _children(node: ast.AST) -> Mutations:
             yield from _comprehension(child)
         elif isinstance(child, ast.expr):
             yield from expression_mutants(child)
-        elif isinstance(child, ast.keyword) and child.arg not in _UNTOLD:
+        elif isinstance(child, ast.keyword) and child.arg not in _SKIPPED_ARGUMENTS:
             yield from expression_mutants(child.value)
 
 
@@ -175,18 +178,18 @@ def _constant(node: ast.Constant) -> Mutations:
 
 def _compare(node: ast.Compare) -> Mutations:
     for index, operator in enumerate(node.ops):
-        text = _SPELT[type(operator)]
-        node.ops[index] = _NODES[_INSTEAD[text]]()  # type: ignore[call-overload]
-        yield node, f"{text} → {_INSTEAD[text]}"
+        text = _SYMBOLS[type(operator)]
+        node.ops[index] = _NODES[_REPLACEMENTS[text]]()  # type: ignore[call-overload]
+        yield node, f"{text} → {_REPLACEMENTS[text]}"
         node.ops[index] = operator
 
 
 def _arithmetic(node: ast.BinOp) -> Mutations:
-    operator, text = node.op, _SPELT.get(type(node.op))
+    operator, text = node.op, _SYMBOLS.get(type(node.op))
     if text is None or _is_text(node.left) or _is_text(node.right):
         return
-    node.op = _NODES[_INSTEAD[text]]()  # type: ignore[assignment]
-    yield node, f"{text} → {_INSTEAD[text]}"
+    node.op = _NODES[_REPLACEMENTS[text]]()  # type: ignore[assignment]
+    yield node, f"{text} → {_REPLACEMENTS[text]}"
     node.op = operator
 
 
@@ -198,7 +201,7 @@ def _is_text(node: ast.expr) -> bool:
 
 def _call(node: ast.Call) -> Mutations:
     name = called_name(node)
-    if name in _SAID:
+    if name in _MESSAGE_CALLS:
         return
     if other := _CALLS.get(name):
         _rename(node.func, other)

@@ -1,4 +1,8 @@
-"""What of a module a class is made of: itself, and what it names of the same module."""
+"""Mutants of a policy in Python: its module's code with one operator, number or line changed.
+
+A generator of mutants changes the tree, yields the node and the change, and undoes it when it goes
+on.
+"""
 
 import ast
 import builtins
@@ -10,33 +14,33 @@ Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign 
 
 
 def reachable(tree: ast.Module, class_name: str) -> list[Definition]:
-    """The top-level definitions that the class leads to, itself among them, in their order."""
+    """The top-level definitions that the class uses, itself among them, in their order."""
     by_name = definitions(tree)
-    found: dict[str, Definition] = {}
+    used: dict[str, Definition] = {}
     open_names = [class_name]
     while open_names:
         name = open_names.pop()
-        if name in by_name and name not in found:
-            found[name] = by_name[name]
+        if name in by_name and name not in used:
+            used[name] = by_name[name]
             open_names += _names(by_name[name])
-    return sorted({id(node): node for node in found.values()}.values(), key=lambda n: n.lineno)
+    return sorted({id(node): node for node in used.values()}.values(), key=lambda n: n.lineno)
 
 
 def definitions(tree: ast.Module) -> Mapping[str, Definition]:
     """The module's own classes, functions and constants by name."""
-    found: dict[str, Definition] = {}
+    by_name: dict[str, Definition] = {}
     for node in tree.body:
         match node:
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
-                found[node.name] = node
+                by_name[node.name] = node
             case ast.Assign():
                 for target in node.targets:
-                    found.update(dict.fromkeys(_names(target), node))
+                    by_name.update(dict.fromkeys(_names(target), node))
             case ast.AnnAssign():
-                found.update(dict.fromkeys(_names(node.target), node))
+                by_name.update(dict.fromkeys(_names(node.target), node))
             case _:
                 pass
-    return found
+    return by_name
 
 
 def _names(node: ast.AST) -> list[str]:
@@ -44,12 +48,12 @@ def _names(node: ast.AST) -> list[str]:
 
 
 Mutations = Iterator[tuple[ast.expr | ast.stmt, str]]
-_WORDS = frozenset({"description", "remediation", "__all__", "__slots__"})
+_TEXTS = frozenset({"description", "remediation", "__all__", "__slots__"})
 _LOGGING = frozenset({"debug", "info", "warning", "error", "exception", "log"})
 
 
 def statement_mutants(node: ast.AST) -> Mutations:
-    """The mutants of a statement and of all that is in it."""
+    """Make the mutants of a statement and of everything in it."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             for default in (*node.args.defaults, *node.args.kw_defaults):
@@ -69,9 +73,9 @@ def statement_mutants(node: ast.AST) -> Mutations:
             yield from expression_mutants(value)
         case ast.AugAssign():
             yield from _augmented(node)
-        case ast.Assign(targets=targets) if not _WORDS.isdisjoint(map(ast.unparse, targets)):
+        case ast.Assign(targets=targets) if not _TEXTS.isdisjoint(map(ast.unparse, targets)):
             return
-        case ast.AnnAssign(target=target) if ast.unparse(target) in _WORDS:
+        case ast.AnnAssign(target=target) if ast.unparse(target) in _TEXTS:
             return
         case ast.AnnAssign(value=value):  # neither the target nor the annotation
             yield from expression_mutants(value)
@@ -108,7 +112,7 @@ def _block(body: list[ast.stmt]) -> Mutations:
 
 
 def _blocks(node: ast.AST) -> Mutations:
-    """What is nested in a statement of any other kind: loops, with, try, match."""
+    """Make the mutants of the blocks in a statement: loops, with, try, match."""
     for name in ("body", "orelse", "finalbody"):
         yield from _block(getattr(node, name, []))
     for handler in getattr(node, "handlers", []):
@@ -144,7 +148,7 @@ def _augmented(node: ast.AugAssign) -> Mutations:
 
 
 def _only_refuses(body: list[ast.stmt]) -> bool:
-    """Whether this only refuses configs, as ``raise ValueError`` does."""
+    """Tell if this only refuses configs, as ``raise ValueError`` does."""
     return len(body) == 1 and isinstance(body[0], ast.Raise) and _is_builtin(body[0])
 
 
@@ -158,13 +162,13 @@ def _not(test: ast.expr) -> ast.expr:
 
 
 def python_mutants(code: str, class_name: str) -> Iterator[tuple[str, Mutation]]:
-    """The module's code with one mistake in what the class uses of it, and which.
+    """Make the module's code with one mistake in a part that the class uses, and describe it.
 
-    Always in the same order. Words are left alone: docstrings, messages, annotations. So is what
-    no test of a policy can reach: refusing configs by raising ``ValueError`` and the like.
+    Always in the same order. Texts are left alone: docstrings, messages, annotations. So is code
+    that no test of a policy can reach: refusing configs by raising ``ValueError`` and the like.
 
     Raises:
-        SyntaxError: ``code`` is no Python.
+        SyntaxError: ``code`` is not Python.
     """
     tree = ast.parse(code)
     lines = code.splitlines()

@@ -1,4 +1,4 @@
-"""A mapping as changes leave it; what lies below is neither copied nor looked at."""
+"""A mapping with changes on top; the mapping below is neither copied nor walked through."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
@@ -8,7 +8,7 @@ V = TypeVar("V")
 
 
 class Overlay(Mapping[K, V]):
-    """``base`` with what was put and removed since; keys that were put come last."""
+    """``base`` with keys put and removed since; keys that were put come last."""
 
     def __init__(self, base: Mapping[K, V]) -> None:
         self._base = base
@@ -16,12 +16,12 @@ class Overlay(Mapping[K, V]):
         self._touched: set[K] = set()
 
     def put(self, key: K, value: V) -> None:
-        """Let the key have this value."""
+        """Set the value of a key."""
         self.remove(key)
         self._put[key] = value
 
     def remove(self, key: K) -> None:
-        """Let the key be gone, if it is there."""
+        """Remove the key, if it is there."""
         self._touched.add(key)
         self._put.pop(key, None)
 
@@ -30,7 +30,7 @@ class Overlay(Mapping[K, V]):
         return ((key, self._base.get(key), self._put.get(key)) for key in self._touched)
 
     def names(self) -> set[K]:
-        """The keys, as a set of the caller's own."""
+        """The keys, as a new set that the caller may change."""
         names = set(self._base)
         names -= self._touched
         names.update(self._put)

@@ -1,4 +1,4 @@
-"""The cluster as it would be after the requests accepted so far; only the judge writes to it."""
+"""The cluster as it would be after the requests accepted so far; only evaluators write to it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -40,9 +40,9 @@ V = TypeVar("V", str, float)
 
 
 class SimulatedState:
-    """What a cluster holds, by keys, and the sums that policies ask for again and again.
+    """The objects of a cluster by their keys, and the sums that policies ask for most.
 
-    The state may be large: it is neither copied nor gone through, but where a policy asks.
+    The state may be large: it is never copied, and walked through only where a policy asks for it.
     """
 
     def __init__(self, state: ClusterState) -> None:
@@ -50,23 +50,23 @@ class SimulatedState:
         self.broker_defaults = state.broker_defaults
         self.topics = Overlay(state.topics)
         self.virtual_clusters = VirtualClusters(state.virtual_clusters)
-        # Of the requests accepted so far: a policy may ask how many deletions there were.
+        # By the requests accepted so far: a policy may ask for the number of deletions.
         self.deleted_topics: frozenset[str] = frozenset()
         self.version = 0
         self._state = state
         self._quotas = Overlay(state.quotas)
-        # Added and removed since the state; and both applied to it, once that was asked for.
+        # Added and removed since the state; and the state with both applied, once it was asked for.
         self._added: set[AclBinding] = set()
         self._removed: set[AclBinding] = set()
         self._acls: frozenset[AclBinding] | None = None
         # Partitions by prefix of a topic's name, for the prefixes that were asked for.
         self._partitions: dict[str, int] = {}
         self._topic_count: int | None = None
-        self._going: frozenset[str] | None = None
+        self._marked: frozenset[str] | None = None
 
     @property
     def topic_count(self) -> int:
-        """How many topics, internal ones left out."""
+        """The number of topics, without internal ones."""
         if self._topic_count is None:
             count = count_topics(self._state.topics)
             for _, before, now in self.topics.touched():
@@ -75,22 +75,22 @@ class SimulatedState:
         return self._topic_count
 
     def partitions(self, prefix: str) -> int:
-        """The partitions of all topics, internal ones left out, whose name begins so."""
+        """The partitions of all topics whose name begins with ``prefix``, without internal ones."""
         if prefix not in self._partitions:
-            found = count_partitions(self._state.topics, prefix)
+            count = count_partitions(self._state.topics, prefix)
             for name, before, now in self.topics.touched():
                 if name.startswith(prefix):
-                    found += _partitions(now) - _partitions(before)
-            self._partitions[prefix] = found
+                    count += _partitions(now) - _partitions(before)
+            self._partitions[prefix] = count
         return self._partitions[prefix]
 
-    def topic_names(self, *, internal: bool, going: bool) -> frozenset[str]:
-        """The names of the topics, also of ``internal`` ones, and of those ``going``."""
+    def topic_names(self, *, internal: bool, marked_for_deletion: bool) -> frozenset[str]:
+        """The names of the topics; ``internal`` and ``marked_for_deletion`` include more."""
         names = self.topics.names()
         if not internal:
             names -= ALL_INTERNAL
-        if not going:
-            names -= self._going_topics()
+        if not marked_for_deletion:
+            names -= self._marked_topics()
         return frozenset(names)
 
     @property
@@ -104,12 +104,12 @@ class SimulatedState:
         return self._acls
 
     def quotas(self, entity: ClientQuotaEntity) -> Mapping[str, float]:
-        """What is set on exactly this entity."""
-        found = self._quotas.get(entity)
-        return {} if found is None else found.quotas
+        """The quotas that are set on exactly this entity."""
+        state = self._quotas.get(entity)
+        return {} if state is None else state.quotas
 
     def accept(self, request: Request) -> None:
-        """What the request leaves behind."""
+        """Change the state as the request would."""
         self.version += 1
         match request:
             case CreateTopicRequest(local=local) if local is not None:
@@ -145,17 +145,17 @@ class SimulatedState:
                 | CopyGroupOffsetsRequest()
                 | DeleteGroupRequest()
             ):
-                pass  # none is part of what policies see of a cluster
+                pass  # none changes anything that policies see of a cluster
 
-    def _going_topics(self) -> set[str]:
-        if self._going is None:
-            self._going = topics_marked_for_deletion(self._state.topics)
-        going = set(self._going)
+    def _marked_topics(self) -> set[str]:
+        if self._marked is None:
+            self._marked = topics_marked_for_deletion(self._state.topics)
+        marked = set(self._marked)
         for name, _, now in self.topics.touched():
-            going.discard(name)
+            marked.discard(name)
             if now is not None and now.marked_for_deletion:
-                going.add(name)
-        return going
+                marked.add(name)
+        return marked
 
     def _put(self, topic: TopicState) -> None:
         self._count(topic.name, topic)
@@ -166,7 +166,7 @@ class SimulatedState:
         self.topics.remove(name)
 
     def _count(self, name: str, after: TopicState | None) -> None:
-        """Keep the sums that were asked for up to date; the topic itself is not changed yet."""
+        """Keep the sums that were asked for up to date; call it before the topic is changed."""
         if self._topic_count is None and not self._partitions:
             return
         before = self.topics.get(name)
@@ -183,17 +183,17 @@ class SimulatedState:
 
 
 def _counts(topic: TopicState | None) -> int:
-    """1 for a topic that sums tell of."""
+    """1 for a topic that counts in sums, 0 for an internal one and for none."""
     return 0 if topic is None or topic.internal else 1
 
 
 def _partitions(topic: TopicState | None) -> int:
-    """Its partitions, where sums tell of it."""
+    """The topic's partitions, 0 for an internal one and for none."""
     return 0 if topic is None or topic.internal else topic.num_partitions
 
 
 def as_current(requested: RequestedTopicState) -> TopicState:
-    """The topic as it is once the request was carried out."""
+    """The topic as it is after the request."""
     return TopicState(
         name=requested.name,
         topic_id=requested.topic_id,
@@ -218,8 +218,8 @@ def read_only(topic: TopicState) -> TopicState: ...
 
 
 def read_only(topic: TopicState) -> TopicState:
-    """The topic such that whoever gets it can't change what it holds (P201-21)."""
-    # Written out, as dataclasses.replace takes three times as long, and this is done per request.
+    """A read-only view of the topic (P201-21)."""
+    # Written out: dataclasses.replace takes three times as long, and this is done per request.
     if isinstance(topic, RequestedTopicState):
         return RequestedTopicState(
             name=topic.name,

@@ -29,18 +29,18 @@ VirtualClusterRequest = (
 
 
 class VirtualClusters:
-    """What ``world.SimulatedState`` knows of virtual clusters.
+    """The virtual clusters of a ``SimulatedState``.
 
-    Whether a request can be carried out is the cluster's to decide: here each is taken as done, so
-    that a policy sees what is asked for, also where the plan before it is incomplete.
+    Only a cluster decides if a request can be carried out: here each counts as done, so that a
+    policy sees the requested state even where the plan before it is incomplete.
     """
 
-    def __init__(self, known: Mapping[str, VirtualCluster]) -> None:
-        self._delta = VirtualClustersDelta(build_image(known.values()))
-        self.names: set[str] = set(known)
+    def __init__(self, virtual_clusters: Mapping[str, VirtualCluster]) -> None:
+        self._delta = VirtualClustersDelta(build_image(virtual_clusters.values()))
+        self.names: set[str] = set(virtual_clusters)
 
     def get(self, name: str) -> VirtualCluster | None:
-        """The virtual cluster as it is by now."""
+        """The virtual cluster after the accepted requests; None where there is none."""
         return self._delta.get(name)
 
     def links_to(self, topic: str) -> frozenset[LocalName]:
@@ -48,9 +48,9 @@ class VirtualClusters:
         return self._delta.links_to(topic)
 
     def topic_of(self, local: LocalName) -> str:
-        """The physical topic behind a link; for one still to come, what stands for its name."""
-        found = self.get(local.virtual_cluster)
-        link = found.links.get(local.name) if found is not None else None
+        """The physical topic of a link; a placeholder where it is still to be created."""
+        virtual_cluster = self.get(local.virtual_cluster)
+        link = virtual_cluster.links.get(local.name) if virtual_cluster is not None else None
         return placeholder_topic_name(local) if link is None else link.topic
 
     def leads_to(self, request: AlterVirtualClusterRequest) -> str:
@@ -62,7 +62,7 @@ class VirtualClusters:
         )
 
     def linked(self, local: LocalName, topic: str) -> None:
-        """A topic was made in a virtual cluster, with its link."""
+        """Add the link of a topic that was created in a virtual cluster."""
         self._replay(
             VirtualClusterTopicLinkRecord(
                 virtual_cluster=local.virtual_cluster, link_name=local.name, topic=topic
@@ -70,7 +70,7 @@ class VirtualClusters:
         )
 
     def accept(self, request: VirtualClusterRequest) -> None:
-        """What the request leaves behind."""
+        """Change the virtual clusters as the request would."""
         for record in self._records(request):
             self._replay(record)
 

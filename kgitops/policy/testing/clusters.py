@@ -100,6 +100,8 @@ def violation(
     if not isinstance(policy, interface):
         raise TypeError(f"{type(policy).__name__} is no {interface.__name__}: it never sees {api}")
     rule = PythonRule(type(policy).__name__, Level.HARD, policy)
-    for found in rule.look(api, request, cluster() if cluster_state is None else cluster_state):
+    for found in rule.violations(
+        api, request, cluster() if cluster_state is None else cluster_state
+    ):
         return PolicyViolation(found.message, field=found.field)
     return None

@@ -21,7 +21,7 @@ from kgitops.policy.api.requests import (
     VirtualClusterRequest,
 )
 from kgitops.policy.api.states import VirtualClusterState
-from kgitops.policy.evaluate.virtual_cluster_input import about_virtual_cluster
+from kgitops.policy.evaluate.virtual_cluster_input import build_virtual_cluster_request
 from kgitops.policy.state.virtual_clusters import VirtualClusters
 
 _NOBODY = str(ANONYMOUS)
@@ -93,9 +93,9 @@ def alter_virtual_cluster(
         moved_from=moved_from,
         adopts=adopts,
     )
-    asked = _asked(request, [before], principal)
-    assert isinstance(asked, AlterVirtualClusterRequest)  # noqa: S101 (what a member gives)
-    return asked
+    request_to_judge = _asked(request, [before], principal)
+    assert isinstance(request_to_judge, AlterVirtualClusterRequest)  # noqa: S101 (what a member gives)
+    return request_to_judge
 
 
 def delete_virtual_cluster(name: str, *, principal: str = _NOBODY) -> DeleteVirtualClusterRequest:
@@ -118,9 +118,9 @@ def create_topic_link(
         entity_name=link,
         topic=topic,
     )
-    asked = _asked(request, among, principal)
-    assert isinstance(asked, CreateTopicLinkRequest)  # noqa: S101 (what a link gives)
-    return asked
+    request_to_judge = _asked(request, among, principal)
+    assert isinstance(request_to_judge, CreateTopicLinkRequest)  # noqa: S101 (what a link gives)
+    return request_to_judge
 
 
 def delete_topic_link(
@@ -139,13 +139,13 @@ def delete_topic_link(
         entity_name=link,
         topic=topic,
     )
-    asked = _asked(request, among, principal)
-    assert isinstance(asked, DeleteTopicLinkRequest)  # noqa: S101 (what a link gives)
-    return asked
+    request_to_judge = _asked(request, among, principal)
+    assert isinstance(request_to_judge, DeleteTopicLinkRequest)  # noqa: S101 (what a link gives)
+    return request_to_judge
 
 
 def _asked(
     request: wire.AlterVirtualClusterRequest, among: Iterable[VirtualCluster], principal: str
 ) -> VirtualClusterRequest:
-    known = VirtualClusters({found.name: found for found in among})
-    return about_virtual_cluster(request, Principal.parse(principal), known)
+    virtual_clusters = VirtualClusters({found.name: found for found in among})
+    return build_virtual_cluster_request(request, Principal.parse(principal), virtual_clusters)

@@ -11,7 +11,7 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.model.source import Finding, Source
 from kgitops.policy.evaluate.bundle import Policy, Waiver
-from kgitops.policy.evaluate.verdict import Judgement, Outcome, Ruling
+from kgitops.policy.evaluate.ruling import Outcome, RequestRulings, Ruling
 
 HEADER = struct.Struct("!Q")
 OUT_OF_MEMORY = 86
@@ -112,15 +112,15 @@ class VerdictCodec:
             Ruling(policy=policy.name, level=policy.level, outcome=Outcome.PASSED)
             for policy in policies
         ]
-        self._read: dict[int, Judgement] = {}
-        self._written: dict[int, tuple[Judgement, int]] = {}  # by the judgement's id
+        self._read: dict[int, RequestRulings] = {}
+        self._written: dict[int, tuple[RequestRulings, int]] = {}  # by the judgement's id
 
-    def written(self, judgement: Judgement) -> object:
+    def written(self, judgement: RequestRulings) -> object:
         """The judgement as JSON's own values."""
         known = self._written.get(id(judgement))
         if known is not None:
             return known[1]
-        parts = [self._parts(ruling) for ruling in judgement.rulings]
+        parts = [self._parts(ruling) for ruling in judgement]
         passed = {part for part in parts if isinstance(part, int)}
         if len(passed) != len(parts):
             return parts
@@ -129,13 +129,13 @@ class VerdictCodec:
         self._written[id(judgement)] = judgement, bits
         return bits
 
-    def read(self, written: Any) -> Judgement:  # noqa: ANN401 (any JSON)
+    def read(self, written: Any) -> RequestRulings:  # noqa: ANN401 (any JSON)
         """The judgement again; ValueError and its kin for what ``written`` never made."""
         if type(written) is int:
             if written not in self._read:
-                self._read[written] = Judgement(tuple(self._all_in(written)))
+                self._read[written] = RequestRulings(tuple(self._all_in(written)))
             return self._read[written]
-        return Judgement(tuple(self._ruling(parts) for parts in written))
+        return RequestRulings(tuple(self._ruling(parts) for parts in written))
 
     def _parts(self, ruling: Ruling) -> int | list[object]:
         index = self._index[ruling.policy, ruling.level]

@@ -19,7 +19,7 @@ from kgitops.policy.evaluate.bundle import Policy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.policy_input import PolicyInput
 from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
-from kgitops.policy.evaluate.verdict import Ruling
+from kgitops.policy.evaluate.ruling import Ruling
 from kgitops.policy.load.load import load_rules
 from kgitops.policy.state.lazy_state import lazy_parts
 from kgitops.policy.worker.messages import (
@@ -208,10 +208,10 @@ class Worker:
 class _WorkerEvaluator(InProcessEvaluator):
     """Where memory has run out nothing can be trusted to go on."""
 
-    def _failure(self, rule: Rule, asked: PolicyInput, error: BaseException) -> Ruling:
+    def _failure(self, rule: Rule, policy_input: PolicyInput, error: BaseException) -> Ruling:
         if isinstance(error, MemoryError):
             raise error
-        return super()._failure(rule, asked, error)
+        return super()._failure(rule, policy_input, error)
 
 
 class _BannedRule:
@@ -226,7 +226,9 @@ class _BannedRule:
         self._ban = ban
         self._marker = marker
 
-    def check(self, asked: PolicyInput, cluster: PolicyClusterState) -> Sequence[RuleViolation]:
+    def check(
+        self, policy_input: PolicyInput, cluster: PolicyClusterState
+    ) -> Sequence[RuleViolation]:
         """What it says of requests before it was banned, which may be judged again.
 
         Raises:
@@ -234,5 +236,5 @@ class _BannedRule:
         """
         request, _ = self._marker.place
         if request < self._ban.since:
-            return self._rule.check(asked, cluster)
+            return self._rule.check(policy_input, cluster)
         raise PolicyFailed(self._ban.why)

@@ -11,7 +11,7 @@ from kgitops.model.source import Finding
 from kgitops.policy.api.requests import Principal
 from kgitops.policy.evaluate.bundle import Policy, Waiver
 from kgitops.policy.evaluate.policy_input import address_of
-from kgitops.policy.evaluate.verdict import Judgement
+from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.worker.limits import Limits, LimitViolation, LimitViolations
 from kgitops.policy.worker.messages import (
     Begin,
@@ -79,7 +79,7 @@ class WorkerEvaluator:
 
     def judge(
         self, request: Request, *, broker_configs: Mapping[str, str] | None = None
-    ) -> Judgement:
+    ) -> RequestRulings:
         """What the policies say of ``request``; errors as of ``begin``.
 
         Raises:
@@ -91,7 +91,7 @@ class WorkerEvaluator:
         """``request`` is going to be carried out; the process is told with what comes next."""
         self._accepted.append(request)
 
-    def judge_all(self, requests: Sequence[Request]) -> Sequence[Judgement]:
+    def judge_all(self, requests: Sequence[Request]) -> Sequence[RequestRulings]:
         """Judge one after another, and accept each that nothing stops; errors as of ``judge``."""
         return self._judged(requests, None, accepting=True)
 
@@ -165,10 +165,10 @@ class WorkerEvaluator:
         broker_configs: Mapping[str, str] | None,
         *,
         accepting: bool,
-    ) -> list[Judgement]:
+    ) -> list[RequestRulings]:
         first = self._asked
         self._asked += len(requests)
-        judged: list[Judgement] = []
+        judged: list[RequestRulings] = []
         failed: dict[int, dict[int, str]] = {}
         while len(judged) < len(requests):
             if not self._in_step:
@@ -198,7 +198,7 @@ class WorkerEvaluator:
         first: int,
         failed: Mapping[int, Mapping[int, str]],
         accepting: bool,
-    ) -> Iterator[Judgement]:
+    ) -> Iterator[RequestRulings]:
         """The judgements from ``done`` on; while some are made, more requests are on their way."""
         sent = done
         while done < len(requests):
@@ -223,7 +223,7 @@ class WorkerEvaluator:
                 yield judgement
                 done += 1
 
-    def _received(self, number: int) -> Sequence[Judgement]:
+    def _received(self, number: int) -> Sequence[RequestRulings]:
         """The next answer, which begins with the judgement on the request of this number."""
         while True:
             answer = self._process.answer(self._limits.seconds)

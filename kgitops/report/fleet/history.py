@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
 from kgitops.model.verdict import ExitCode
 from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from kgitops.plan.document.plan import Action, Kind
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.document.to_json import PLAN_KIND
 from kgitops.policy.evaluate.bundle import Level as PolicyLevel
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 
 _TEXT: Json = {"type": "string"}
 _MAYBE: Json = {"type": ["string", "null"]}

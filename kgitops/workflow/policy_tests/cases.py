@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kgitops.manifests.policies.policy_test_requests import RequestStep
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.workflow.policy_tests.report import CaseOutcome
 
 

@@ -20,7 +20,7 @@ from kgitops.manifests.yaml.text import read_text
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.names import is_principal
 from kgitops.model.source import Finding
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError, listed
 from kgitops.workflow.policy_tests.cases import Case, CaseStep, Expected, Suite
 from kgitops.workflow.policy_tests.clusters import cluster_of

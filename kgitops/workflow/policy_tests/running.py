@@ -19,7 +19,7 @@ from kgitops.model.source import Source
 from kgitops.policy.api.requests import ANONYMOUS, Principal
 from kgitops.policy.evaluate.policy_input import build_input
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.evaluate.verdict import Outcome, Ruling
+from kgitops.policy.evaluate.ruling import Outcome, Ruling
 from kgitops.policy.state.simulated import SimulatedState
 from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
 from kgitops.workflow.policy_tests.cases import Case, CaseResult, Expected, RuleObservation, Suite
@@ -37,7 +37,7 @@ def rehearse(
     Whether a topic or virtual cluster that the case itself creates or deletes is there later
     depends on what the policies say, so nothing is said of requests on it.
     """
-    world = SimulatedState(state)
+    simulated = SimulatedState(state)
     touched: set[str] = set()
     for index, step in enumerate(steps):
         kinds = [name for name in _KINDS if getattr(step, name)]
@@ -46,18 +46,18 @@ def rehearse(
             continue
         path = (index, _written(kinds[0]))
         try:
-            request = request_of(step, world)
+            request = request_of(step, simulated)
         except StepError as error:
             if error.path != ("name",) or getattr(step, kinds[0]).name not in touched:
                 yield path, error
             continue
-        yield path, build_input(request, ANONYMOUS, world, None).address
+        yield path, build_input(request, ANONYMOUS, simulated, None).address
         if isinstance(request, CreateTopicRequest | DeleteTopicRequest):
             touched.add(request.topic)
         if isinstance(request, CreateVirtualClusterRequest | DeleteVirtualClusterRequest):
             touched.add(request.virtual_cluster)
         if not _takes_away(request):
-            world.accept(request)
+            simulated.accept(request)
 
 
 def _takes_away(request: Request) -> bool:
@@ -194,11 +194,11 @@ class _Run:
         self._evaluator = evaluator
 
     def judge_all(self) -> Iterator[ObservedRuling]:
-        world = SimulatedState(self._case.state)
+        simulated = SimulatedState(self._case.state)
         principal = Principal.parse(self._case.principal)
         for number, step in enumerate(self._case.steps):
             try:
-                request = request_of(step.written, world)
+                request = request_of(step.written, simulated)
             except StepError as error:
                 self.failures.append(
                     Failure(
@@ -211,13 +211,15 @@ class _Run:
                 return
             configs = broker_configs_of(step.written)
             judgement = self._evaluator.judge(request, broker_configs=configs)
-            rulings = [item for item in judgement.rulings if item.policy in self._asked]
-            asked = build_input(request, principal, world, configs)
+            rulings = [item for item in judgement if item.policy in self._asked]
+            policy_input = build_input(request, principal, simulated, configs)
             for ruling in rulings:
-                yield ObservedRuling(number, step.source, asked.api, asked.address, ruling)
+                yield ObservedRuling(
+                    number, step.source, policy_input.api, policy_input.address, ruling
+                )
             if not any(ruling.outcome is Outcome.DENIED for ruling in rulings):
                 self._evaluator.accept(request)
-                world.accept(request)
+                simulated.accept(request)
 
 
 def _seen(said: Sequence[ObservedRuling]) -> Iterator[RuleObservation]:

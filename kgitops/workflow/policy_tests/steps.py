@@ -50,38 +50,38 @@ from kgitops.workflow.policy_tests.virtual_cluster_steps import (
 )
 
 
-def request_of(step: RequestStep, world: SimulatedState) -> Request:
-    """The request that the step is in ``world``.
+def request_of(step: RequestStep, simulated: SimulatedState) -> Request:
+    """The request that the step is in ``simulated``.
 
     Raises:
         StepError: no such request can be made there.
     """
-    return with_labels(_request(step, world), step.labels)
+    return with_labels(_request(step, simulated), step.labels)
 
 
-def _request(step: RequestStep, world: SimulatedState) -> Request:
+def _request(step: RequestStep, simulated: SimulatedState) -> Request:
     match step:
         case RequestStep(create_topic=CreateTopicStep() as create):
-            return _create(create, world)
+            return _create(create, simulated)
         case RequestStep(alter_topic=AlterTopicStep() as alter):
-            return _alter(alter, world)
+            return _alter(alter, simulated)
         case RequestStep(delete_topic=DeleteTopicStep() as delete):
-            topic, local = _topic(delete.name, delete.virtual_cluster, world)
+            topic, local = _topic(delete.name, delete.virtual_cluster, simulated)
             return DeleteTopicRequest(topic=topic.name, topic_id=TOPIC_ID, local=local)
         case RequestStep(delete_records=DeleteRecordsStep() as delete):
-            return _delete_records(delete, world)
+            return _delete_records(delete, simulated)
         case RequestStep(alter_client_quota=AlterClientQuotaStep() as quota):
             entity = entity_of(quota.entity)
             return AlterClientQuotaRequest(entity=entity, quotas=quotas_of(entity, quota.quotas))
         case RequestStep(alter_broker=AlterBrokerStep(id=id_, configs=configs)):
-            _check_brokers([id_], world, ("id",))
+            _check_brokers([id_], simulated, ("id",))
             return AlterBrokerRequest(broker=id_, configs=_changed(configs))
         case RequestStep(create_acl=GivenAcl() as acl):
             return CreateAclRequest(binding=binding_of(acl))
         case RequestStep(delete_acl=GivenAcl() as acl):
             return DeleteAclRequest(binding=binding_of(acl))
         case _:
-            return virtual_cluster_request(step, world.virtual_clusters, world.topics)
+            return virtual_cluster_request(step, simulated.virtual_clusters, simulated.topics)
 
 
 def broker_configs_of(step: RequestStep) -> Mapping[str, str] | None:
@@ -89,22 +89,22 @@ def broker_configs_of(step: RequestStep) -> Mapping[str, str] | None:
     return None if step.alter_broker is None else configs_of(step.alter_broker.current)
 
 
-def _create(step: CreateTopicStep, world: SimulatedState) -> Request:
+def _create(step: CreateTopicStep, simulated: SimulatedState) -> Request:
     if problem := topic_name_problem(step.name):
         raise StepError(("name",), problem, "correct the name")
-    local = local_name(step.virtual_cluster, step.name, world.virtual_clusters)
-    taken = step.name in world.topics
+    local = local_name(step.virtual_cluster, step.name, simulated.virtual_clusters)
+    taken = step.name in simulated.topics
     if local is not None:
-        taken = local.name in found_in(world.virtual_clusters, local.virtual_cluster).links
+        taken = local.name in found_in(simulated.virtual_clusters, local.virtual_cluster).links
     if taken:
         raise StepError(
             ("name",),
             f"the topic {step.name} is there already",
             "create another one, or alter it with alterTopic",
         )
-    assignment, generated = topic_assignment(step, step.name, world.brokers)
+    assignment, generated = topic_assignment(step, step.name, simulated.brokers)
     for partition, replicas in enumerate(assignment):
-        _check_brokers(replicas, world, ("assignments", partition))
+        _check_brokers(replicas, simulated, ("assignments", partition))
     configs = configs_of(step.configs)
     name = step.name if local is None else generated_topic_name(NEW_UUID, step.name)
     state = RequestedTopicState(
@@ -118,18 +118,18 @@ def _create(step: CreateTopicStep, world: SimulatedState) -> Request:
     return CreateTopicRequest(topic=name, requested_state=state, local=local)
 
 
-def _delete_records(step: DeleteRecordsStep, world: SimulatedState) -> Request:
-    topic, local = _topic(step.name, step.virtual_cluster, world)
+def _delete_records(step: DeleteRecordsStep, simulated: SimulatedState) -> Request:
+    topic, local = _topic(step.name, step.virtual_cluster, simulated)
     _check_partitions(topic, step.offsets)
     return DeleteRecordsRequest(
         topic=topic.name, topic_id=TOPIC_ID, deleted_message_offsets=step.offsets, local=local
     )
 
 
-def _alter(step: AlterTopicStep, world: SimulatedState) -> Request:
+def _alter(step: AlterTopicStep, simulated: SimulatedState) -> Request:
     """The whole topic after one step (P201-25…27, P201-31, P201-32)."""
-    topic, local = _topic(step.name, step.virtual_cluster, world)
-    kind, assignment, generated = _altered(step, topic, world)
+    topic, local = _topic(step.name, step.virtual_cluster, simulated)
+    kind, assignment, generated = _altered(step, topic, simulated)
     requested = _changed(step.configs or {})
     state = RequestedTopicState(
         name=topic.name,
@@ -145,7 +145,7 @@ def _alter(step: AlterTopicStep, world: SimulatedState) -> Request:
 
 
 def _altered(
-    step: AlterTopicStep, topic: TopicState, world: SimulatedState
+    step: AlterTopicStep, topic: TopicState, simulated: SimulatedState
 ) -> tuple[AlterStep, Assignment, bool]:
     given = [step.configs is not None, step.partitions is not None, step.assignments is not None]
     if sum(given) != 1:
@@ -157,13 +157,13 @@ def _altered(
     if step.configs is not None:
         return AlterStep.CONFIGS, topic.assignment, False
     if step.partitions is not None:
-        return AlterStep.PARTITIONS, _grown(topic, step.partitions, world), True
-    assignment = _assigned(topic, step.assignments or {}, world)
+        return AlterStep.PARTITIONS, _grown(topic, step.partitions, simulated), True
+    assignment = _assigned(topic, step.assignments or {}, simulated)
     grows = len(assignment) > topic.num_partitions
     return AlterStep.PARTITIONS if grows else AlterStep.REPLICAS, assignment, False
 
 
-def _grown(topic: TopicState, partitions: int, world: SimulatedState) -> Assignment:
+def _grown(topic: TopicState, partitions: int, simulated: SimulatedState) -> Assignment:
     if partitions <= topic.num_partitions:
         raise StepError(
             ("partitions",),
@@ -172,7 +172,7 @@ def _grown(topic: TopicState, partitions: int, world: SimulatedState) -> Assignm
         )
     try:
         added = place(
-            world.brokers,
+            simulated.brokers,
             partitions=partitions,
             replication_factor=topic.replication_factor,
             existing=topic.assignment,
@@ -184,7 +184,7 @@ def _grown(topic: TopicState, partitions: int, world: SimulatedState) -> Assignm
 
 
 def _assigned(
-    topic: TopicState, assignments: Mapping[int, Sequence[int]], world: SimulatedState
+    topic: TopicState, assignments: Mapping[int, Sequence[int]], simulated: SimulatedState
 ) -> Assignment:
     after = {**topic.replicas_assignments, **assignments}
     for partition in range(len(after)):
@@ -194,23 +194,23 @@ def _assigned(
                 f"{topic.name} has no partition {partition}, which comes before those assigned",
                 "number the partitions without a gap",
             )
-        _check_brokers(after[partition], world, ("assignments", partition))
+        _check_brokers(after[partition], simulated, ("assignments", partition))
     return tuple(tuple(after[partition]) for partition in range(len(after)))
 
 
 def _topic(
-    name: str, virtual_cluster: str | None, world: SimulatedState
+    name: str, virtual_cluster: str | None, simulated: SimulatedState
 ) -> tuple[TopicState, LocalName | None]:
     """The topic that is meant, and its name in a virtual cluster."""
-    local = local_name(virtual_cluster, name, world.virtual_clusters)
-    physical = name if local is None else world.virtual_clusters.topic_of(local)
-    return _known(physical, world), local
+    local = local_name(virtual_cluster, name, simulated.virtual_clusters)
+    physical = name if local is None else simulated.virtual_clusters.topic_of(local)
+    return _known(physical, simulated), local
 
 
-def _known(name: str, world: SimulatedState) -> TopicState:
-    topic = world.topics.get(name)
+def _known(name: str, simulated: SimulatedState) -> TopicState:
+    topic = simulated.topics.get(name)
     if topic is None:
-        near = suggestion(name, list(world.topics))
+        near = suggestion(name, list(simulated.topics))
         raise StepError(
             ("name",),
             f"there is no topic {name} at this point",
@@ -230,9 +230,9 @@ def _check_partitions(topic: TopicState, offsets: Mapping[int, int]) -> None:
 
 
 def _check_brokers(
-    replicas: Sequence[int], world: SimulatedState, path: tuple[str | int, ...]
+    replicas: Sequence[int], simulated: SimulatedState, path: tuple[str | int, ...]
 ) -> None:
-    known = [broker.id for broker in world.brokers]
+    known = [broker.id for broker in simulated.brokers]
     for broker in replicas:
         if broker not in known:
             raise StepError(

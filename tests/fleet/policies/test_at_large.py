@@ -16,7 +16,7 @@ from kgitops.model.requests import Request
 from kgitops.policy.evaluate.bundle import Level, Policy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.evaluate.verdict import Judgement
+from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.session import WorkerEvaluator
 
@@ -56,7 +56,7 @@ def worker() -> Iterator[WorkerEvaluator]:
 
 def said(
     judging: PolicyEvaluator, state: ClusterState, asked: Sequence[Request]
-) -> Sequence[Judgement]:
+) -> Sequence[RequestRulings]:
     judging.begin(state, principal="User:alice")
     return [*judging.judge_all(asked), *(judging.judge(request) for request in asked)]
 

@@ -77,7 +77,7 @@ def test_another_level_is_another_judge(judges, opened, tmp_path):
     for level in (Level.HARD, Level.SOFT, Level.HARD):
         with judges.lend(bundle(recorder(tmp_path / "life", level))) as policies:
             policies.evaluator.begin(STATE, principal="User:alice")
-            (ruling,) = policies.evaluator.judge(a_creation("bad")).rulings
+            (ruling,) = policies.evaluator.judge(a_creation("bad"))
             assert (ruling.level, ruling.crashed) == (level, True)
     assert len(opened) == 2
 
@@ -89,7 +89,7 @@ def test_a_unit_is_judged_as_if_alone_whatever_a_policy_did_before(judges, opene
     for _ in range(4):
         with judges.lend(bad) as policies:
             policies.evaluator.begin(STATE, principal="User:alice")
-            (ruling,) = policies.evaluator.judge(a_creation("bad")).rulings
+            (ruling,) = policies.evaluator.judge(a_creation("bad"))
             said.append(ruling.message)
     assert len(set(said)) == 1
     assert "ended its process (SIGKILL)" in said[0]

@@ -156,7 +156,7 @@ def test_reading_is_not_counted_as_the_memory_of_a_policy(saved):
         judging = WorkerEvaluator([telling("Greedy", mib=mib)])
         try:
             judging.begin(shown(state, files, ASKED), principal="User:alice")
-            (ruling,) = judging.judge(NEW).rulings
+            (ruling,) = judging.judge(NEW)
             said[mib] = ruling.crashed
         finally:
             judging.close()
@@ -169,9 +169,7 @@ def test_who_asks_for_nothing_does_not_pay_for_reading(saved):
     judging = WorkerEvaluator([telling("Files", Level.HARD)])
     try:
         judging.begin(shown(state, files, ASKED), principal="User:alice")
-        first, second = (
-            judging.judge(a_creation(name)).rulings[0].message for name in ("new", "walk")
-        )
+        first, second = (judging.judge(a_creation(name))[0].message for name in ("new", "walk"))
     finally:
         judging.close()
     assert first.split()[1:] == ["False", "0"]

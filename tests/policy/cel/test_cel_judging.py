@@ -24,7 +24,7 @@ from kgitops.policy.cel.evaluation_context import EvaluationContexts
 from kgitops.policy.cel.rule import MAX_MESSAGE, load_cel
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 
 MIN_INSYNC = document(
     "match: {requests: [CreateTopic, AlterTopic], names: ['payments.*']}\n"
@@ -39,27 +39,27 @@ MIN_INSYNC = document(
 
 def test_the_contracts_policy_denies_and_says_the_field() -> None:
     request = creation("payments.orders", {"min.insync.replicas": "1"})
-    (ruling,) = judged(MIN_INSYNC, request).rulings
+    (ruling,) = judged(MIN_INSYNC, request)
     assert (ruling.outcome, ruling.level) == (Outcome.DENIED, Level.HARD)
     assert ruling.message == "min.insync.replicas is 1"
     assert ruling.field == "configs.min.insync.replicas"
 
 
 def test_the_contracts_policy_accepts() -> None:
-    (ruling,) = judged(MIN_INSYNC, creation("payments.a", {"min.insync.replicas": "2"})).rulings
+    (ruling,) = judged(MIN_INSYNC, creation("payments.a", {"min.insync.replicas": "2"}))
     assert ruling.outcome is Outcome.PASSED
 
 
 def test_a_name_that_does_not_match_is_not_judged() -> None:
-    assert judged(MIN_INSYNC, creation("orders", {"min.insync.replicas": "1"})).rulings == ()
+    assert judged(MIN_INSYNC, creation("orders", {"min.insync.replicas": "1"})) == ()
 
 
 def test_a_request_that_does_not_match_is_not_judged() -> None:
-    assert judged(MIN_INSYNC, deletion("payments.a"), state(topic("payments.a"))).rulings == ()
+    assert judged(MIN_INSYNC, deletion("payments.a"), state(topic("payments.a"))) == ()
 
 
 def test_a_key_that_is_missing_denies_and_says_which() -> None:
-    (ruling,) = judged(MIN_INSYNC, creation("payments.orders")).rulings
+    (ruling,) = judged(MIN_INSYNC, creation("payments.orders"))
     assert ruling.stops
     assert ruling.crashed
     assert (
@@ -99,7 +99,7 @@ def test_each_validation_that_is_false_is_a_violation_of_its_own() -> None:
         "  - {expression: requested.replicationFactor == 3}\n"
         "  - {expression: requested.name.startsWith('team.'), message: no team}\n"
     )
-    assert [ruling.message for ruling in judged(text, creation()).rulings] == [
+    assert [ruling.message for ruling in judged(text, creation())] == [
         "too many partitions",
         "no team",
     ]
@@ -142,13 +142,13 @@ def test_a_message_is_cut() -> None:
 
 def test_a_condition_that_is_false_lets_the_request_pass() -> None:
     text = one("false", condition="principal.name != 'platform'")
-    assert judged(text, creation(), principal="User:platform").rulings[0].outcome is Outcome.PASSED
+    assert judged(text, creation(), principal="User:platform")[0].outcome is Outcome.PASSED
     assert judged(text, creation(), principal="User:sales").stops
 
 
 def test_a_condition_that_cannot_be_evaluated_denies() -> None:
     text = one("true", condition="requested.configs['a'] == 'b'")
-    (ruling,) = judged(text, creation()).rulings
+    (ruling,) = judged(text, creation())
     assert ruling.crashed
     assert "there is no key a" in ruling.message
 
@@ -161,7 +161,7 @@ def test_a_false_condition_decides_whatever_the_others_do() -> None:
         "  - {name: not-me, expression: \"principal.name != 'kgitops'\"}\n"
         "validations: [{expression: 'false'}]\n"
     )
-    assert judged(text, creation()).rulings[0].outcome is Outcome.PASSED
+    assert judged(text, creation())[0].outcome is Outcome.PASSED
 
 
 def test_a_variable_is_evaluated_only_where_it_is_reached() -> None:
@@ -292,7 +292,7 @@ def test_functions(expression: str) -> None:
 
 def test_a_function_that_fails_denies_and_says_why(capfd: pytest.CaptureFixture[str]) -> None:
     text = one("durationMs(requested.configs['a']) > 1")
-    (ruling,) = judged(text, creation(configs={"a": "soon"})).rulings
+    (ruling,) = judged(text, creation(configs={"a": "soon"}))
     assert "durationMs(): 'soon' is no duration" in ruling.message
     assert capfd.readouterr() == ("", "")
 
@@ -308,7 +308,7 @@ def test_a_function_that_fails_denies_and_says_why(capfd: pytest.CaptureFixture[
     ],
 )
 def test_what_only_a_request_shows_denies_it(expression: str, why: str) -> None:
-    (ruling,) = judged(one(expression), creation(configs={"(": "("})).rulings
+    (ruling,) = judged(one(expression), creation(configs={"(": "("}))
     assert ruling.crashed
     assert why in ruling.message
     assert "\n" not in ruling.message
@@ -335,7 +335,7 @@ def test_policies_share_what_they_read_and_each_sees_every_request() -> None:
     # 1, 2 and 3 partitions are accepted, 4 and 5 are more than any topic may have.
     assert stops == [False, False, False, True, True]
     wrong = judge.judge(creation("t9", {"b": "1"}, assignment=((1,),)))
-    assert [ruling.outcome for ruling in wrong.rulings] == ["passed", "denied", "passed"]
+    assert [ruling.outcome for ruling in wrong] == ["passed", "denied", "passed"]
 
 
 def test_the_cluster_is_what_the_requests_before_made_of_it() -> None:

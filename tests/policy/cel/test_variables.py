@@ -71,7 +71,7 @@ def test_values_have_the_documented_types(api: str) -> None:
     types = REQUEST_VARIABLES[api].types()
     seen = 0
     for sample in samples(api, ["min.insync.replicas"]):
-        values = read_variables(sample.asked, sample.cluster, dict.fromkeys(ROOTS))
+        values = read_variables(sample.policy_input, sample.cluster, dict.fromkeys(ROOTS))
         for name, value in values.items():
             check(value, types[name], f"{api}: {name}")
             seen += 1
@@ -81,7 +81,7 @@ def test_values_have_the_documented_types(api: str) -> None:
 @pytest.mark.parametrize("api", REQUEST_VARIABLES)
 def test_only_what_is_wanted_is_read(api: str) -> None:
     sample = next(samples(api, []))
-    values = read_variables(sample.asked, sample.cluster, {"request": frozenset({"api"})})
+    values = read_variables(sample.policy_input, sample.cluster, {"request": frozenset({"api"})})
     assert values == {"request": {"api": api}}
 
 

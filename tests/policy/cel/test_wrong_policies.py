@@ -23,7 +23,7 @@ EXPRESSIONS: dict[str, tuple[str, str]] = {
     "curly quotes": ("requested.name == “a”", 'write straight quotes: "'),
     "an unknown escape": (
         r"requested.name == '\q'",
-        "'\\q' at character 20 is no escape of CEL; write r'…'",
+        "'\\q' at character 20 is not an escape of CEL; write r'…'",
     ),
     "a semicolon": ("true;", "';' at character 5 has no meaning in CEL"),
     "a letter of another script": ("réquested.name == 'a'", "'é' at character 2"),

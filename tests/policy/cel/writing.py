@@ -22,7 +22,7 @@ from kgitops.model.source import Finding
 from kgitops.policy.cel.rule import load_cel
 from kgitops.policy.evaluate.bundle import CelPolicy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.verdict import Judgement
+from kgitops.policy.evaluate.ruling import RequestRulings
 
 TOPICS = ("CreateTopic", "AlterTopic")
 BROKERS = tuple(Broker(id=number, rack=f"rack-{number}") for number in (1, 2, 3))
@@ -152,7 +152,7 @@ def judged(
     *,
     principal: str = "User:kgitops",
     broker_configs: Mapping[str, str] | None = None,
-) -> Judgement:
+) -> RequestRulings:
     """What policies say of a request."""
     documents = [texts] if isinstance(texts, str) else texts
     judge = InProcessEvaluator([load_cel(read(text)) for text in documents])

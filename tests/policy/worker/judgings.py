@@ -9,7 +9,7 @@ from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.bundle import Level, PythonPolicy
-from kgitops.policy.evaluate.verdict import Judgement, Ruling
+from kgitops.policy.evaluate.ruling import RequestRulings, Ruling
 from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.session import WorkerEvaluator
 
@@ -73,9 +73,9 @@ def judging(
         worker.close()
 
 
-def outcomes(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
+def outcomes(judgements: Sequence[RequestRulings]) -> list[dict[str, str]]:
     """Per request, policy to outcome; a crash is called one."""
-    return [{ruling.policy: said(ruling) for ruling in item.rulings} for item in judgements]
+    return [{ruling.policy: said(ruling) for ruling in item} for item in judgements]
 
 
 def said(ruling: Ruling) -> str:

@@ -87,7 +87,7 @@ def test_a_rude_policy_hurts_nobody(name: str, capfd: pytest.CaptureFixture[str]
 def test_an_odd_violation_is_shown_as_text_of_a_bearable_length(name: str):
     """P201-64, P201-69: whatever the message is, it denies; one that is missing breaks nothing."""
     with judging(a_policy(f"bad:{name}")) as judge:
-        (ruling,) = judge.judge(a_creation("bad")).rulings
+        (ruling,) = judge.judge(a_creation("bad"))
 
     assert ruling.stops
     assert not ruling.crashed

@@ -44,7 +44,7 @@ def test_a_cap_cannot_be_got_round_by_asking_for_many_at_once():
 
     assert outcomes(judgements) == [{"Cap": "passed"}, {"Cap": "passed"}, {"Cap": "denied"}]
     assert judgements[2].message == "12 partitions, 10 are allowed"
-    assert judgements[2].rulings[0].field == "partitions"
+    assert judgements[2][0].field == "partitions"
 
 
 def test_a_cap_holds_for_a_broker_that_asks_one_by_one():
@@ -82,16 +82,14 @@ def test_whoever_breaks_limits_three_times_is_not_asked_any_more():
     with judging(a_policy("bad:Exits"), a_policy("good:Everything")) as judge:
         judgements = judge.judge_all([*requests, AlterBrokerRequest(broker=1, configs={})])
 
-    exits = [
-        said(ruling) for item in judgements for ruling in item.rulings if ruling.policy == "Exits"
-    ]
+    exits = [said(ruling) for item in judgements for ruling in item if ruling.policy == "Exits"]
     assert exits == ["crashed", "passed", "crashed", "crashed", "crashed", "crashed"]
     assert judgements[5].message is not None
     assert judgements[5].message.startswith(
         "the policy Exits failed on topic/good3: it broke its limits 3 times in this run and is "
         "not asked any more, so it denies; correct the policy"
     )
-    assert [ruling.policy for ruling in judgements[6].rulings] == ["Everything"]
+    assert [ruling.policy for ruling in judgements[6]] == ["Everything"]
 
 
 def test_each_policy_has_its_own_three_breaches():
@@ -214,7 +212,7 @@ def test_without_any_policy_there_is_no_process():
     judge.begin(STATE, principal="User:alice")
 
     assert not isinstance(judge, WorkerEvaluator)
-    assert judge.judge(a_creation("bad")).rulings == ()
+    assert judge.judge(a_creation("bad")) == ()
     judge.close()
 
 
@@ -239,7 +237,7 @@ def test_only_waivers_that_have_not_ended_lift_a_denial():
     judge.close()
 
     assert outcomes(judgements) == [{"Odd": "waived"}, {"Odd": "denied"}]
-    assert judgements[0].rulings[0].waiver == waivers[0]
+    assert judgements[0][0].waiver == waivers[0]
 
 
 def test_what_cannot_be_loaded_is_told_before_anything_is_asked():

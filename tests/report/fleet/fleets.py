@@ -10,7 +10,7 @@ from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Action, Kind
 from kgitops.plan.document.risks import RISK_LEVELS
 from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.verdict import Outcome
+from kgitops.policy.evaluate.ruling import Outcome
 
 CREATED = "2026-11-22T03:00:00Z"
 

@@ -1,4 +1,4 @@
-"""Kafka's objects as expressions see them, one module for each kind.
+"""The variables of expressions, and Kafka's objects as expressions see them.
 
-Every field stands there with its type, its words and its reading (``record``).
+Every field has its type, its documentation and the function that reads it (``record``).
 """

@@ -11,7 +11,7 @@ from kgitops.policy.cel.types import Type, map_of, record
 
 @dataclass(frozen=True, eq=False)
 class RecordField:
-    """A field: its type, what it is, and how it is read from the object on a cluster."""
+    """A field: its type, its documentation, and the function that reads it from the object."""
 
     type: Type
     doc: str
@@ -20,7 +20,7 @@ class RecordField:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """An object; ``name`` is what sentences call one."""
+    """The description of a kind of object; ``name`` is the one that sentences use."""
 
     name: str
     fields: Mapping[str, RecordField]
@@ -36,19 +36,19 @@ CHANGED = "What differs, by key, as `{before, after}`; null where the key is not
 
 @dataclass(frozen=True)
 class BeforeAndAfter:
-    """What ``change`` is made from: the object before and after, None where there is none."""
+    """The object before and after a request, None where there is none; ``change`` is made of it."""
 
     before: Any
     after: Any
 
 
 def changes(side: Type) -> Type:
-    """The type of what differs by key; ``side`` is that of the values."""
+    """The type of the differences by key; ``side`` is that of the values."""
     return map_of(record("a change", {"before": side.or_null, "after": side.or_null}))
 
 
 def changed_configs(sides: BeforeAndAfter, _: ClusterState) -> object:
-    """The configs that differ; two spellings of one value are no difference."""
+    """The configs that differ; two spellings of one value do not differ."""
     before = sides.before.configs if sides.before is not None else {}
     after = sides.after.configs if sides.after is not None else {}
     return differences(before, after, _same_config)
@@ -57,7 +57,7 @@ def changed_configs(sides: BeforeAndAfter, _: ClusterState) -> object:
 def differences(
     before: Mapping[str, Any], after: Mapping[str, Any], same: Callable[[str, Any, Any], bool]
 ) -> dict[str, dict[str, object]]:
-    """What differs by key, with both sides; ``same`` gets the key and the two values."""
+    """The differences by key, with both sides; ``same`` gets the key and the two values."""
     return {
         key: {"before": before.get(key), "after": after.get(key)}
         for key in {**before, **after}

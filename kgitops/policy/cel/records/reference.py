@@ -17,8 +17,8 @@ _GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DO
 
 
 def with_tables(page: str) -> str:
-    """The page with every table as it should be, between its marks."""
-    return _GENERATED.sub(lambda found: f"{found[1]}{_table(found[2])}{found[3]}", page)
+    """The page with every generated table written again, between its marks."""
+    return _GENERATED.sub(lambda match: f"{match[1]}{_table(match[2])}{match[3]}", page)
 
 
 def _table(name: str) -> str:

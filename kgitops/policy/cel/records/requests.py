@@ -6,10 +6,10 @@ from kgitops.policy.cel.types import INT, STRING, list_of, map_of, record
 from kgitops.policy.evaluate.policy_input import PolicyInput
 
 
-def _links(asked: PolicyInput, _: ClusterState) -> object:
+def _links(policy_input: PolicyInput, _: ClusterState) -> object:
     return [
         {"virtualCluster": local.virtual_cluster, "name": local.name}
-        for local in sorted(getattr(asked.request, "links", ()))
+        for local in sorted(getattr(policy_input.request, "links", ()))
     ]
 
 
@@ -17,27 +17,31 @@ REQUEST = Record(
     "a request",
     {
         "api": RecordField(
-            STRING, "CreateTopic, AlterTopic, … as in match.", lambda asked, _: asked.api
+            STRING,
+            "CreateTopic, AlterTopic, … as in match.",
+            lambda policy_input, _: policy_input.api,
         ),
         "name": RecordField(
             STRING,
             "The name that match.names is compared with: of a topic or link, of an ACL's resource, "
             "in its virtual cluster where it is in one; of a quota its entity as in the address; "
             "of a broker its id; of a virtual cluster also where a member is altered.",
-            lambda asked, _: asked.name,
+            lambda policy_input, _: policy_input.name,
         ),
         "address": RecordField(
-            STRING, "The object's address, such as topic/orders.", lambda asked, _: asked.address
+            STRING,
+            "The object's address, such as topic/orders.",
+            lambda policy_input, _: policy_input.address,
         ),
         "virtualCluster": RecordField(
             STRING.or_null,
             "The virtual cluster that the object is in, or that is asked for; null for none.",
-            lambda asked, _: asked.virtual_cluster,
+            lambda policy_input, _: policy_input.virtual_cluster,
         ),
         "topic": RecordField(
             STRING.or_null,
             "The physical name of the topic, or of the topic behind a link; null for others.",
-            lambda asked, _: asked.topic,
+            lambda policy_input, _: policy_input.topic,
         ),
         "links": RecordField(
             list_of(

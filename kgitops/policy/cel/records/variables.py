@@ -1,4 +1,4 @@
-"""The variables of expressions: what each is for which request, and how it is read."""
+"""The variables of expressions: their types for each kind of request, and their values."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ VARIABLES = "variables"
 
 @dataclass(frozen=True)
 class RequestVariables:
-    """What the variables are for one kind of request; None is always null."""
+    """The records of the variables for one kind of request; None is always null."""
 
     requested: Record | None
     current: Record | None
@@ -86,7 +86,7 @@ class RequestVariables:
 
 
 def labelled(requested: Record) -> Record:
-    """The request, with the labels of the document that asks for it."""
+    """The requested object, with the labels of the document that asks for it."""
     return Record(requested.name, {**requested.fields, "labels": LABELS})
 
 
@@ -117,7 +117,7 @@ REQUEST_VARIABLES: Mapping[str, RequestVariables] = MappingProxyType(
         "DeleteTopicLink": RequestVariables(None, LINK),
     }
 )
-"""The requests that there are."""
+"""By the api of the request."""
 
 
 def types_of(api: str) -> Mapping[str, Type]:
@@ -126,54 +126,54 @@ def types_of(api: str) -> Mapping[str, Type]:
 
 
 FieldSelection = Mapping[str, frozenset[str] | None]
-"""Variable to those of its fields that are asked for; None where all are."""
+"""By variable the fields that expressions read; None for all fields."""
 
 
 def read_variables(
-    asked: PolicyInput, cluster: ClusterState, wanted: FieldSelection
+    policy_input: PolicyInput, cluster: ClusterState, selection: FieldSelection
 ) -> dict[str, object]:
-    """The values of the variables, with the fields that are wanted and no others."""
-    shape = REQUEST_VARIABLES[asked.api]
-    before, after = _sides(asked, cluster)
-    alters = isinstance(asked.request, AlterVirtualClusterRequest)
-    change = asked.request if alters else BeforeAndAfter(before, after)
+    """Read the values of the variables, with the selected fields and no others."""
+    shape = REQUEST_VARIABLES[policy_input.api]
+    before, after = _sides(policy_input, cluster)
+    alters = isinstance(policy_input.request, AlterVirtualClusterRequest)
+    change = policy_input.request if alters else BeforeAndAfter(before, after)
     sources: dict[str, tuple[Record | None, Any]] = {
-        "request": (REQUEST, asked),
+        "request": (REQUEST, policy_input),
         "requested": (shape.requested, after),
         "current": (shape.current, before),
         "change": (shape.change, change),
         "cluster": (CLUSTER, cluster),
-        "principal": (PRINCIPAL, asked.request.principal),
+        "principal": (PRINCIPAL, policy_input.request.principal),
     }
-    found = {name: _fields(*sources[name], cluster, fields) for name, fields in wanted.items()}
-    requested, fields = found.get("requested"), wanted.get("requested", frozenset())
+    values = {name: _fields(*sources[name], cluster, fields) for name, fields in selection.items()}
+    requested, fields = values.get("requested"), selection.get("requested", frozenset())
     if requested is not None and (fields is None or "labels" in fields):
-        requested["labels"] = LABELS.read(asked.request, cluster)
-    return dict(found)
+        requested["labels"] = LABELS.read(policy_input.request, cluster)
+    return dict(values)
 
 
 def _fields(
-    record: Record | None, value: object, cluster: ClusterState, wanted: frozenset[str] | None
+    record: Record | None, value: object, cluster: ClusterState, names: frozenset[str] | None
 ) -> dict[str, object] | None:
     if record is None or value is None:
         return None
-    return {name: read_field(value, cluster) for name, read_field in _readers(record, wanted)}
+    return {name: read_field(value, cluster) for name, read_field in _readers(record, names)}
 
 
 @cache
 def _readers(
-    record: Record, wanted: frozenset[str] | None
+    record: Record, names: frozenset[str] | None
 ) -> tuple[tuple[str, Callable[[Any, ClusterState], object]], ...]:
     return tuple(
         (name, field.read)
         for name, field in record.fields.items()
-        if wanted is None or name in wanted
+        if names is None or name in names
     )
 
 
-def _sides(asked: PolicyInput, cluster: ClusterState) -> tuple[object, object]:
+def _sides(policy_input: PolicyInput, cluster: ClusterState) -> tuple[object, object]:
     """The object before and after the request, None where there is none."""
-    match asked.request:
+    match policy_input.request:
         case CreateTopicRequest() as request:
             return None, _called(request, request.requested_state)
         case AlterTopicRequest() as request:
@@ -211,7 +211,7 @@ def _sides(asked: PolicyInput, cluster: ClusterState) -> tuple[object, object]:
 
 
 def _called(request: TopicRequest, topic: TopicState | None) -> TopicState | None:
-    """The topic by the name that its virtual cluster knows, where it is one's (VC-065)."""
+    """The topic by its name in its virtual cluster, where it is in one (VC-065)."""
     if topic is None or request.local is None:
         return topic
     return replace(topic, name=request.local.name)

@@ -6,29 +6,29 @@ from kgitops.policy.cel.types import STRING, list_of, map_of
 VIRTUAL_CLUSTER = Record(
     "a virtual cluster",
     {
-        "name": RecordField(STRING, "Its name.", lambda found, _: found.name),
+        "name": RecordField(STRING, "Its name.", lambda cluster, _: cluster.name),
         "users": RecordField(
             list_of(STRING),
             "The principals of its users, such as User:jane.",
-            lambda found, _: sorted(found.users),
+            lambda cluster, _: sorted(cluster.users),
         ),
         "clientIds": RecordField(
-            list_of(STRING), "Its client ids.", lambda found, _: sorted(found.client_ids)
+            list_of(STRING), "Its client ids.", lambda cluster, _: sorted(cluster.client_ids)
         ),
         "groups": RecordField(
             list_of(STRING),
             "Its consumer groups, by the names that it knows.",
-            lambda found, _: sorted(found.groups),
+            lambda cluster, _: sorted(cluster.groups),
         ),
         "transactionalIds": RecordField(
             list_of(STRING),
             "Its transactional ids, by the names that it knows.",
-            lambda found, _: sorted(found.transactional_ids),
+            lambda cluster, _: sorted(cluster.transactional_ids),
         ),
         "links": RecordField(
             map_of(STRING),
             "Its links: the name of each to the physical topic.",
-            lambda found, _: {name: link.topic for name, link in found.links.items()},
+            lambda cluster, _: {name: link.topic for name, link in cluster.links.items()},
         ),
     },
 )
