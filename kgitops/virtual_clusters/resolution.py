@@ -199,7 +199,7 @@ def _unasked(path: str, virtual_cluster: str | None, user: str | None) -> str:
     if "<vc>" in path and virtual_cluster is None:
         return "not asked: the caller is in no virtual cluster"
     if "/users/" in path and user is None:
-        return "not asked: the caller is no User"
+        return "not asked: the caller's principal is not a User"
     return "not asked: the caller gives no client id"
 
 

@@ -104,7 +104,7 @@ def test_a_caller_without_a_user_or_a_client_id_has_no_default_one_either() -> N
     assert by_user.rank == 3
     rows = explain(from_rank(1), virtual_cluster="v", user=None, client_id=None, key=KEY)
     assert {row.why for row in rows} == {
-        "not asked: the caller is no User",
+        "not asked: the caller's principal is not a User",
         "not asked: the caller gives no client id",
     }
 

@@ -115,10 +115,10 @@ def isolation_lines(
         more = f" and {len(addresses) - _MANY} more" if len(addresses) > _MANY else ""
         ways = f"{', '.join(addresses[:_MANY])}{more}"
         if principal in virtual_clusters[name].users:
-            reason = f"whatever the virtual cluster's own ACLs say, its member is let in by {ways}"
+            reason = f"its member gets around the virtual cluster's own ACLs by {ways}"
             yield report_line("L-BYPASS", virtual_cluster=name, subject=principal, reason=reason)
         else:
-            reason = f"it is no member and reaches into the virtual cluster by {ways}"
+            reason = f"it is not a member and reaches into the virtual cluster by {ways}"
             yield report_line("L-ISOLATION", virtual_cluster=name, subject=principal, reason=reason)
 
 

@@ -15,8 +15,8 @@ class _Code:
 _CODES = {
     "L-NATIVE": _Code(
         None,
-        "brokers of this Kafka know no virtual clusters; what they consist of is kept in __kgitops",
-        "change virtual clusters by kgitops only, and protect __kgitops by ACLs",
+        "this Kafka has no virtual clusters; kgitops keeps them in __kgitops",
+        "change virtual clusters with kgitops only, and protect __kgitops with ACLs",
     ),
     "L-TRANSPARENCY": _Code(
         Grade.CLIENT,
@@ -40,39 +40,39 @@ _CODES = {
     ),
     "L-CREATE": _Code(
         Grade.NONE,
-        "members can't make topics in their virtual cluster",
-        "declare the topics and let kgitops make them",
+        "members can't create topics in their virtual cluster",
+        "declare the topics and let kgitops create them",
     ),
     "L-AUTO-CREATE": _Code(
         Grade.NONE,
-        "auto.create.topics.enable is true: a client's unknown topic is made outside of any "
-        "virtual cluster",
+        "auto.create.topics.enable is true: an unknown topic that a client names is created "
+        "outside of any virtual cluster",
         "set auto.create.topics.enable to false",
     ),
     "L-STREAMS": _Code(
         Grade.NONE,
-        "topics that Streams, Connect and MirrorMaker make themselves are in no virtual cluster",
+        "topics that Streams, Connect and MirrorMaker create themselves are in no virtual cluster",
         "declare their topics, and configure the physical names where the tool allows it",
     ),
     "L-LIST": _Code(
         Grade.NONE,
-        "who may describe topics and groups sees their physical names",
-        "read them with the binding sheet: kgitops vc bindings",
+        "clients that may describe topics and groups see their physical names",
+        "look them up in the binding sheet: kgitops vc bindings",
     ),
     "L-DYNAMIC": _Code(
         Grade.NONE,
-        "what others change on brokers is seen by the next plan only",
+        "changes that others make on brokers are only seen by the next plan",
         "run kgitops drift regularly",
     ),
     "L-LINK-GUARD": _Code(
         Grade.NONE,
-        "brokers let whoever may delete the topic delete it in spite of its links",
-        "grant Delete on it to nobody",
+        "brokers let clients with Delete on the topic delete it in spite of its links",
+        "don't grant Delete on it",
     ),
     "L-TOPICID": _Code(
         Grade.APPROX,
         "the uuid in the name is not the topic id that brokers gave it",
-        "tell the topic by its name, or by its topic id, never by the uuid",
+        "identify the topic by its name or its topic id, never by the uuid",
     ),
     "L-CLIENTID": _Code(
         Grade.NONE,
@@ -82,33 +82,33 @@ _CODES = {
     ),
     "L-ACL-CLUSTER": _Code(
         Grade.NONE,
-        "kgitops checks it for plans, brokers don't; Alter on kafka-cluster goes around it",
-        "let administrators of virtual clusters change Kafka by kgitops only",
+        "kgitops checks it for plans, brokers don't; Alter on kafka-cluster bypasses it",
+        "let administrators of virtual clusters change Kafka with kgitops only",
     ),
     "L-ACL-CREATE": _Code(
         Grade.NONE,
         "Create is not granted: a member can't know the name that a topic would get",
-        "declare the topics and let kgitops make them",
+        "declare the topics and let kgitops create them",
     ),
     "L-ACL-DELETE": _Code(
         Grade.NONE,
-        "Delete is not granted: it would delete the physical topic, and not the link",
+        "Delete is not granted: it would delete the physical topic, not the link",
         "remove the link's document",
     ),
     "L-ACL-OPERATION": _Code(
         Grade.NONE,
         "part of the operation is not granted on this Kafka",
-        "name the operations that are needed, or grant them by a global ACL",
+        "name the operations that are needed, or grant them with a global ACL",
     ),
     "L-ACL-SNAPSHOT": _Code(
         Grade.SNAPSHOT,
-        "it is expanded to the links, members and virtual clusters there are now",
-        "apply again when links, members or virtual clusters come in by other ways",
+        "it is expanded to the links, members and virtual clusters that exist now",
+        "apply again when links, members or virtual clusters were added without kgitops",
     ),
     "L-ACL-CONFLICT": _Code(
         Grade.REFUSE,
         "",
-        "change one of the rules, or set lowering.denyWins to let the denial count for both",
+        "change one of the rules, or set lowering.denyWins to apply the denial to both links",
     ),
     "L-ACL-TOKEN": _Code(
         Grade.REFUSE,
@@ -122,8 +122,8 @@ _CODES = {
     ),
     "L-QUOTA-EXPAND": _Code(
         Grade.SNAPSHOT,
-        "it is set on each member that there is now",
-        "apply again when members come in by other ways",
+        "it is set on each current member",
+        "apply again when members were added without kgitops",
     ),
     "L-QUOTA-CLIENT": _Code(
         Grade.APPROX,
@@ -134,7 +134,7 @@ _CODES = {
     "L-QUOTA-SHADOW": _Code(
         Grade.EXACT,
         "",
-        "nothing: it comes back when the virtual cluster's quota or the user's membership goes",
+        "nothing: it is restored when the virtual cluster's quota or the user's membership ends",
     ),
     "L-ISOLATION": _Code(None, "", "remove these ACLs, or narrow them"),
     "L-BYPASS": _Code(
@@ -144,17 +144,17 @@ _CODES = {
     ),
     "L-NO-AUTHORIZER": _Code(
         Grade.NONE,
-        "brokers have no authorizer, so that nothing keeps tenants apart",
+        "brokers have no authorizer, so nothing isolates tenants",
         "configure authorizer.class.name",
     ),
     "L-ALLOW-EVERYONE": _Code(
         Grade.NONE,
-        "allow.everyone.if.no.acl.found is true, so that whatever has no ACL is open to all",
+        "allow.everyone.if.no.acl.found is true, so everything without an ACL is open to all",
         "set allow.everyone.if.no.acl.found to false",
     ),
     "L-SUPER-USER": _Code(
         Grade.REFUSE,
-        "the member is a super user, whom nothing keeps in its virtual cluster",
+        "the member is a super user, which nothing confines to its virtual cluster",
         "remove the member, or take it from super.users",
     ),
     "L-PREFLIGHT": _Code(
@@ -164,24 +164,25 @@ _CODES = {
     ),
     "L-HIDDEN": _Code(
         None,
-        "brokers do not say to what their authorizer's setting is set",
-        "see in the brokers' own files that allow.everyone.if.no.acl.found is false and that no "
-        "member is among super.users",
+        "brokers don't reveal this setting of their authorizer",
+        "check in the brokers' own files that allow.everyone.if.no.acl.found is false and that "
+        "super.users names no member",
     ),
     "L-LEFTOVER": _Code(
         None,
         "an apply was interrupted and left it on brokers",
-        "run kgitops apply --resume; else whatever next changes a virtual cluster takes it away",
+        "run kgitops apply --resume; otherwise the next change of a virtual cluster removes it",
     ),
     "L-PENDING": _Code(
         None,
-        "an apply was interrupted when it had made the topic, which is in no virtual cluster yet",
-        "run kgitops apply --resume, or apply its document again: the topic is taken up",
+        "an apply was interrupted after it had created the topic, which is in no virtual cluster "
+        "yet",
+        "run kgitops apply --resume, or apply its document again, to finish it",
     ),
     "L-GOAL": _Code(None, "", ""),
     "L-DATAPLANE": _Code(
         None,
-        "the embedded cluster moves no data; produce and consume are resolving and authorizing",
+        "the embedded cluster moves no data; it only resolves and authorizes produce and consume",
         "try clients on a real Kafka",
     ),
 }

@@ -59,7 +59,7 @@ def _cap(
         for key, value in sorted(state.quotas.items())
     )
     where = "in the largest of them " if name is None else ""
-    reason = f"no quota is shared by several users on brokers; at worst {where}it is {worst}"
+    reason = f"brokers have no quota for several users together; at worst {where}it is {worst}"
     if Grade.NONE in grades:
         reason = "a cap is not lowered where lowering.capLowering is none"
     yield report_line(

@@ -137,11 +137,19 @@ def _goal_lines(codes: set[str]) -> Iterator[LoweringLine]:
     if isolation is Grade.EXACT and "L-ISOLATION" in codes:
         isolation = Grade.APPROX
     for goal, grade, reason in (
-        ("logical abstraction", Grade.SNAPSHOT, "kgitops keeps virtual clusters as of each apply"),
-        ("isolation", isolation, "brokers isolate data by ACLs, and show physical names"),
-        ("simpler multi-tenancy", Grade.SNAPSHOT, "tenants are declared, brokers see users only"),
+        ("logical abstraction", Grade.SNAPSHOT, "kgitops updates virtual clusters with each apply"),
+        ("isolation", isolation, "brokers isolate data with ACLs, and show physical names"),
+        (
+            "simpler multi-tenancy",
+            Grade.SNAPSHOT,
+            "tenants are declared, but brokers only see users",
+        ),
         ("low administrative overhead", Grade.EXACT, "ACLs and quotas of users are derived"),
-        ("backward compatibility", Grade.EXACT, "what is in no virtual cluster is as it was"),
+        (
+            "backward compatibility",
+            Grade.EXACT,
+            "objects outside virtual clusters stay as they are",
+        ),
         ("transparency to clients", Grade.CLIENT, "clients are configured with physical names"),
     ):
         yield report_line("L-GOAL", subject=goal, reason=reason, grade=grade)
