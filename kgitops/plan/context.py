@@ -1,54 +1,43 @@
-"""The context in which each kind is planned, and the draft that gathers the results."""
+"""The context in which each kind is planned: its inputs, and the changes that all kinds share."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgitops.desired.state import DeletionPolicy, DesiredObject, DesiredState, DesiredTopic
+from kgitops.desired.state import DesiredObject, DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.registry import Owner
+from kgitops.model.registry import Json, Owner
+from kgitops.model.requests import Request
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
-from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Change, Drift, FieldChange, Kept
-from kgitops.plan.document.risks import Risk
+from kgitops.plan.document.plan import (
+    Action,
+    Change,
+    Drift,
+    FieldChange,
+    Kind,
+    Precondition,
+)
+from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.draft import ChainedRequest, PlanDraft, chain
 from kgitops.plan.link_index import NO_LINKS, LinkIndex
 from kgitops.plan.normal_form import last_applied
-from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus, removal_policy
+from kgitops.plan.ownership import (
+    EXECUTED_TOMBSTONES,
+    Ownership,
+    OwnershipStatus,
+    adoption_reason,
+    protection_fields,
+    record_change_reason,
+    registry_fields,
+    takeover_risks,
+)
 from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
 
-
-@dataclass(slots=True)
-class PlanDraft:
-    """Collects the results of planning one kind; planning goes on after a problem."""
-
-    changes: list[Change] = field(default_factory=list)
-    drift: list[Drift] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    warnings: list[Finding] = field(default_factory=list)
-    refusals: list[Reason] = field(default_factory=list)
-
-    def refuse(self, sentence: str) -> None:
-        """Add a refusal by a safety rule (exit 5)."""
-        self.refusals.append(Reason(exit=ExitCode.REFUSED, sentence=sentence))
-
-    def keep(self, address: str, rule: str) -> None:
-        """Record that the object is left alone because of ``rule``."""
-        self.kept.append(Kept(address=address, rule=rule))
-
-
-def merge_drafts(drafts: Iterable[PlanDraft]) -> PlanDraft:
-    """Combine all drafts into one, in their order."""
-    total = PlanDraft()
-    for draft in drafts:
-        total.changes += draft.changes
-        total.drift += draft.drift
-        total.kept += draft.kept
-        total.findings += draft.findings
-        total.warnings += draft.warnings
-        total.refusals += draft.refusals
-    return total
+_NO_FIELDS: Mapping[str, str | None] = {}
+_NO_IMPACT: Mapping[str, Json] = {}
+_MEMBER_KINDS = (Kind.LINK, Kind.BINDING, Kind.GROUP)
+"""Kinds whose objects are removed from a virtual cluster, not deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +109,139 @@ class PlanContext:
         owner = self.ownership.owner(address)
         return None if owner is None or owner.spent else owner.project
 
+    def create(
+        self,
+        declared: DesiredObject,
+        kind: Kind,
+        requests: Sequence[Request],
+        *,
+        after: Mapping[str, Json],
+        risky: Iterable[Risk] = (),
+        fields: tuple[FieldChange, ...] = (),
+        because: str = "it is declared",
+        owner_after: Owner | None = None,
+        impact: Mapping[str, Json] = _NO_IMPACT,
+        derived_from: tuple[str, ...] = (),
+    ) -> None:
+        """Add the creation of a declared object; one that was managed is reported as missing."""
+        address = declared.address
+        owner = self.ownership.owner(address)
+        owner_after = owner_after or self.owner_after(declared, adopted=False)
+        if self.ownership.last_applied(address):
+            self.report_missing(address)
+            verb = "removed" if kind in _MEMBER_KINDS else "deleted"
+            because = f"it was {verb} outside of kgitops"
+        shown = (*fields, *protection_fields(owner, owner_after))
+        expects = self.expect(
+            address, exists=False, fields={field.path: field.before for field in fields}
+        )
+        self.draft.changes.append(
+            Change(
+                address=address,
+                kind=kind,
+                actions=(Action.CREATE,),
+                risks=_all_risks(shown, {*risky, *takeover_risks(self.ownership, address)}),
+                because=because,
+                source=declared.located.source,
+                before=None,
+                after=after,
+                fields=shown,
+                preconditions=(expects,),
+                requests=chain(requests, expects),
+                owner_before=owner,
+                owner_after=owner_after,
+                impact=impact,
+                derived_from=derived_from,
+            )
+        )
+
+    def update(
+        self,
+        declared: DesiredObject,
+        kind: Kind,
+        requests: Sequence[Request | ChainedRequest],
+        *,
+        adopts: Risk | None,
+        owner_after: Owner,
+        before: Mapping[str, Json],
+        after: Mapping[str, Json],
+        fields: tuple[FieldChange, ...] = (),
+        risky: Iterable[Risk] = (),
+        because: str = "it differs from its document",
+        expects: Precondition | None = None,
+        more_preconditions: tuple[Precondition, ...] = (),
+        impact: Mapping[str, Json] = _NO_IMPACT,
+        derived_from: tuple[str, ...] = (),
+    ) -> None:
+        """Add the change of an existing object to its declaration, its adoption included.
+
+        ``adopts`` is the risk of the adoption, None if the project manages the object already.
+        Without ``fields`` only the registry's record changes. ``expects`` is by default that the
+        object exists with the fields as they are.
+        """
+        address = declared.address
+        owner = self.ownership.owner(address)
+        shown = (*fields, *protection_fields(owner, owner_after))
+        if adopts:
+            risky = {*risky, adopts, *takeover_risks(self.ownership, address)}
+            because = adoption_reason(self.ownership, address)
+        elif not fields:
+            shown = registry_fields(owner, owner_after)
+            because = record_change_reason(owner, owner_after)
+        updates = (Action.UPDATE,) if fields or not adopts else ()
+        expects = expects or self.expect(
+            address, fields={field.path: field.before for field in fields}
+        )
+        self.draft.changes.append(
+            Change(
+                address=address,
+                kind=kind,
+                actions=((Action.ADOPT, *updates) if adopts else updates),
+                risks=_all_risks(shown, risky),
+                because=because,
+                source=declared.located.source,
+                before=before,
+                after=after,
+                fields=shown,
+                preconditions=(expects, *more_preconditions),
+                requests=chain(requests, expects),
+                owner_before=owner,
+                owner_after=owner_after,
+                impact=impact,
+                derived_from=derived_from,
+            )
+        )
+
+    def expect(
+        self,
+        address: str,
+        *,
+        exists: bool = True,
+        topic_id: str | None = None,
+        fields: Mapping[str, str | None] = _NO_FIELDS,
+    ) -> Precondition:
+        """Return the precondition that the object has its current owner and these fields."""
+        return Precondition(
+            object=address,
+            exists=exists,
+            topic_id=topic_id,
+            owner=self.owner_label(address),
+            fields=fields,
+        )
+
+    def adopts(self, address: str) -> bool:
+        """Tell if an existing object that is declared is not managed by this project yet."""
+        return self.ownership.status(address) is not OwnershipStatus.MINE
+
+    def record_after(
+        self, declared: DesiredObject, *, adopts: bool, topic_id: str | None = None
+    ) -> Owner:
+        """Return the record of an existing object, which remembers that it was adopted."""
+        owner = self.ownership.owner(declared.address)
+        mine = not self.adopts(declared.address)
+        adopted = adopts or bool(mine and owner and owner.adopted)
+        return self.owner_after(declared, topic_id=topic_id, adopted=adopted)
+
     def report_missing(self, address: str) -> None:
         """Report the drift of a managed object that is gone from the cluster."""
         self.draft.drift.append(
@@ -140,6 +262,11 @@ class PlanContext:
                     pass  # planned as a removal, or kept with a rule of its own
 
 
+def _all_risks(fields: Iterable[FieldChange], more: Iterable[Risk]) -> tuple[Risk, ...]:
+    found = {*more, *(field.risk for field in fields if field.risk)}
+    return worst_first(found or {risks.REGISTRY_ONLY})
+
+
 def selected(desired: DesiredState, address: str) -> bool:
     """Tell if ``--target`` and ``--exclude`` include this object."""
     scope = desired.scope
@@ -152,98 +279,3 @@ def local_name(topic: DesiredTopic) -> LocalName | None:
     """Return the local name of a topic of a virtual cluster; None for a global one."""
     at = topic.virtual_cluster
     return None if at is None else LocalName(at, topic.name)
-
-
-def takeover_risks(ownership: Ownership, address: str) -> set[Risk]:
-    """Return the risk of an object that is taken over from another project, if it is."""
-    return {risks.OBJECT_TAKEN} if ownership.status(address) is OwnershipStatus.TAKEABLE else set()
-
-
-def because_adopted(ownership: Ownership, address: str) -> str:
-    """Explain why an existing object is adopted."""
-    match ownership.status(address):
-        case OwnershipStatus.TAKEABLE:
-            return f"it is taken over from the project {ownership.label(address)!r}"
-        case OwnershipStatus.MINE:
-            return "it was deleted and made anew outside of kgitops"
-        case _:
-            return "it exists and nobody manages it"
-
-
-def because_remembered(before: Owner | None, after: Owner) -> str:
-    """Explain why only the registry's record changes."""
-    if before is not None and before.project != after.project:
-        return "it was applied under a former identity of this project"
-    return "its document says more than was last applied"
-
-
-def registry_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
-    """Return the differences between two records if the cluster itself does not change."""
-    old = _flat(before.last_applied) if before else {}
-    new = _flat(after.last_applied)
-    return (*_identity_field(before, after), *_declared_fields(before, after, old, new))
-
-
-def _identity_field(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
-    if before is None or before.project == after.project:
-        return ()
-    return (
-        FieldChange(
-            path="owner",
-            before=before.project,
-            after=after.project,
-            risk=risks.REGISTRY_ONLY,
-            note="registry only",
-        ),
-    )
-
-
-def _declared_fields(
-    before: Owner | None, after: Owner, old: Mapping[str, str], new: Mapping[str, str]
-) -> tuple[FieldChange, ...]:
-    return tuple(
-        _registry_field(
-            path,
-            old.get(path),
-            new.get(path),
-            risks.PROTECTION_LOWERED
-            if path in _PROTECTION and _lowers_protection(before, after)
-            else risks.REGISTRY_ONLY,
-        )
-        for path in sorted({*old, *new})
-        if old.get(path) != new.get(path)
-    )
-
-
-def protection_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
-    """Return the field change of a weaker protection against removal, next to other changes."""
-    if before is None or before.spent or not _lowers_protection(before, after):
-        return ()
-    old, new = removal_policy(before).value, removal_policy(after).value
-    return (_registry_field("deletionPolicy", old, new, risks.PROTECTION_LOWERED),)
-
-
-_PROTECTION = ("deletionPolicy", "deletionPolicyWritten")
-_STRENGTH = (DeletionPolicy.DELETE, DeletionPolicy.ORPHAN, DeletionPolicy.PROTECT)
-
-
-def _lowers_protection(before: Owner | None, after: Owner) -> bool:
-    if before is None:
-        return False
-    old, new = removal_policy(before), removal_policy(after)
-    return old is not new and _STRENGTH.index(new) < _STRENGTH.index(old)
-
-
-def _registry_field(path: str, before: str | None, after: str | None, risk: Risk) -> FieldChange:
-    return FieldChange(
-        path=f"lastApplied.{path}", before=before, after=after, risk=risk, note="registry only"
-    )
-
-
-def _flat(value: object, prefix: str = "") -> dict[str, str]:
-    if isinstance(value, dict):
-        parts: dict[str, str] = {}
-        for key, item in value.items():
-            parts |= _flat(item, f"{prefix}.{key}" if prefix else str(key))
-        return parts
-    return {} if value is None else {prefix: str(value)}

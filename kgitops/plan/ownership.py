@@ -9,6 +9,9 @@ from kgitops.desired.state import DeletionPolicy, Project
 from kgitops.model.registry import DEFAULT_PROJECT, Json, Owner, RegistryState
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import FieldChange
+from kgitops.plan.document.risks import Risk
 
 EXECUTED_TOMBSTONES = "tombstones"
 """Key in ``last_applied``: the names of the Tombstones that deleted an object of this address."""
@@ -170,3 +173,98 @@ def _clash(project: Project, registry: RegistryState, identity: str) -> str | No
             "from there, or give this project another name and uid"
         )
     return None
+
+
+def takeover_risks(ownership: Ownership, address: str) -> set[Risk]:
+    """Return the risk of an object that is taken over from another project, if it is."""
+    return {risks.OBJECT_TAKEN} if ownership.status(address) is OwnershipStatus.TAKEABLE else set()
+
+
+def adoption_reason(ownership: Ownership, address: str) -> str:
+    """Explain why an existing object is adopted."""
+    match ownership.status(address):
+        case OwnershipStatus.TAKEABLE:
+            return f"it is taken over from the project {ownership.label(address)!r}"
+        case OwnershipStatus.MINE:
+            return "it was deleted and made anew outside of kgitops"
+        case _:
+            return "it exists and nobody manages it"
+
+
+def record_change_reason(before: Owner | None, after: Owner) -> str:
+    """Explain why only the registry's record changes."""
+    if before is not None and before.project != after.project:
+        return "it was applied under a former identity of this project"
+    return "its document says more than was last applied"
+
+
+def registry_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
+    """Return the differences between two records if the cluster itself does not change."""
+    old = _flat(before.last_applied) if before else {}
+    new = _flat(after.last_applied)
+    return (*_identity_field(before, after), *_declared_fields(before, after, old, new))
+
+
+def _identity_field(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
+    if before is None or before.project == after.project:
+        return ()
+    return (
+        FieldChange(
+            path="owner",
+            before=before.project,
+            after=after.project,
+            risk=risks.REGISTRY_ONLY,
+            note="registry only",
+        ),
+    )
+
+
+def _declared_fields(
+    before: Owner | None, after: Owner, old: Mapping[str, str], new: Mapping[str, str]
+) -> tuple[FieldChange, ...]:
+    return tuple(
+        _registry_field(
+            path,
+            old.get(path),
+            new.get(path),
+            risks.PROTECTION_LOWERED
+            if path in _PROTECTION and _lowers_protection(before, after)
+            else risks.REGISTRY_ONLY,
+        )
+        for path in sorted({*old, *new})
+        if old.get(path) != new.get(path)
+    )
+
+
+def protection_fields(before: Owner | None, after: Owner) -> tuple[FieldChange, ...]:
+    """Return the field change of a weaker protection against removal, next to other changes."""
+    if before is None or before.spent or not _lowers_protection(before, after):
+        return ()
+    old, new = removal_policy(before).value, removal_policy(after).value
+    return (_registry_field("deletionPolicy", old, new, risks.PROTECTION_LOWERED),)
+
+
+_PROTECTION = ("deletionPolicy", "deletionPolicyWritten")
+_STRENGTH = (DeletionPolicy.DELETE, DeletionPolicy.ORPHAN, DeletionPolicy.PROTECT)
+
+
+def _lowers_protection(before: Owner | None, after: Owner) -> bool:
+    if before is None:
+        return False
+    old, new = removal_policy(before), removal_policy(after)
+    return old is not new and _STRENGTH.index(new) < _STRENGTH.index(old)
+
+
+def _registry_field(path: str, before: str | None, after: str | None, risk: Risk) -> FieldChange:
+    return FieldChange(
+        path=f"lastApplied.{path}", before=before, after=after, risk=risk, note="registry only"
+    )
+
+
+def _flat(value: object, prefix: str = "") -> dict[str, str]:
+    if isinstance(value, dict):
+        parts: dict[str, str] = {}
+        for key, item in value.items():
+            parts |= _flat(item, f"{prefix}.{key}" if prefix else str(key))
+        return parts
+    return {} if value is None else {prefix: str(value)}

@@ -14,7 +14,6 @@ from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.acls.access import access_losses, warn_of_registry_writers, with_rights_lost
 from kgitops.plan.acls.diff import plan_acls
-from kgitops.plan.context import PlanDraft, merge_drafts
 from kgitops.plan.document.labels import label_changes
 from kgitops.plan.document.plan import (
     AccessLoss,
@@ -25,6 +24,7 @@ from kgitops.plan.document.plan import (
     PlannedRequest,
     PlanTarget,
 )
+from kgitops.plan.draft import PlanDraft, merge_drafts
 from kgitops.plan.link_index import PlannedLinks
 from kgitops.plan.order.rules import order_changes
 from kgitops.plan.own_quotas import own_quota_ranks, warn_of_own_throttles

@@ -1,6 +1,6 @@
 """Removal of managed objects that are no longer declared (contract §1)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -10,13 +10,16 @@ from kgitops.model.requests import Request
 from kgitops.model.resources.addresses import kind_of
 from kgitops.model.resources.names import is_internal
 from kgitops.model.source import Finding, Severity, Source
-from kgitops.plan.context import PlanContext, PlanDraft, selected
-from kgitops.plan.document.plan import Action, Change, Kind, Precondition
+from kgitops.plan.context import PlanContext, selected
+from kgitops.plan.document.plan import Action, Change, FieldChange, Kind, Precondition
 from kgitops.plan.document.risks import Risk
+from kgitops.plan.draft import PlanDraft, chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus, removal_policy
-from kgitops.plan.planned_requests import chain
 
+ALREADY_GONE = "; it is already gone from the cluster"
 _TOPIC = "topic/"
+_NO_FIELDS: Mapping[str, str | None] = {}
+_NO_IMPACT: Mapping[str, Json] = {}
 
 
 class RemovalKind(Enum):
@@ -210,37 +213,78 @@ def _by_absence(
             return None
 
 
-def removed(
+def remove(
+    context: PlanContext,
     removal: Removal,
     kind: Kind,
-    view: Mapping[str, Json] | None,
+    requests: Sequence[Request] = (),
+    *,
+    risks: tuple[Risk, ...],
+    before: Mapping[str, Json] | None,
+    remaining: Mapping[str, Json] | None = None,
+    deletes: bool | None = None,
+    because: str | None = None,
+    topic_id: str | None = None,
+    exists: bool | None = None,
+    fields: tuple[FieldChange, ...] = (),
+    expected: Mapping[str, str | None] = _NO_FIELDS,
+    impact: Mapping[str, Json] = _NO_IMPACT,
+    derived_from: tuple[str, ...] = (),
+) -> None:
+    """Add the deletion of an object, or that it is forgotten; without ``before`` it is gone.
+
+    It ``deletes`` the object if there are requests, unless stated otherwise; ``remaining`` is what
+    is left of it then. ``expected`` are the fields that must still hold.
+    """
+    deletes = bool(requests) if deletes is None else deletes
+    expects = Precondition(
+        object=removal.address,
+        exists=before is not None if exists is None else exists,
+        topic_id=topic_id,
+        owner=removal.owner.project,
+        fields=expected,
+    )
+    context.draft.changes.append(
+        Change(
+            address=removal.address,
+            kind=kind,
+            actions=(Action.DELETE if deletes else Action.FORGET,),
+            risks=risks,
+            because=because or removal.because,
+            source=removal.source,
+            before=before,
+            after=remaining if deletes else before,
+            fields=fields,
+            preconditions=(expects,),
+            requests=chain(requests, expects),
+            owner_before=removal.owner,
+            owner_after=removal.owner_after,
+            impact=impact,
+            derived_from=derived_from,
+        )
+    )
+
+
+def remove_whole(
+    context: PlanContext,
+    removal: Removal,
+    kind: Kind,
     request: Request,
     *,
+    before: Mapping[str, Json] | None,
     deleted: Risk,
     forgotten: Risk,
-    fields: Mapping[str, str | None] | None = None,
-) -> Change:
-    """Plan the removal of an object that is ``view`` now, or None if it is already gone.
-
-    ``fields`` are the fields that must still hold when ``request`` deletes it.
-    """
-    there = view is not None
-    delete = there and removal.kind is RemovalKind.DELETE
-    expects = Precondition(
-        object=removal.address, exists=there, owner=removal.owner.project, fields=fields or {}
-    )
-    gone = "" if there else "; it is already gone from the cluster"
-    return Change(
-        address=removal.address,
-        kind=kind,
-        actions=(Action.DELETE if delete else Action.FORGET,),
-        risks=(deleted if delete else forgotten,),
-        because=f"{removal.because}{gone}",
-        source=removal.source,
-        before=view,
-        after=None if delete else view,
-        preconditions=(expects,),
-        requests=chain([request], expects) if delete else (),
-        owner_before=removal.owner,
-        owner_after=removal.owner_after,
+    expected: Mapping[str, str | None] = _NO_FIELDS,
+) -> None:
+    """Add the removal of an object that ``request`` deletes as a whole, if it still exists."""
+    deletes = before is not None and removal.kind is RemovalKind.DELETE
+    remove(
+        context,
+        removal,
+        kind,
+        [request] if deletes else (),
+        risks=(deleted if deletes else forgotten,),
+        before=before,
+        because=removal.because if before is not None else f"{removal.because}{ALREADY_GONE}",
+        expected=expected,
     )

@@ -35,8 +35,9 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.file import read_plan, sealed_to_json
 from kgitops.plan.document.plan import Action, Change, Plan, Precondition
 from kgitops.plan.document.to_json import KEYS
+from kgitops.plan.draft import chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
-from kgitops.plan.topics.steps import delete_steps
+from kgitops.plan.topics.steps import delete_request
 
 REFUSED = (ExitCode.REFUSED, ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.ERROR)
 
@@ -293,7 +294,7 @@ def deletion(attacked: Attacked, name: str) -> Change:
         change_of(attacked.world, "topic/mine.gone"),
         address=f"topic/{name}",
         preconditions=(expects,),
-        requests=delete_steps(state, expects, None),
+        requests=chain([delete_request(state, None)], expects),
         owner_before=owner,
         owner_after=None,
     )

@@ -26,7 +26,8 @@ from kgitops.model.resources.addresses import (
     topic_address,
 )
 from kgitops.model.topic_configs import is_throttle, normal_value
-from kgitops.plan import context, planned_requests, planner, quotas, removal
+from kgitops.plan import context, planner, quotas, removal
+from kgitops.plan import draft as planned_requests
 from kgitops.plan.document.plan import Action, Kind, Plan, PlannedRequest
 from kgitops.plan.document.to_json import plan_to_json
 from kgitops.plan.order import rules as order
@@ -315,13 +316,13 @@ def forget_replicas(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_removed_quota_keys(patch: pytest.MonkeyPatch) -> None:
-    real = quotas._step
+    real = quotas._requests
 
-    def only_set(entity: object, requested: Mapping[str, float | None], expects: object) -> object:
+    def only_set(entity: object, requested: Mapping[str, float | None]) -> object:
         left = {key: value for key, value in requested.items() if value is not None}
-        return real(entity, left, expects)  # type: ignore[arg-type]
+        return real(entity, left)  # type: ignore[arg-type]
 
-    patch.setattr(quotas, "_step", only_set)
+    patch.setattr(quotas, "_requests", only_set)
 
 
 def forget_what_was_applied(patch: pytest.MonkeyPatch) -> None:

@@ -43,10 +43,15 @@ from kgitops.model.resources.addresses import kind_of, member_address, topic_add
 from kgitops.model.resources.names import is_internal
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.virtual_clusters import EntityType, generated_parts
-from kgitops.plan.context import protection_fields
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
-from kgitops.plan.ownership import Ownership, OwnershipStatus, build_ownership, identity_problem
+from kgitops.plan.ownership import (
+    Ownership,
+    OwnershipStatus,
+    build_ownership,
+    identity_problem,
+    protection_fields,
+)
 
 _KINDS = {
     "topic": Kind.TOPIC,

@@ -18,23 +18,18 @@ from kgitops.model.resources.acls import (
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.source import Finding
 from kgitops.plan.acls.patterns import ResourcesInUse
-from kgitops.plan.context import (
-    PlanContext,
-    PlanDraft,
-    because_adopted,
-    because_remembered,
-    protection_fields,
-    registry_fields,
-    takeover_risks,
-)
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind, Precondition
-from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.document.plan import Change, Kind
+from kgitops.plan.document.risks import Risk
+from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.normal_form import acl_view
-from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Removal, RemovalKind, find_removals
+from kgitops.plan.ownership import (
+    Ownership,
+    OwnershipStatus,
+)
+from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
 from kgitops.plan.virtual_clusters.copied_acls import (
     AclTranslation,
     CopiedAcl,
@@ -169,11 +164,8 @@ def _plan(
         _create(context, acl, in_use, copy)
 
 
-def _owner_after(
-    context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None, *, adopted: bool
-) -> Owner:
+def _with_origin(owner: Owner, copy: CopiedAcl | None) -> Owner:
     """Return the registry's record; that of a copy includes its origin (VC-197)."""
-    owner = context.owner_after(acl, adopted=adopted)
     if copy is None:
         return owner
     return replace(owner, last_applied={**owner.last_applied, "origin": dict(copy.origin)})
@@ -182,41 +174,22 @@ def _owner_after(
 def _create(
     context: PlanContext, acl: DesiredAcl, in_use: ResourcesInUse, copy: CopiedAcl | None
 ) -> None:
-    address = acl.address
-    missing = bool(context.ownership.last_applied(address))
-    if missing:
-        context.report_missing(address)
-    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
-    owner_before = context.ownership.owner(address)
-    owner_after = _owner_after(context, acl, copy, adopted=False)
-    fields = protection_fields(owner_before, owner_after)
-    found = {_grant_risk(acl.binding), *takeover_risks(context.ownership, address)}
-    found |= {field.risk for field in fields if field.risk}
+    risky = {_grant_risk(acl.binding)}
     if in_use.unguarded(acl.binding):
-        found.add(risks.ACL_FIRST)
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=Kind.ACL,
-            actions=(Action.CREATE,),
-            risks=worst_first(found),
-            because=_because(copy, missing=missing),
-            source=acl.located.source,
-            before=None,
-            after=acl_view(acl.binding),
-            fields=fields,
-            preconditions=(expects,),
-            requests=chain([CreateAclRequest(binding=acl.binding)], expects),
-            owner_before=owner_before,
-            owner_after=owner_after,
-            derived_from=(copy.member,) if copy else (),
-        )
+        risky.add(risks.ACL_FIRST)
+    context.create(
+        acl,
+        Kind.ACL,
+        [CreateAclRequest(binding=acl.binding)],
+        after=acl_view(acl.binding),
+        risky=risky,
+        because=_because(copy),
+        owner_after=_with_origin(context.owner_after(acl, adopted=False), copy),
+        derived_from=(copy.member,) if copy else (),
     )
 
 
-def _because(copy: CopiedAcl | None, *, missing: bool) -> str:
-    if missing:
-        return "it was deleted outside of kgitops"
+def _because(copy: CopiedAcl | None) -> str:
     if copy is None:
         return "it is declared"
     source = of_source(str(copy.origin["copiedFrom"]))
@@ -224,78 +197,54 @@ def _because(copy: CopiedAcl | None, *, missing: bool) -> str:
 
 
 def _keep_or_adopt(context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None) -> None:
-    address = acl.address
-    owner = context.ownership.owner(address)
-    adopts = context.ownership.status(address) is not OwnershipStatus.MINE
-    adopted = adopts or bool(owner and owner.adopted)
-    after = _owner_after(context, acl, copy, adopted=adopted)
-    if not adopts and owner == after:
+    adopts = context.adopts(acl.address)
+    owner_after = _with_origin(context.record_after(acl, adopts=adopts), copy)
+    if not adopts and context.ownership.owner(acl.address) == owner_after:
         return
-    expects = Precondition(object=address, exists=True, owner=context.owner_label(address))
-    fields = (protection_fields if adopts else registry_fields)(owner, after)
-    found = {field.risk for field in fields if field.risk}
-    if adopts:
-        found |= {risks.ACL_ADOPT, *takeover_risks(context.ownership, address)}
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=Kind.ACL,
-            actions=(Action.ADOPT if adopts else Action.UPDATE,),
-            risks=worst_first(found or {risks.REGISTRY_ONLY}),
-            because=because_adopted(context.ownership, address)
-            if adopts
-            else because_remembered(owner, after),
-            source=acl.located.source,
-            before=acl_view(acl.binding),
-            after=acl_view(acl.binding),
-            fields=fields,
-            preconditions=(expects,),
-            owner_before=owner,
-            owner_after=after,
-            derived_from=(copy.member,) if copy else (),
-        )
+    view = acl_view(acl.binding)
+    context.update(
+        acl,
+        Kind.ACL,
+        (),
+        adopts=risks.ACL_ADOPT if adopts else None,
+        owner_after=owner_after,
+        before=view,
+        after=view,
+        derived_from=(copy.member,) if copy else (),
     )
 
 
 def _remove(
-    context: PlanContext, removal: Removal, binding: AclBinding | None, missing: AclBinding | None
+    context: PlanContext,
+    removal: Removal,
+    binding: AclBinding | None,
+    missing: AclBinding | None,
 ) -> None:
     """Plan the removal of a binding.
 
     One that is ``missing`` still counts for its virtual cluster, and may exist in part.
     """
     deleted = (binding or missing) if removal.kind is RemovalKind.DELETE else None
-    gone = "" if binding else "; it is already gone from the cluster"
+    gone = "" if binding else ALREADY_GONE
     if missing and deleted:
         gone = "; not all that stands for it is as it should be, and what is left goes as well"
-    expects = Precondition(
-        object=removal.address, exists=binding is not None, owner=removal.owner.project
-    )
     risk = risks.ACL_FORGET
     if deleted:
         denies = deleted.permission_type is PermissionType.DENY
         risk = risks.ACL_DENY_LIFTED if denies else risks.ACL_REVOKE
-    view = acl_view(binding) if binding else None
     origin = removal.owner.last_applied.get("origin")
     because = removal.because
     if origin and not removal.tombstone:
         because = f"it was copied for {origin['member']}, which no longer asks for it"
-    context.draft.changes.append(
-        Change(
-            address=removal.address,
-            kind=Kind.ACL,
-            actions=(Action.DELETE if deleted else Action.FORGET,),
-            risks=(risk,),
-            because=f"{because}{gone}",
-            source=removal.source,
-            before=view,
-            after=None if deleted else view,
-            preconditions=(expects,),
-            requests=chain([DeleteAclRequest(binding=deleted)], expects) if deleted else (),
-            owner_before=removal.owner,
-            owner_after=removal.owner_after,
-            derived_from=(origin["member"],) if origin else (),
-        )
+    remove(
+        context,
+        removal,
+        Kind.ACL,
+        [DeleteAclRequest(binding=deleted)] if deleted else (),
+        risks=(risk,),
+        before=acl_view(binding) if binding else None,
+        because=f"{because}{gone}",
+        derived_from=(origin["member"],) if origin else (),
     )
 
 

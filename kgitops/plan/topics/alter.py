@@ -8,20 +8,13 @@ from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default, normal_value
-from kgitops.plan.context import (
-    PlanContext,
-    because_adopted,
-    because_remembered,
-    local_name,
-    protection_fields,
-    registry_fields,
-    takeover_risks,
-)
+from kgitops.plan.context import PlanContext, local_name
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
-from kgitops.plan.document.risks import worst_first
+from kgitops.plan.document.plan import Drift, FieldChange, Kind
 from kgitops.plan.normal_form import assignment_text, in_order, shape_view, topic_view
-from kgitops.plan.ownership import OwnershipStatus
+from kgitops.plan.ownership import (
+    OwnershipStatus,
+)
 from kgitops.plan.topics.configs import ConfigDiff, config_conflicts, diff_configs
 from kgitops.plan.topics.records import records_to_delete
 from kgitops.plan.topics.replicas import plan_replicas, replica_risk, unreachable_min_isr
@@ -69,67 +62,44 @@ def plan_alteration(
         *_record_fields(records),
         *stale_throttle_fields(state, left),
     )
-    after = context.owner_after(
-        topic, topic_id=state.topic_id, adopted=adopts or bool(owner and owner.adopted)
-    )
-    if not fields and not adopts and owner == after:
+    owner_after = context.record_after(topic, adopts=adopts, topic_id=state.topic_id)
+    if not fields and not adopts and owner == owner_after:
         return
-    expects = Precondition(
-        object=topic.address,
-        exists=True,
-        topic_id=state.topic_id,
-        owner=context.owner_label(topic.address),
-        fields=_expected(state, configs, assignment, throttle, waits=waits),
-    )
-    actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if fields else ())
-    shown: tuple[FieldChange, ...] = (*fields, *protection_fields(owner, after))
-    if not fields and not adopts:
-        shown = registry_fields(owner, after)
-    found = {field.risk for field in shown if field.risk}
-    if adopts:
-        found |= {risks.TOPIC_ADOPT, *takeover_risks(context.ownership, topic.address)}
-    if len(assignment) > len(state.assignment):
-        found.add(risks.DISK_GROWTH)
+    risky = {risks.DISK_GROWTH} if len(assignment) > len(state.assignment) else set()
     if any(field.path in _IN_SYNC for field in fields):
-        found |= unreachable_min_isr(topic, effective.value("min.insync.replicas"))
+        risky |= unreachable_min_isr(topic, effective.value(_MIN_ISR))
     before = topic_view(state)
-    context.draft.changes.append(
-        Change(
-            address=topic.address,
-            kind=Kind.TOPIC,
-            actions=actions or (Action.UPDATE,),
-            risks=worst_first(found or {risks.REGISTRY_ONLY}),
-            because=because_adopted(context.ownership, topic.address)
-            if adopts
-            else "it differs from its document"
-            if fields
-            else because_remembered(owner, after),
-            source=topic.located.source,
-            before=before,
-            after=_view_after(before, state, assignment, effective),
-            fields=shown,
-            preconditions=(expects,),
-            requests=alter_steps(
-                state,
-                configs=configs.requested,
-                replicas=replicas,
-                throttle=throttle,
-                waits=waits,
-                generated=topic.assignment is None,
-                delete_records=records,
-                expects=expects,
-                local=local_name(topic),
-                relink=relink,
-            ),
-            owner_before=owner,
-            owner_after=after,
-            impact={
-                **topic_impact(state, context.current.usage.get(state.name), records),
-                **context.links.affected(state.name, besides=local_name(topic)),
-            }
-            if fields
-            else {},
-        )
+    context.update(
+        topic,
+        Kind.TOPIC,
+        alter_steps(
+            state,
+            configs=configs.requested,
+            replicas=replicas,
+            throttle=throttle,
+            waits=waits,
+            generated=topic.assignment is None,
+            delete_records=records,
+            local=local_name(topic),
+            relink=relink,
+        ),
+        adopts=risks.TOPIC_ADOPT if adopts else None,
+        owner_after=owner_after,
+        before=before,
+        after=_view_after(before, state, assignment, effective),
+        fields=fields,
+        risky=risky,
+        expects=context.expect(
+            topic.address,
+            topic_id=state.topic_id,
+            fields=_expected(state, configs, assignment, throttle, waits=waits),
+        ),
+        impact={
+            **topic_impact(state, context.current.usage.get(state.name), records),
+            **context.links.affected(state.name, besides=local_name(topic)),
+        }
+        if fields
+        else {},
     )
 
 

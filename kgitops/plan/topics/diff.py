@@ -2,27 +2,21 @@
 
 from kgitops.desired.state import DesiredState, DesiredTopic
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.requests import NEW_UUID
+from kgitops.model.requests import NEW_UUID, CreateTopicRequest
 from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.names import collision_key
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import generated_topic_name
 from kgitops.model.source import Finding
 from kgitops.model.topic_configs import effective_default
-from kgitops.plan.context import (
-    PlanContext,
-    PlanDraft,
-    local_name,
-    protection_fields,
-    takeover_risks,
-)
+from kgitops.plan.context import PlanContext, local_name
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind, Precondition
-from kgitops.plan.document.risks import worst_first
+from kgitops.plan.document.plan import Kind
+from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import known_after_apply, topic_view
 from kgitops.plan.ownership import Ownership
-from kgitops.plan.removal import Removal, RemovalKind, find_removals
+from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
 from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
 from kgitops.plan.topics.alter import plan_alteration
 from kgitops.plan.topics.configs import config_conflicts
@@ -30,7 +24,7 @@ from kgitops.plan.topics.local_topic_removal import remove_local
 from kgitops.plan.topics.local_topics import LocalTopics
 from kgitops.plan.topics.records import refuse_records
 from kgitops.plan.topics.replicas import plan_replicas, unreachable_min_isr
-from kgitops.plan.topics.steps import create_steps, delete_steps
+from kgitops.plan.topics.steps import delete_request
 from kgitops.plan.usage import topic_impact
 
 
@@ -139,10 +133,6 @@ def _create(context: PlanContext, topic: DesiredTopic) -> None:
     context.draft.findings += conflicts
     if replicas is None or conflicts:
         return
-    address = topic.address
-    missing = bool(context.ownership.last_applied(address))
-    if missing:
-        context.report_missing(address)
     local = local_name(topic)
     state = RequestedTopicState(
         name=generated_topic_name(NEW_UUID, topic.name) if local else topic.name,
@@ -152,33 +142,17 @@ def _create(context: PlanContext, topic: DesiredTopic) -> None:
         requested_configs=topic.configs,
         generated_replica_assignments=topic.assignment is None,
     )
-    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
-    owner_before = context.ownership.owner(address)
-    owner_after = context.owner_after(topic, adopted=False)
-    fields = protection_fields(owner_before, owner_after)
     min_isr = (
         topic.configs.get("min.insync.replicas")
         or effective_default("min.insync.replicas", context.current.broker_defaults)[0]
     )
-    found = {risks.TOPIC_CREATE, *unreachable_min_isr(topic, min_isr)}
-    found |= {*takeover_risks(context.ownership, address), *(f.risk for f in fields if f.risk)}
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=Kind.TOPIC,
-            actions=(Action.CREATE,),
-            risks=worst_first(found),
-            because="it was deleted outside of kgitops" if missing else "it is declared",
-            source=topic.located.source,
-            before=None,
-            after=topic_view(state) | ({"name": known_after_apply(topic.name)} if local else {}),
-            fields=fields,
-            preconditions=(expects,),
-            requests=create_steps(state, expects, local),
-            owner_before=owner_before,
-            owner_after=owner_after,
-            impact={"partitions": state.num_partitions},
-        )
+    context.create(
+        topic,
+        Kind.TOPIC,
+        [CreateTopicRequest(topic=state.name, requested_state=state, local=local)],
+        after=topic_view(state) | ({"name": known_after_apply(topic.name)} if local else {}),
+        risky={risks.TOPIC_CREATE, *unreachable_min_isr(topic, min_isr)},
+        impact={"partitions": state.num_partitions},
     )
 
 
@@ -188,33 +162,20 @@ def _remove(context: PlanContext, removal: Removal) -> None:
     if _is_going(context, removal.address, state):
         return
     because = removal.because
-    delete = removal.kind is RemovalKind.DELETE
+    deletes = removal.kind is RemovalKind.DELETE
     if state is None:
-        delete, because = False, f"{because}; it is already gone from the cluster"
+        deletes, because = False, f"{because}{ALREADY_GONE}"
     elif state.topic_id is None or state.topic_id != removal.owner.topic_id:
         # Somebody re-created the topic: the new one is unmanaged, so it stays.
-        delete, because = False, f"{because}; the topic of that name is another one now"
-    expects = Precondition(
-        object=removal.address,
-        exists=state is not None,
+        deletes, because = False, f"{because}; the topic of that name is another one now"
+    remove(
+        context,
+        removal,
+        Kind.TOPIC,
+        [delete_request(state, None)] if deletes and state else (),
+        risks=(risks.TOPIC_DELETE if deletes else risks.TOPIC_FORGET,),
+        before=topic_view(state) if state else None,
+        because=because,
         topic_id=state.topic_id if state else None,
-        owner=removal.owner.project,
-    )
-    risk = risks.TOPIC_DELETE if delete else risks.TOPIC_FORGET
-    context.draft.changes.append(
-        Change(
-            address=removal.address,
-            kind=Kind.TOPIC,
-            actions=(Action.DELETE if delete else Action.FORGET,),
-            risks=(risk,),
-            because=because,
-            source=removal.source,
-            before=topic_view(state) if state else None,
-            after=None if delete or state is None else topic_view(state),
-            preconditions=(expects,),
-            requests=delete_steps(state, expects, None) if delete and state else (),
-            owner_before=removal.owner,
-            owner_after=removal.owner_after,
-            impact=topic_impact(state, context.current.usage.get(name)) if state else {},
-        )
+        impact=topic_impact(state, context.current.usage.get(name)) if state else {},
     )

@@ -1,5 +1,8 @@
 """Plans topics of virtual clusters that are no longer declared: unlinks, forgets, deletes them."""
 
+from collections.abc import Mapping
+
+from kgitops.model.registry import Json
 from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.topics import TopicState
@@ -7,13 +10,12 @@ from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, Loc
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind, PlannedRequest, Precondition
-from kgitops.plan.document.risks import Risk
+from kgitops.plan.document.plan import Action, Change, Kind
+from kgitops.plan.draft import chain
 from kgitops.plan.normal_form import link_view, topic_view
-from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Removal, RemovalKind
+from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, remove
 from kgitops.plan.topics.local_topics import LocalTopics
-from kgitops.plan.topics.steps import delete_steps
+from kgitops.plan.topics.steps import delete_request
 from kgitops.plan.usage import topic_impact
 
 
@@ -25,7 +27,7 @@ def remove_local(local_topics: LocalTopics, removal: Removal) -> None:
     applied = local_topics.applied(removal.address)
     state = context.current.topics.get(link.topic) if link else applied
     if state is None:
-        _forget(context, removal, None, None, "; it is already gone from the cluster")
+        _forget(context, removal, None, None, ALREADY_GONE)
     elif state.topic_id != removal.owner.topic_id:
         # Somebody relinked the name: the other topic is unmanaged, so it stays, and its link too.
         _forget(context, removal, None, state, "; the topic of that name is another one now")
@@ -65,29 +67,24 @@ def _forget(
     why: str,
 ) -> None:
     """Forget the topic, and remove its link if ``unlinked`` names it; the records stay."""
-    expects = _expects(removal, state)
-    requests = chain([_removing(unlinked)], expects) if unlinked else ()
-    _add(
+    remove(
         context,
         removal,
-        state,
-        action=Action.FORGET,
-        risk=risks.TOPIC_UNLINK if unlinked else risks.TOPIC_FORGET,
+        Kind.TOPIC,
+        [_removing(unlinked)] if unlinked else (),
+        deletes=False,
+        risks=(risks.TOPIC_UNLINK if unlinked else risks.TOPIC_FORGET,),
+        before=topic_view(state) if state else None,
         because=f"{removal.because}{why}",
-        expects=expects,
-        requests=requests,
+        topic_id=state.topic_id if state else None,
+        impact=_impact(context, state) if state else {},
     )
 
 
 def _unlink(context: PlanContext, removal: Removal, local: LocalName, link: TopicLink) -> None:
     """Remove the link first, by a change of its own: others may have links to the topic as well."""
     address = member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
-    at_link = Precondition(
-        object=address,
-        exists=True,
-        owner=context.owner_label(address),
-        fields={"topic": link.topic},
-    )
+    expects = context.expect(address, fields={"topic": link.topic})
     context.draft.changes.append(
         Change(
             address=address,
@@ -98,64 +95,28 @@ def _unlink(context: PlanContext, removal: Removal, local: LocalName, link: Topi
             source=removal.source,
             before=link_view(local, link.topic, None),
             after=None,
-            preconditions=(at_link,),
-            requests=chain([_removing(local)], at_link),
+            preconditions=(expects,),
+            requests=chain([_removing(local)], expects),
             derived_from=(removal.address,),
         )
     )
 
 
 def _delete(context: PlanContext, removal: Removal, local: LocalName, state: TopicState) -> None:
-    expects = _expects(removal, state)
-    _add(
+    remove(
         context,
         removal,
-        state,
-        action=Action.DELETE,
-        risk=risks.TOPIC_DELETE,
-        because=removal.because,
-        expects=expects,
-        requests=delete_steps(state, expects, local),
+        Kind.TOPIC,
+        [delete_request(state, local)],
+        risks=(risks.TOPIC_DELETE,),
+        before=topic_view(state),
+        topic_id=state.topic_id,
+        impact=_impact(context, state),
     )
 
 
-def _expects(removal: Removal, state: TopicState | None) -> Precondition:
-    return Precondition(
-        object=removal.address,
-        exists=state is not None,
-        topic_id=state.topic_id if state else None,
-        owner=removal.owner.project,
-    )
-
-
-def _add(
-    context: PlanContext,
-    removal: Removal,
-    state: TopicState | None,
-    *,
-    action: Action,
-    risk: Risk,
-    because: str,
-    expects: Precondition,
-    requests: tuple[PlannedRequest, ...],
-) -> None:
-    context.draft.changes.append(
-        Change(
-            address=removal.address,
-            kind=Kind.TOPIC,
-            actions=(action,),
-            risks=(risk,),
-            because=because,
-            source=removal.source,
-            before=topic_view(state) if state else None,
-            after=topic_view(state) if state and action is Action.FORGET else None,
-            preconditions=(expects,),
-            requests=requests,
-            owner_before=removal.owner,
-            owner_after=removal.owner_after,
-            impact=topic_impact(state, context.current.usage.get(state.name)) if state else {},
-        )
-    )
+def _impact(context: PlanContext, state: TopicState) -> Mapping[str, Json]:
+    return topic_impact(state, context.current.usage.get(state.name))
 
 
 def _removing(local: LocalName) -> AlterVirtualClusterRequest:

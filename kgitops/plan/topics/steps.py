@@ -1,19 +1,17 @@
 """Builds the requests that change a topic, in the order that Kafka needs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kgitops.model.requests import (
     AlterStep,
     AlterTopicRequest,
-    CreateTopicRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
     Request,
 )
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName
-from kgitops.plan.document.plan import PlannedRequest, Precondition
-from kgitops.plan.planned_requests import ChainedRequest, chain, chain_items
+from kgitops.plan.draft import ChainedRequest
 from kgitops.plan.topics.replicas import TargetReplicas
 from kgitops.plan.topics.throttles import TopicThrottle
 
@@ -21,20 +19,9 @@ _MIN_ISR = "min.insync.replicas"
 _NOTHING: Mapping[str, str | None] = {}
 
 
-def create_steps(
-    state: RequestedTopicState, expects: Precondition, local: LocalName | None
-) -> tuple[PlannedRequest, ...]:
-    """Plan one CreateTopic."""
-    request = CreateTopicRequest(topic=state.name, requested_state=state, local=local)
-    return chain([request], expects)
-
-
-def delete_steps(
-    state: TopicState, expects: Precondition, local: LocalName | None
-) -> tuple[PlannedRequest, ...]:
-    """Plan one DeleteTopic, bound to the topic id of the current topic."""
-    request = DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "", local=local)
-    return chain([request], expects)
+def delete_request(state: TopicState, local: LocalName | None) -> DeleteTopicRequest:
+    """Return a DeleteTopic that is bound to the id of the current topic."""
+    return DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "", local=local)
 
 
 def alter_steps(
@@ -46,11 +33,10 @@ def alter_steps(
     waits: bool,
     generated: bool,
     delete_records: Mapping[int, int],
-    expects: Precondition,
     local: LocalName | None,
     relink: Request | None,
-) -> tuple[PlannedRequest, ...]:
-    """Plan one request for each step that Kafka executes separately, each building on the previous.
+) -> Sequence[ChainedRequest]:
+    """Return one request for each step that Kafka executes separately, based on the previous one.
 
     The order is: configs that must come first, partitions, replicas, remaining configs (contract
     §6), and records last. ``generated``: kgitops placed the replicas. With ``waits`` the plan waits
@@ -78,7 +64,7 @@ def alter_steps(
                 )
             )
         )
-    return chain_items(builder.items, expects)
+    return builder.items
 
 
 class _Builder:

@@ -17,7 +17,6 @@ from kgitops.model.resources.topics import (
 )
 from kgitops.model.source import Finding, Severity
 from kgitops.model.topic_configs import normal_value
-from kgitops.plan.context import PlanDraft
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import (
     Action,
@@ -27,6 +26,7 @@ from kgitops.plan.document.plan import (
     PlannedRequest,
     Precondition,
 )
+from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import broker_view
 from kgitops.plan.stale_throttles import RestoredConfigs
 from kgitops.plan.topics.replicas import TargetReplicas

@@ -16,8 +16,8 @@ from kgitops.model.resources.quotas import (
 )
 from kgitops.model.resources.virtual_clusters import EXCLUSIVE, ChangeType, EntityType, physical_id
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.context import PlanDraft
 from kgitops.plan.document.plan import Change
+from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import PlannedLinks
 
 

@@ -11,22 +11,15 @@ from kgitops.model.requests import (
 from kgitops.model.resources.addresses import virtual_cluster_address
 from kgitops.model.resources.virtual_clusters import LoweringOptions, VirtualCluster, physical_id
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.context import (
-    PlanContext,
-    PlanDraft,
-    because_adopted,
-    because_remembered,
-    protection_fields,
-    registry_fields,
-    takeover_risks,
-)
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
-from kgitops.plan.document.risks import worst_first
+from kgitops.plan.document.plan import Drift, FieldChange, Kind
+from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import virtual_cluster_view
-from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Removal, RemovalKind, find_removals, removed
+from kgitops.plan.ownership import (
+    Ownership,
+)
+from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove_whole
 
 _SHOWN = 5
 
@@ -53,97 +46,51 @@ def plan_virtual_clusters(
 
 
 def _create(context: PlanContext, declared: DesiredVirtualCluster) -> None:
-    address = declared.address
-    missing = bool(context.ownership.last_applied(address))
-    if missing:
-        context.report_missing(address)
-    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
-    before, after = context.ownership.owner(address), context.owner_after(declared, adopted=False)
-    fields = protection_fields(before, after)
-    found = {risks.VIRTUAL_CLUSTER_CREATE, *takeover_risks(context.ownership, address)}
-    found |= {field.risk for field in fields if field.risk}
-    request = CreateVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=Kind.VIRTUAL_CLUSTER,
-            actions=(Action.CREATE,),
-            risks=worst_first(found),
-            because="it was deleted outside of kgitops" if missing else "it is declared",
-            source=declared.located.source,
-            before=None,
-            after=virtual_cluster_view(declared.name, declared.options),
-            fields=fields,
-            preconditions=(expects,),
-            requests=chain([request], expects),
-            owner_before=before,
-            owner_after=after,
-        )
+    context.create(
+        declared,
+        Kind.VIRTUAL_CLUSTER,
+        [CreateVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)],
+        after=virtual_cluster_view(declared.name, declared.options),
+        risky={risks.VIRTUAL_CLUSTER_CREATE},
     )
 
 
 def _keep_or_change(
-    context: PlanContext, declared: DesiredVirtualCluster, found: VirtualCluster
+    context: PlanContext, declared: DesiredVirtualCluster, current: VirtualCluster
 ) -> None:
-    address = declared.address
-    owner = context.ownership.owner(address)
-    mine = context.ownership.status(address) is OwnershipStatus.MINE
-    after = context.owner_after(declared, adopted=not mine or bool(owner and owner.adopted))
-    options = _option_fields(found.options, declared.options)
-    context.draft.drift += _drift(context, declared, found)
-    if mine and not options and owner == after:
+    adopts = context.adopts(declared.address)
+    owner_after = context.record_after(declared, adopts=adopts)
+    fields = _option_fields(current.options, declared.options)
+    context.draft.drift += _drift(context, declared, current)
+    owner = context.ownership.owner(declared.address)
+    if not adopts and not fields and owner == owner_after:
         return
-    fields = (*options, *protection_fields(owner, after))
-    if mine and not options:
-        fields = registry_fields(owner, after)
-    risky = {field.risk for field in fields if field.risk}
-    if not mine:
-        risky |= {risks.VIRTUAL_CLUSTER_ADOPT, *takeover_risks(context.ownership, address)}
-    actions = (() if mine else (Action.ADOPT,)) + ((Action.UPDATE,) if options else ())
-    expects = Precondition(
-        object=address,
-        exists=True,
-        owner=context.owner_label(address),
-        fields={field.path: field.before for field in options},
-    )
     request = AlterVirtualClusterRequest(virtual_cluster=declared.name, options=declared.options)
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=Kind.VIRTUAL_CLUSTER,
-            actions=actions or (Action.UPDATE,),
-            risks=worst_first(risky or {risks.REGISTRY_ONLY}),
-            because=because_adopted(context.ownership, address)
-            if not mine
-            else "it differs from its document"
-            if options
-            else because_remembered(owner, after),
-            source=declared.located.source,
-            before=virtual_cluster_view(declared.name, found.options),
-            after=virtual_cluster_view(declared.name, declared.options),
-            fields=fields,
-            preconditions=(expects,),
-            requests=chain([request], expects) if options else (),
-            owner_before=owner,
-            owner_after=after,
-        )
+    context.update(
+        declared,
+        Kind.VIRTUAL_CLUSTER,
+        [request] if fields else (),
+        adopts=risks.VIRTUAL_CLUSTER_ADOPT if adopts else None,
+        owner_after=owner_after,
+        before=virtual_cluster_view(declared.name, current.options),
+        after=virtual_cluster_view(declared.name, declared.options),
+        fields=fields,
     )
 
 
 def _remove(context: PlanContext, removal: Removal) -> None:
     name = removal.owner.last_applied["name"]
-    found = context.current.virtual_clusters.get(name)
-    if found is not None and removal.kind is RemovalKind.DELETE:
-        _warn_of_lost_offsets(context, removal, found)
-    context.draft.changes.append(
-        removed(
-            removal,
-            Kind.VIRTUAL_CLUSTER,
-            virtual_cluster_view(name, found.options) if found else None,
-            DeleteVirtualClusterRequest(virtual_cluster=name),
-            deleted=risks.VIRTUAL_CLUSTER_DELETE,
-            forgotten=risks.VIRTUAL_CLUSTER_FORGET,
-        )
+    current = context.current.virtual_clusters.get(name)
+    if current is not None and removal.kind is RemovalKind.DELETE:
+        _warn_of_lost_offsets(context, removal, current)
+    remove_whole(
+        context,
+        removal,
+        Kind.VIRTUAL_CLUSTER,
+        DeleteVirtualClusterRequest(virtual_cluster=name),
+        before=virtual_cluster_view(name, current.options) if current else None,
+        deleted=risks.VIRTUAL_CLUSTER_DELETE,
+        forgotten=risks.VIRTUAL_CLUSTER_FORGET,
     )
 
 

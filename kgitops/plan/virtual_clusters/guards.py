@@ -21,8 +21,8 @@ from kgitops.model.resources.addresses import (
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.context import PlanDraft
 from kgitops.plan.document.plan import Change
+from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import PlannedLinks
 
 _SHOWN = 10

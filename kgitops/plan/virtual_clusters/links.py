@@ -7,23 +7,17 @@ from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.addresses import local_topic_address, member_address
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName, TopicLink
 from kgitops.model.source import Finding
-from kgitops.plan.context import (
-    PlanContext,
-    PlanDraft,
-    because_adopted,
-    because_remembered,
-    protection_fields,
-    registry_fields,
-    takeover_risks,
-)
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
-from kgitops.plan.document.risks import worst_first
+from kgitops.plan.document.plan import Drift, FieldChange, Kind
+from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import link_view
-from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Removal, find_removals, removed
+from kgitops.plan.ownership import (
+    Ownership,
+    OwnershipStatus,
+)
+from kgitops.plan.removal import Removal, find_removals, remove_whole
 from kgitops.plan.topics.local_topics import belongs_to_topic, describe_lost_topic
 from kgitops.plan.virtual_clusters.link_targets import LinkDestination, LinkTargets
 
@@ -42,14 +36,14 @@ def plan_links(desired: DesiredState, current: ClusterState, ownership: Ownershi
         if context.may_plan(link) and context.has_virtual_cluster(
             link.local.virtual_cluster, at, link.address
         ):
-            leads = targets.of(link)
-            if isinstance(leads, Finding):
-                context.draft.findings.append(leads)
+            destination = targets.of(link)
+            if isinstance(destination, Finding):
+                context.draft.findings.append(destination)
             else:
-                _plan(context, link, leads)
+                _plan(context, link, destination)
     declared = frozenset(link.address for link in desired.links)
     for removal in find_removals(("link",), declared, context):
-        remove_link(context, removal)
+        _remove(context, removal)
     topics = frozenset(topic.address for topic in desired.topics)
     found = (
         LocalName(each.name, name)
@@ -65,10 +59,10 @@ def _address(local: LocalName) -> str:
     return member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
 
 
-def _plan(context: PlanContext, link: DesiredLink, leads: LinkDestination) -> None:
-    found = context.current.link(link.local)
-    if found is None:
-        _add(context, link, leads)
+def _plan(context: PlanContext, link: DesiredLink, destination: LinkDestination) -> None:
+    current = context.current.link(link.local)
+    if current is None:
+        _add(context, link, destination)
         return
     topic = local_topic_address(link.local)
     if context.ownership.status(topic) in (OwnershipStatus.FOREIGN, OwnershipStatus.TAKEABLE):
@@ -77,9 +71,9 @@ def _plan(context: PlanContext, link: DesiredLink, leads: LinkDestination) -> No
             f"{context.ownership.label(topic)!r}; give the link another name"
         )
         return
-    if leads.topic == found.topic:
+    if destination.topic == current.topic:
         lost = describe_lost_topic(
-            context, link.address, found, context.current.topics.get(found.topic)
+            context, link.address, current, context.current.topics.get(current.topic)
         )
         if lost:
             context.draft.findings.append(
@@ -91,171 +85,114 @@ def _plan(context: PlanContext, link: DesiredLink, leads: LinkDestination) -> No
                 )
             )
             return
-        _keep_or_adopt(context, link, found)
+        _keep_or_adopt(context, link, current)
         return
-    _retarget(context, link, found, leads)
+    _retarget(context, link, current, destination)
 
 
-def _add(context: PlanContext, link: DesiredLink, leads: LinkDestination) -> None:
-    address = link.address
-    missing = bool(context.ownership.last_applied(address))
-    if missing:
-        context.report_missing(address)
-    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
-    before, after = context.ownership.owner(address), context.owner_after(link, adopted=False)
-    fields = protection_fields(before, after)
-    found = {risks.LINK_ADD, *takeover_risks(context.ownership, address)}
-    found |= {field.risk for field in fields if field.risk}
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=Kind.LINK,
-            actions=(Action.CREATE,),
-            risks=worst_first(found),
-            because="it was removed outside of kgitops" if missing else "it is declared",
-            source=link.located.source,
-            before=None,
-            after=_after(link, leads),
-            fields=fields,
-            preconditions=(expects,),
-            requests=chain([_request(link, leads)], expects),
-            owner_before=before,
-            owner_after=after,
-        )
+def _add(context: PlanContext, link: DesiredLink, destination: LinkDestination) -> None:
+    context.create(
+        link,
+        Kind.LINK,
+        [_request(link, destination)],
+        after=_after(link, destination),
+        risky={risks.LINK_ADD},
     )
 
 
-def _keep_or_adopt(context: PlanContext, link: DesiredLink, found: TopicLink) -> None:
-    address = link.address
-    owner = context.ownership.owner(address)
-    adopts = context.ownership.status(address) is not OwnershipStatus.MINE
-    after = context.owner_after(link, adopted=adopts or bool(owner and owner.adopted))
-    if not adopts and owner == after:
+def _keep_or_adopt(context: PlanContext, link: DesiredLink, current: TopicLink) -> None:
+    adopts = context.adopts(link.address)
+    owner_after = context.record_after(link, adopts=adopts)
+    if not adopts and context.ownership.owner(link.address) == owner_after:
         return
-    fields = (protection_fields if adopts else registry_fields)(owner, after)
-    risky = {field.risk for field in fields if field.risk}
-    if adopts:
-        risky |= {risks.LINK_ADOPT, *takeover_risks(context.ownership, address)}
-    expects = _expects(context, address, found)
-    view = link_view(link.local, found.topic, None)
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=Kind.LINK,
-            actions=(Action.ADOPT if adopts else Action.UPDATE,),
-            risks=worst_first(risky or {risks.REGISTRY_ONLY}),
-            because=because_adopted(context.ownership, address)
-            if adopts
-            else because_remembered(owner, after),
-            source=link.located.source,
-            before=view,
-            after=view,
-            fields=fields,
-            preconditions=(expects,),
-            owner_before=owner,
-            owner_after=after,
-        )
+    view = link_view(link.local, current.topic, None)
+    context.update(
+        link,
+        Kind.LINK,
+        (),
+        adopts=risks.LINK_ADOPT if adopts else None,
+        owner_after=owner_after,
+        before=view,
+        after=view,
+        expects=context.expect(link.address, fields={"topic": current.topic}),
     )
 
 
 def _retarget(
-    context: PlanContext, link: DesiredLink, found: TopicLink, leads: LinkDestination
+    context: PlanContext, link: DesiredLink, current: TopicLink, destination: LinkDestination
 ) -> None:
     """Change the topic of a link in one step, so that the name always exists (VC-028)."""
-    address = link.address
-    owner = context.ownership.owner(address)
-    mine = context.ownership.status(address) is OwnershipStatus.MINE
+    mine = not context.adopts(link.address)
     # The link of a Topic that this project gives up is taken over (VC-403a).
-    of_topic = context.ownership.status(local_topic_address(link.local)) is OwnershipStatus.MINE
+    of_topic = not context.adopts(local_topic_address(link.local))
     adopts = not mine and not of_topic
-    after = context.owner_after(link, adopted=adopts or bool(mine and owner and owner.adopted))
-    last = context.ownership.last_applied(address).get("topic")
-    if last and last != found.topic:
+    last = context.ownership.last_applied(link.address).get("topic")
+    if last and last != current.topic:
         context.draft.drift.append(
             Drift(
-                address=address,
+                address=link.address,
                 path="topic",
                 last_applied=last,
-                found=found.topic,
+                found=current.topic,
                 rule="restored",
             )
         )
-    fields = (
-        FieldChange(path="topic", before=found.topic, after=leads.shown, risk=risks.LINK_RETARGET),
-        *protection_fields(owner, after),
-    )
-    risky = {field.risk for field in fields if field.risk}
-    if adopts:
-        risky |= {risks.LINK_ADOPT, *takeover_risks(context.ownership, address)}
-    expects = _expects(context, address, found)
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=Kind.LINK,
-            actions=(Action.ADOPT, Action.UPDATE) if adopts else (Action.UPDATE,),
-            risks=worst_first(risky),
-            because=because_adopted(context.ownership, address)
-            if adopts
-            else "it differs from its document"
-            if mine
-            else f"a TopicLink takes the place of the topic {link.local}",
-            source=link.located.source,
-            before=link_view(link.local, found.topic, None),
-            after=_after(link, leads),
-            fields=fields,
-            preconditions=(expects,),
-            requests=chain([_request(link, leads, replaces=found.topic)], expects),
-            owner_before=owner,
-            owner_after=after,
-        )
+    context.update(
+        link,
+        Kind.LINK,
+        [_request(link, destination, replaces=current.topic)],
+        adopts=risks.LINK_ADOPT if adopts else None,
+        owner_after=context.record_after(link, adopts=adopts),
+        before=link_view(link.local, current.topic, None),
+        after=_after(link, destination),
+        fields=(
+            FieldChange(
+                path="topic",
+                before=current.topic,
+                after=destination.shown,
+                risk=risks.LINK_RETARGET,
+            ),
+        ),
+        because="it differs from its document"
+        if mine
+        else f"a TopicLink takes the place of the topic {link.local}",
     )
 
 
-def _expects(context: PlanContext, address: str, found: TopicLink) -> Precondition:
-    return Precondition(
-        object=address,
-        exists=True,
-        owner=context.owner_label(address),
-        fields={"topic": found.topic},
-    )
-
-
-def _after(link: DesiredLink, leads: LinkDestination) -> dict[str, Json]:
-    return link_view(link.local, leads.shown, link.target)
+def _after(link: DesiredLink, destination: LinkDestination) -> dict[str, Json]:
+    return link_view(link.local, destination.shown, link.target)
 
 
 def _request(
-    link: DesiredLink, leads: LinkDestination, replaces: str | None = None
+    link: DesiredLink, destination: LinkDestination, replaces: str | None = None
 ) -> AlterVirtualClusterRequest:
     return AlterVirtualClusterRequest(
         virtual_cluster=link.local.virtual_cluster,
         entity_type=EntityType.TOPIC,
         entity_name=link.local.name,
-        topic=leads.topic,
-        target=None if leads.topic else leads.follows,
+        topic=destination.topic,
+        target=None if destination.topic else destination.follows,
         replaces=replaces,
     )
 
 
-def remove_link(context: PlanContext, removal: Removal) -> None:
+def _remove(context: PlanContext, removal: Removal) -> None:
     """Plan the removal of a link; one that no longer exists is only forgotten."""
     last = removal.owner.last_applied
     local = LocalName(last["virtualCluster"], last["name"])
-    found = context.current.link(local)
-    request = AlterVirtualClusterRequest(
-        virtual_cluster=local.virtual_cluster,
-        change=ChangeType.REMOVE,
-        entity_type=EntityType.TOPIC,
-        entity_name=local.name,
-    )
-    context.draft.changes.append(
-        removed(
-            removal,
-            Kind.LINK,
-            link_view(local, found.topic, None) if found else None,
-            request,
-            deleted=risks.LINK_REMOVE,
-            forgotten=risks.LINK_FORGET,
-            fields={"topic": found.topic} if found else {},
-        )
+    current = context.current.link(local)
+    remove_whole(
+        context,
+        removal,
+        Kind.LINK,
+        AlterVirtualClusterRequest(
+            virtual_cluster=local.virtual_cluster,
+            change=ChangeType.REMOVE,
+            entity_type=EntityType.TOPIC,
+            entity_name=local.name,
+        ),
+        before=link_view(local, current.topic, None) if current else None,
+        deleted=risks.LINK_REMOVE,
+        forgotten=risks.LINK_FORGET,
+        expected={"topic": current.topic} if current else {},
     )

@@ -8,11 +8,10 @@ from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Kind, Precondition
+from kgitops.plan.document.plan import Kind
 from kgitops.plan.document.risks import Risk, worst_first
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.planned_requests import chain
-from kgitops.plan.removal import Removal, RemovalKind
+from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, remove
 from kgitops.plan.virtual_clusters.membership import Membership
 
 _SHOWN = 5
@@ -36,32 +35,23 @@ def remove_member(
     if moved:
         because = "it moves to another virtual cluster"
     elif not there:
-        because = f"{because}; it is already gone from the cluster"
-    expects = Precondition(object=removal.address, exists=there, owner=removal.owner.project)
+        because = f"{because}{ALREADY_GONE}"
     # ACLs outside of virtual clusters apply to the user from then on (VC-089).
-    left = membership.global_allows(name) if delete and entity_type is EntityType.USER else ()
-    exposed = sorted(map(acl_address, left))
-    view = member_view(at, entity_type, name)
-    requests = _requests(removal, at, entity_type, name) if delete else []
+    allows = membership.global_allows(name) if delete and entity_type is EntityType.USER else ()
+    exposed = sorted(map(acl_address, allows))
+    requests = _requests(removal, at, entity_type, name) if delete else ()
     drops = any(isinstance(request, DeleteGroupRequest) for request in requests)
-    context.draft.changes.append(
-        Change(
-            address=removal.address,
-            kind=Kind.GROUP if entity_type is EntityType.GROUP else Kind.BINDING,
-            actions=(Action.DELETE if delete else Action.FORGET,),
-            risks=_risks(entity_type, drops=drops, exposed=bool(exposed))
-            if delete
-            else (risks.MEMBER_FORGET,),
-            because=because,
-            source=removal.source,
-            before=view if there else None,
-            after=None if delete or not there else view,
-            preconditions=(expects,),
-            requests=chain(requests, expects),
-            owner_before=removal.owner,
-            owner_after=removal.owner_after,
-            impact={"still_allowed": exposed} if exposed else {},
-        )
+    remove(
+        context,
+        removal,
+        Kind.GROUP if entity_type is EntityType.GROUP else Kind.BINDING,
+        requests,
+        risks=_risks(entity_type, drops=drops, exposed=bool(exposed))
+        if delete
+        else (risks.MEMBER_FORGET,),
+        before=member_view(at, entity_type, name) if there else None,
+        because=because,
+        impact={"still_allowed": exposed} if exposed else {},
     )
     if exposed:
         context.draft.warnings.append(_warning(removal, name, exposed))

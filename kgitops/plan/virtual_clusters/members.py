@@ -4,28 +4,24 @@ from collections.abc import Sequence
 
 from kgitops.desired.state import DesiredMember, DesiredState, MembersMode
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.registry import Owner
+from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import AlterVirtualClusterRequest, CopyGroupOffsetsRequest, Request
 from kgitops.model.resources.acls import CLUSTER_NAME
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.source import Finding
-from kgitops.plan.context import (
-    PlanContext,
-    PlanDraft,
-    because_adopted,
-    because_remembered,
-    protection_fields,
-    registry_fields,
-    takeover_risks,
-)
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
-from kgitops.plan.document.plan import Action, Change, Drift, FieldChange, Kind, Precondition
-from kgitops.plan.document.risks import Risk, worst_first
+from kgitops.plan.document.plan import Drift, FieldChange, Kind
+from kgitops.plan.document.risks import Risk
+from kgitops.plan.draft import PlanDraft
 from kgitops.plan.link_index import index_links
 from kgitops.plan.normal_form import member_view
-from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.planned_requests import chain
+from kgitops.plan.ownership import (
+    Ownership,
+    OwnershipStatus,
+    takeover_risks,
+)
 from kgitops.plan.removal import find_removals
 from kgitops.plan.virtual_clusters.member_removal import remove_member
 from kgitops.plan.virtual_clusters.membership import Membership
@@ -74,7 +70,7 @@ def _plan(context: PlanContext, member: DesiredMember, membership: Membership) -
         return None
     elsewhere = membership.elsewhere(member)
     if elsewhere is None:
-        _add(context, member, None)
+        _add(context, member)
         return None
     problem = membership.refusal(member, elsewhere)
     if problem:
@@ -88,7 +84,7 @@ def _plan(context: PlanContext, member: DesiredMember, membership: Membership) -
             f"[{context.ownership.label(old)}] to take its objects over"
         )
         return None
-    _add(context, member, elsewhere)
+    _move(context, member, elsewhere, old)
     return old
 
 
@@ -116,41 +112,39 @@ def _check_sources(context: PlanContext, member: DesiredMember) -> None:
             )
 
 
-def _add(context: PlanContext, member: DesiredMember, moved_from: str | None) -> None:
-    address = member.address
-    missing = bool(context.ownership.last_applied(address))
-    if missing and moved_from is None:
-        context.report_missing(address)
-    expects = Precondition(object=address, exists=False, owner=context.owner_label(address))
-    before, after = context.ownership.owner(address), context.owner_after(member, adopted=False)
-    fields = protection_fields(before, after)
-    risky = {_add_risk(member, moved_from), *takeover_risks(context.ownership, address)}
-    risky |= {field.risk for field in fields if field.risk}
-    preconditions = [expects]
-    if moved_from is not None:
-        old = member_address(moved_from, member.entity_type, member.name)
-        preconditions.append(Precondition(object=old, exists=True, owner=context.owner_label(old)))
+def _add(context: PlanContext, member: DesiredMember) -> None:
+    context.create(
+        member,
+        kind_of_member(member.entity_type),
+        _requests(member, None),
+        after=_after(member),
+        risky={_add_risk(member)},
+    )
+
+
+def _move(context: PlanContext, member: DesiredMember, moved_from: str, old: str) -> None:
+    """Move a member in one step; ``old`` is its address in the other virtual cluster."""
     view = member_view(member.virtual_cluster, member.entity_type, member.name)
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=kind_of_member(member.entity_type),
-            actions=(Action.UPDATE if moved_from else Action.CREATE,),
-            risks=worst_first(risky),
-            because=f"it moves from {moved_from}"
-            if moved_from
-            else "it was removed outside of kgitops"
-            if missing
-            else "it is declared",
-            source=member.located.source,
-            before={**view, "virtualCluster": moved_from} if moved_from else None,
-            after=_after(member),
-            fields=(*_move_fields(member, moved_from), *fields),
-            preconditions=tuple(preconditions),
-            requests=chain(_requests(member, moved_from), expects),
-            owner_before=before,
-            owner_after=after,
-        )
+    context.update(
+        member,
+        kind_of_member(member.entity_type),
+        _requests(member, moved_from),
+        adopts=None,
+        owner_after=context.owner_after(member, adopted=False),
+        before={**view, "virtualCluster": moved_from},
+        after=_after(member),
+        fields=(
+            FieldChange(
+                path="virtualCluster",
+                before=moved_from,
+                after=member.virtual_cluster,
+                risk=risks.MEMBER_MOVE,
+            ),
+        ),
+        risky=takeover_risks(context.ownership, member.address),
+        because=f"it moves from {moved_from}",
+        expects=context.expect(member.address, exists=False),
+        more_preconditions=(context.expect(old),),
     )
 
 
@@ -178,60 +172,37 @@ def _copy(member: DesiredMember) -> Sequence[Request]:
 
 
 def _keep_or_change(context: PlanContext, member: DesiredMember, membership: Membership) -> None:
-    address = member.address
-    owner = context.ownership.owner(address)
-    adopts = context.ownership.status(address) is not OwnershipStatus.MINE
-    after = context.owner_after(member, adopted=adopts or bool(owner and owner.adopted))
+    adopts = context.adopts(member.address)
+    owner_after = context.record_after(member, adopts=adopts)
     is_group = member.entity_type is EntityType.GROUP
     taken = membership.adopts(member) if is_group else None
     changes = is_group and taken != member.adopt
-    if not adopts and not changes and _same(owner, after):
+    owner = context.ownership.owner(member.address)
+    if not adopts and not changes and _same(owner, owner_after):
         return
     problem = membership.adoption_problem(member) if changes else None
     if problem:
         context.draft.findings.append(problem)
         return
-    expects = Precondition(
-        object=address,
-        exists=True,
-        owner=context.owner_label(address),
-        fields={"adopts": taken} if changes else {},
-    )
-    fields: tuple[FieldChange, ...] = protection_fields(owner, after)
+    requests: Sequence[Request] = ()
+    fields: tuple[FieldChange, ...] = ()
     if changes:
+        requests = _requests(member, None)
         risk = risks.GROUP_TAKE_OVER if member.adopt else risks.GROUP_ADD
-        change = FieldChange(path="adopts", before=taken, after=member.adopt, risk=risk)
-        fields = (change, *fields)
-    elif not adopts:
-        fields = registry_fields(owner, after)
-    risky = {field.risk for field in fields if field.risk}
-    if adopts:
-        risky |= {risks.MEMBER_ADOPT, *takeover_risks(context.ownership, address)}
-    actions = ((Action.ADOPT,) if adopts else ()) + ((Action.UPDATE,) if changes else ())
+        fields = (FieldChange(path="adopts", before=taken, after=member.adopt, risk=risk),)
+    elif adopts:
+        # A run may have ended between the two: the group is unmanaged, and nothing was copied.
+        requests = _copy(member)
     view = member_view(member.virtual_cluster, member.entity_type, member.name)
-    context.draft.changes.append(
-        Change(
-            address=address,
-            kind=kind_of_member(member.entity_type),
-            actions=actions or (Action.UPDATE,),
-            risks=worst_first(risky or {risks.REGISTRY_ONLY}),
-            because=because_adopted(context.ownership, address)
-            if adopts
-            else "it differs from its document"
-            if changes
-            else because_remembered(owner, after),
-            source=member.located.source,
-            before={**view, "adopts": taken} if is_group else view,
-            after=_after(member),
-            fields=fields,
-            preconditions=(expects,),
-            # A run may have ended between the two: the group is unmanaged, and nothing was copied.
-            requests=chain(
-                _requests(member, None) if changes else _copy(member) if adopts else (), expects
-            ),
-            owner_before=owner,
-            owner_after=after,
-        )
+    context.update(
+        member,
+        kind_of_member(member.entity_type),
+        requests,
+        adopts=risks.MEMBER_ADOPT if adopts else None,
+        owner_after=owner_after,
+        before={**view, "adopts": taken} if is_group else view,
+        after=_after(member),
+        fields=fields,
     )
 
 
@@ -244,27 +215,12 @@ def _same(owner: Owner | None, after: Owner) -> bool:
     return same and owner.adopted == after.adopted and owner.project == after.project
 
 
-def _after(member: DesiredMember) -> dict[str, object]:
+def _after(member: DesiredMember) -> dict[str, Json]:
     view = member_view(member.virtual_cluster, member.entity_type, member.name)
     return {**view, "adopts": member.adopt} if member.entity_type is EntityType.GROUP else view
 
 
-def _move_fields(member: DesiredMember, moved_from: str | None) -> tuple[FieldChange, ...]:
-    if moved_from is None:
-        return ()
-    return (
-        FieldChange(
-            path="virtualCluster",
-            before=moved_from,
-            after=member.virtual_cluster,
-            risk=risks.MEMBER_MOVE,
-        ),
-    )
-
-
-def _add_risk(member: DesiredMember, moved_from: str | None) -> Risk:
-    if moved_from is not None:
-        return risks.MEMBER_MOVE
+def _add_risk(member: DesiredMember) -> Risk:
     match member.entity_type:
         case EntityType.GROUP:
             return risks.GROUP_TAKE_OVER if member.adopt else risks.GROUP_ADD

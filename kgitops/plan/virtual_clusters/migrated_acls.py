@@ -14,9 +14,9 @@ from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext, selected
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Kind, Precondition
+from kgitops.plan.draft import chain
 from kgitops.plan.normal_form import acl_view
 from kgitops.plan.ownership import OwnershipStatus
-from kgitops.plan.planned_requests import chain
 from kgitops.plan.virtual_clusters.copied_acls import AclTranslation, copies_in_this_plan, of_source
 
 _SHOWN = 5
@@ -67,7 +67,7 @@ def _stands(
 ) -> tuple[Precondition, ...]:
     """Expect each counterpart to exist still; one that this plan creates has its own change."""
     return tuple(
-        Precondition(object=address, exists=True, owner=context.owner_label(address))
+        context.expect(address)
         for address in map(acl_address, translated)
         if address not in changed
     )
@@ -80,7 +80,7 @@ def _deletion(
     binding: AclBinding,
     stands: tuple[Precondition, ...],
 ) -> Change:
-    expects = Precondition(object=address, exists=True, owner=context.owner_label(address))
+    expects = context.expect(address)
     request = DeleteAclRequest(binding=binding, migrated_to=member.address)
     owner = context.ownership.owner(address)
     return Change(
@@ -108,7 +108,7 @@ def _who_asks(context: PlanContext, member: DesiredMember) -> tuple[Precondition
     there = found is not None and member.name in found.members(member.entity_type)
     if not there or context.ownership.status(address) is not OwnershipStatus.MINE:
         return ()
-    return (Precondition(object=address, exists=True, owner=context.owner_label(address)),)
+    return (context.expect(address),)
 
 
 def _declared(member: DesiredMember, address: str) -> Finding:

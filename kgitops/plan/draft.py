@@ -1,7 +1,7 @@
-"""Turns requests about one object into parts of a plan, with dependencies and expectations."""
+"""The draft of a plan: what planning collects, and chains of requests about one object."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from kgitops.model.requests import (
     AlterStep,
@@ -10,8 +10,43 @@ from kgitops.model.requests import (
     Request,
 )
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
-from kgitops.plan.document.plan import PlannedRequest, Precondition
+from kgitops.model.source import Finding
+from kgitops.model.verdict import ExitCode, Reason
+from kgitops.plan.document.plan import Change, Drift, Kept, PlannedRequest, Precondition
 from kgitops.plan.normal_form import assignment_text
+
+
+@dataclass(slots=True)
+class PlanDraft:
+    """Collects the results of planning one kind; planning goes on after a problem."""
+
+    changes: list[Change] = field(default_factory=list)
+    drift: list[Drift] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
+    refusals: list[Reason] = field(default_factory=list)
+
+    def refuse(self, sentence: str) -> None:
+        """Add a refusal by a safety rule (exit 5)."""
+        self.refusals.append(Reason(exit=ExitCode.REFUSED, sentence=sentence))
+
+    def keep(self, address: str, rule: str) -> None:
+        """Record that the object is left alone because of ``rule``."""
+        self.kept.append(Kept(address=address, rule=rule))
+
+
+def merge_drafts(drafts: Iterable[PlanDraft]) -> PlanDraft:
+    """Combine all drafts into one, in their order."""
+    total = PlanDraft()
+    for draft in drafts:
+        total.changes += draft.changes
+        total.drift += draft.drift
+        total.kept += draft.kept
+        total.findings += draft.findings
+        total.warnings += draft.warnings
+        total.refusals += draft.refusals
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +57,15 @@ class ChainedRequest:
     undoes: int | None = None
 
 
-def chain(requests: Sequence[Request], expects: Precondition) -> tuple[PlannedRequest, ...]:
-    """Plan requests about one object, each after the one before."""
-    return chain_items([ChainedRequest(request) for request in requests], expects)
-
-
-def chain_items(
-    items: Sequence[ChainedRequest], expects: Precondition
+def chain(
+    requests: Sequence[Request | ChainedRequest], expects: Precondition
 ) -> tuple[PlannedRequest, ...]:
     """Plan requests that each depend on the one before and expect the state that it leaves behind.
 
     A request that undoes another expects only that one's fields, and no later request does: if
     somebody has changed them in the meantime, they stay so.
     """
+    items = [it if isinstance(it, ChainedRequest) else ChainedRequest(it) for it in requests]
     planned: list[PlannedRequest] = []
     for number, item in enumerate(items, start=1):
         own_expects = expects
