@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from builders import a_desired, a_quota, a_topic, plan_of
-from cluster.kafka.test_read_rights import READ_ONLY, alice, right
+from cluster.kafka.read.test_read_rights import READ_ONLY, alice, right
 from cluster_contract.contract import alteration, binding, creation, done, send, wait
 from java_classes import compile_java
 

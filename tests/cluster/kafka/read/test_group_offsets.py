@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from cluster.kafka.committing import commit
-from cluster.kafka.test_read_rights import right
-from cluster.kafka.test_read_usage import consumer, produce
+from cluster.kafka.read.test_read_rights import right
+from cluster.kafka.read.test_read_usage import consumer, produce
 from cluster_contract.contract import binding, created, creation, done, send, wait
 
 from kgitops.cluster.connect import connect

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from cluster.kafka.test_read_usage import produce
+from cluster.kafka.read.test_read_usage import produce
 from cluster_contract.contract import alteration, binding, created, creation, done, send, wait
 from hypothesis import given
 from hypothesis import strategies as st

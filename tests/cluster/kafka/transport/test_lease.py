@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 from cluster.kafka.fakes import CREATE_TOPICS, METADATA, proxy
 from cluster.kafka.many_listeners import ManyListeners, login
-from cluster.kafka.test_wire import ask_for, connected, create, exists, some_name
+from cluster.kafka.transport.test_wire import ask_for, connected, create, exists, some_name
 
 from kgitops.cluster.kafka.configs.client_configs import wire_options
 from kgitops.cluster.kafka.transport.connection import BrokerConnection
