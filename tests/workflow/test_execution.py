@@ -33,8 +33,8 @@ def objected(
     workspace: Workspace, plan: Plan, state: ClusterState, *, resumed: bool
 ) -> tuple[Reason, ...]:
     """Without policies the limits alone object."""
-    around = Apply(cluster=open_cluster())._around
-    recheck = build_recheck(workspace, OpenPolicies(Bundle()), around, resumed=resumed)
+    context = Apply(cluster=open_cluster())._context
+    recheck = build_recheck(workspace, OpenPolicies(Bundle()), context, resumed=resumed)
     return recheck(plan, [planned.id for planned in plan.requests], state)
 
 

@@ -9,12 +9,12 @@ from kgitops.fleet.summary import RunSummary
 from kgitops.model import clock
 from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Kind
-from kgitops.report.fleet.highlights import Rule
-from kgitops.report.fleet.history import Night
+from kgitops.report.fleet.highlights import PolicyViolations
+from kgitops.report.fleet.history import RunTotals
 from kgitops.report.html.pieces import Segment
 
 MOST_CLUSTERS = 20
-MOST_RULES = 12
+MOST_POLICIES = 12
 _HEIGHT = 120
 _EDGE = 8
 _SIDE = 2.0
@@ -40,16 +40,16 @@ FAMILIES = {
     _TENANTS: "tenants",
     _OTHER: "others",
 }
-"""The words of a family, and its tone."""
+"""The family of a family, and its tone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackedBar:
-    """A name with its numbers in words and as parts of a bar, in percent of the longest."""
+    """A name with its numbers in family and as parts of a bar, in percent of the longest."""
 
     name: str
     total: int
-    words: str
+    text: str
     segments: tuple[Segment, ...]
 
 
@@ -69,7 +69,7 @@ class Point:
 
     x: str
     y: str
-    words: str
+    text: str
     whole: bool
 
 
@@ -79,7 +79,7 @@ class LineChart:
 
     name: str
     title: str
-    told: str
+    summary: str
     points: tuple[Point, ...]
     ticks: tuple[str, ...]
     lines: tuple[str, ...]
@@ -92,68 +92,68 @@ class LineChart:
 
 def cluster_chart(run: RunSummary) -> ClusterChart | None:
     """The clusters with most changes; None where nothing changes."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for unit in run.units:
         for kind, count in unit.changes.items():
-            found[unit.cluster][_family(kind)] += count
-    changed = {cluster: families for cluster, families in found.items() if families.total()}
+            counts[unit.cluster][_family(kind)] += count
+    changed = {cluster: families for cluster, families in counts.items() if families.total()}
     if not changed:
         return None
     order = sorted(changed, key=lambda cluster: (-changed[cluster].total(), cluster))
     top, rest = order[:MOST_CLUSTERS], order[MOST_CLUSTERS:]
     longest = changed[top[0]].total()
-    beside = sum((changed[cluster] for cluster in rest), Counter[str]())
+    others = sum((changed[cluster] for cluster in rest), Counter[str]())
     used = {family for families in changed.values() for family in families}
     return ClusterChart(
         bars=tuple(_stacked(cluster, changed[cluster], longest) for cluster in top),
-        tones=tuple((words, tone) for words, tone in FAMILIES.items() if words in used),
-        rest=_stacked(counted(len(rest), "other cluster"), beside, 0) if rest else None,
+        tones=tuple((family, tone) for family, tone in FAMILIES.items() if family in used),
+        rest=_stacked(counted(len(rest), "other cluster"), others, 0) if rest else None,
         rest_count=len(rest),
     )
 
 
-def rule_bars(found: Sequence[Rule]) -> tuple[StackedBar, ...]:
+def violation_bars(violations: Sequence[PolicyViolations]) -> tuple[StackedBar, ...]:
     """A bar for each policy, level and standing, the longest being the most violations."""
-    longest = max((rule.count for rule in found), default=0)
+    longest = max((rule.count for rule in violations), default=0)
     return tuple(
         StackedBar(
             name=f"{rule.policy} ({rule.level})",
             total=rule.count,
-            words=rule.words,
+            text=rule.text,
             segments=_parts([(str(rule.standing), rule.count)], longest),
         )
-        for rule in found[:MOST_RULES]
+        for rule in violations[:MOST_POLICIES]
     )
 
 
-def line_charts(found: Sequence[Night]) -> tuple[LineChart, ...]:
+def line_charts(runs: Sequence[RunTotals]) -> tuple[LineChart, ...]:
     """Drift, changes and denials over time; nothing where there is one run only."""
-    if len(found) < 2:
+    if len(runs) < 2:
         return ()
     return (
-        _line("drift", "Drift over time", found, lambda night: night.drift),
-        _line("change", "Changes over time", found, lambda night: night.changes),
-        _line("denial", "Denials over time", found, lambda night: night.denied),
+        _line("drift", "Drift over time", runs, lambda run: run.drift),
+        _line("change", "Changes over time", runs, lambda run: run.changes),
+        _line("denial", "Denials over time", runs, lambda run: run.denied),
     )
 
 
 def _family(kind: str) -> str:
-    return next((words for known, words in _FAMILIES.items() if known == kind), _OTHER)
+    return next((family for name, family in _FAMILIES.items() if name == kind), _OTHER)
 
 
 def _stacked(name: str, families: Mapping[str, int], longest: int) -> StackedBar:
-    parts = [(words, families[words]) for words in FAMILIES if families.get(words)]
+    parts = [(family, families[family]) for family in FAMILIES if families.get(family)]
     return StackedBar(
         name=name,
         total=sum(families.values()),
-        words=", ".join(_counted(count, words) for words, count in parts),
-        segments=_parts([(FAMILIES[words], count) for words, count in parts], longest),
+        text=", ".join(_counted(count, family) for family, count in parts),
+        segments=_parts([(FAMILIES[family], count) for family, count in parts], longest),
     )
 
 
-def _counted(count: int, words: str) -> str:
-    one = count == 1 and words != _TENANTS
-    return f"{count:,} {words.removesuffix('s') if one else words}"
+def _counted(count: int, family: str) -> str:
+    one = count == 1 and family != _TENANTS
+    return f"{count:,} {family.removesuffix('s') if one else family}"
 
 
 def _parts(parts: Sequence[tuple[str, int]], longest: int) -> tuple[Segment, ...]:
@@ -163,47 +163,47 @@ def _parts(parts: Sequence[tuple[str, int]], longest: int) -> tuple[Segment, ...
         return ()
     whole = max(100 * total / longest, _LEAST * len(parts))
     room = whole - _LEAST * len(parts)
-    found, x = [], 0.0
+    segments, x = [], 0.0
     for tone, count in parts:
         width = _LEAST + room * count / total
-        found.append(Segment(tone=tone, x=f"{x:.2f}", width=f"{width:.2f}"))
+        segments.append(Segment(tone=tone, x=f"{x:.2f}", width=f"{width:.2f}"))
         x += width
-    return tuple(found)
+    return tuple(segments)
 
 
 def _line(
-    noun: str, title: str, found: Sequence[Night], count: Callable[[Night], int]
+    noun: str, title: str, runs: Sequence[RunTotals], count: Callable[[RunTotals], int]
 ) -> LineChart:
-    counts = [count(night) for night in found]
+    counts = [count(run) for run in runs]
     top = _round_up(max(counts))
-    times = [clock.from_text(night.created) for night in found]
+    times = [clock.from_text(run.created) for run in runs]
     points = tuple(
         Point(
             x=f"{_share(time, times):.2f}",
             y=f"{_y(number, top):.1f}",
-            words=f"{_minute(night.created)}: {number:,}{_hole(night)}",
-            whole=not night.failed,
+            text=f"{_minute(run.created)}: {number:,}{_hole(run)}",
+            whole=not run.failed,
         )
-        for night, time, number in zip(found, times, counts, strict=True)
+        for run, time, number in zip(runs, times, counts, strict=True)
     )
     return LineChart(
         name=noun,
         title=title,
-        told=f"{counts[-1]:,} in the latest of {len(found):,} runs, {counts[0]:,} in the first, "
+        summary=f"{counts[-1]:,} in the latest of {len(runs):,} runs, {counts[0]:,} in the first, "
         f"between {min(counts):,} and {max(counts):,}.",
         points=points,
         ticks=(f"{top:,}", f"{top // 2:,}", "0"),
         lines=tuple(f"{_y(tick, top):.1f}" for tick in (top, top // 2, 0)),
-        first=found[0].created[:10],
-        last=found[-1].created[:10],
+        first=runs[0].created[:10],
+        last=runs[-1].created[:10],
         height=_HEIGHT,
-        radius="1.5" if len(found) > _CROWD else "3",
-        holes=any(night.failed for night in found),
+        radius="1.5" if len(runs) > _CROWD else "3",
+        holes=any(run.failed for run in runs),
     )
 
 
 def _share(time: datetime, times: Sequence[datetime]) -> float:
-    """Where a moment stands between the first and the last, in percent, with room for its mark."""
+    """A moment's place between the first and the last, in percent, with room for its mark."""
     span = (times[-1] - times[0]).total_seconds()
     share = (time - times[0]).total_seconds() / span if span > 0 else 0.5
     return _SIDE + (100 - 2 * _SIDE) * share
@@ -225,5 +225,5 @@ def _minute(created: str) -> str:
     return created[:16].replace("T", " ")
 
 
-def _hole(night: Night) -> str:
-    return f", without {counted(night.failed, 'plan')}" if night.failed else ""
+def _hole(run: RunTotals) -> str:
+    return f", without {counted(run.failed, 'plan')}" if run.failed else ""

@@ -1,4 +1,7 @@
-"""All that a fleet's page says, as values in the order it is said; the template places them."""
+"""A fleet's runs as one HTML file that opens from disk, without network and JavaScript.
+
+The page is a value, in the order of its parts; the template places them.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,40 +19,40 @@ from kgitops.report.fleet.charts import (
     StackedBar,
     cluster_chart,
     line_charts,
-    rule_bars,
+    violation_bars,
 )
 from kgitops.report.fleet.highlights import (
-    Rule,
-    action_words,
-    beside_words,
-    by_level,
-    exit_counts,
+    PolicyViolations,
+    changes_by_level,
+    destructive_plans,
     failures,
     finding_lines,
-    graves,
+    first_names,
+    format_actions,
+    format_delta,
+    format_drift_and_warnings,
+    format_exit_counts,
     headline,
-    names,
     refusals,
-    rules,
-    since_words,
+    violations_by_policy,
 )
-from kgitops.report.fleet.history import Night, denied_count, nights, since
+from kgitops.report.fleet.history import RunTotals, delta_to_previous, denied_count, totals_by_run
 from kgitops.report.fleet.outliers import Outlier, outliers, worst_level
 from kgitops.report.html import render as plan_page
 from kgitops.report.html.pieces import Fact, Limited, Segment, Share, limited, segments
 from kgitops.report.html.render import content_security_policy, environment, inline
 
-_MOST_NIGHTS = 90
+_MOST_RUNS = 90
 _MOST_UNITS = 1_000
 _NAMES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """A unit or another thing by its name, and what is said of it."""
+class NamedText:
+    """The name of a unit or a group of clusters, with a text."""
 
     name: str
-    words: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,26 +77,26 @@ class FleetPage:
     facts: tuple[Fact, ...]
     shares: tuple[Share, ...]
     bar: tuple[Segment, ...]
-    failed: Limited[Named]
+    failed: Limited[NamedText]
     failed_by_exit: str
     findings: Limited[str]
-    graves: Limited[Named]
-    refused: Limited[Named]
+    destructive: Limited[NamedText]
+    refused: Limited[NamedText]
     outliers: tuple[Outlier, ...]
     outliers_left_out: int
     since: str
-    since_words: str
-    grown: Limited[Named]
-    moved: tuple[Named, ...]
+    delta: str
+    grown: Limited[NamedText]
+    moved: tuple[NamedText, ...]
     clusters: ClusterChart | None
     kinds: tuple[tuple[str, int], ...]
-    rules: tuple[Rule, ...]
-    rule_bars: tuple[StackedBar, ...]
+    violations: tuple[PolicyViolations, ...]
+    violation_bars: tuple[StackedBar, ...]
     standings: tuple[str, ...]
     unjudged: str
     lines: tuple[LineChart, ...]
-    nights: tuple[Night, ...]
-    nights_left_out: int
+    runs: tuple[RunTotals, ...]
+    runs_left_out: int
     unplanned: Limited[str]
     units: tuple[UnitRow, ...]
     units_left_out: int
@@ -101,12 +104,16 @@ class FleetPage:
 
 
 def page_of_fleet(history: History) -> FleetPage:
-    """Everything there is to say about the fleet."""
+    """The page of the fleet."""
     run = history.latest
     status, tone = _status(run)
-    levels = by_level(run)
-    failed, compared, violated = failures(run), since(history), rules(run)
-    found, far = nights(history), outliers(run.units)
+    levels = changes_by_level(run)
+    failed, compared, by_policy = (
+        failures(run),
+        delta_to_previous(history),
+        violations_by_policy(run),
+    )
+    totals, far = totals_by_run(history), outliers(run.units)
     grown = compared.grown if compared else ()
     rows = sorted(map(_row, run.units), key=lambda row: (-row.changes, row.unit.name))
     return FleetPage(
@@ -119,18 +126,20 @@ def page_of_fleet(history: History) -> FleetPage:
             Share(level=level, words=_words(level), count=count) for level, count in levels
         ),
         bar=segments([(str(level), count) for level, count in levels]),
-        failed=limited([Named(name=each.unit.name, words=each.words) for each in failed]),
-        failed_by_exit=exit_counts(failed),
+        failed=limited([NamedText(name=each.unit.name, text=each.text) for each in failed]),
+        failed_by_exit=format_exit_counts(failed),
         findings=limited(finding_lines(run.findings)),
-        graves=limited([Named(name=each.unit.name, words=each.words) for each in graves(run)]),
-        refused=limited([Named(name=each.unit.name, words=each.words) for each in refusals(run)]),
+        destructive=limited(
+            [NamedText(name=each.unit.name, text=each.text) for each in destructive_plans(run)]
+        ),
+        refused=limited([NamedText(name=each.unit.name, text=each.text) for each in refusals(run)]),
         outliers=far[:_MOST_UNITS],
         outliers_left_out=max(0, len(far) - _MOST_UNITS),
         since=compared.created if compared else "",
-        since_words=since_words(compared, run) if compared else "",
+        delta=format_delta(compared, run) if compared else "",
         grown=limited(
             [
-                Named(name=each.unit.name, words=f"{each.before:,} before, {each.after:,} now")
+                NamedText(name=each.unit.name, text=f"{each.before:,} before, {each.after:,} now")
                 for each in grown
             ],
             first=5,
@@ -138,15 +147,15 @@ def page_of_fleet(history: History) -> FleetPage:
         moved=tuple(_moved(history)),
         clusters=cluster_chart(run),
         kinds=tuple((kind, count) for kind, count in run.total("changes").items() if count),
-        rules=violated,
-        rule_bars=rule_bars(violated),
+        violations=by_policy,
+        violation_bars=violation_bars(by_policy),
         standings=tuple(
-            str(each) for each in PolicyStatus if any(rule.standing is each for rule in violated)
+            str(each) for each in PolicyStatus if any(rule.standing is each for rule in by_policy)
         ),
-        unjudged=_unjudged(run, violated),
-        lines=line_charts(found[-_MOST_NIGHTS:]),
-        nights=tuple(reversed(found[-_MOST_NIGHTS:])),
-        nights_left_out=history.left_out + max(0, len(found) - _MOST_NIGHTS),
+        unjudged=_unjudged(run, by_policy),
+        lines=line_charts(totals[-_MOST_RUNS:]),
+        runs=tuple(reversed(totals[-_MOST_RUNS:])),
+        runs_left_out=history.left_out + max(0, len(totals) - _MOST_RUNS),
         unplanned=limited(run.unplanned),
         units=tuple(rows[:_MOST_UNITS]),
         units_left_out=max(0, len(rows) - _MOST_UNITS),
@@ -164,7 +173,7 @@ def _status(run: RunSummary) -> tuple[str, str]:
         return "Denied by policy" if denied else "Can't be applied as it is", "stops"
     if not any(unit.change_count for unit in run.units):
         return "No changes" if run.units else "Nothing to plan", "safe"
-    worst = next(iter(by_level(run)), (RiskLevel.SAFE, 0))[0]
+    worst = next(iter(changes_by_level(run)), (RiskLevel.SAFE, 0))[0]
     if worst is RiskLevel.SAFE:
         return "Can be applied", "safe"
     risk = "disruption" if worst is RiskLevel.DISRUPTIVE else _words(worst)
@@ -182,14 +191,14 @@ def _facts(run: RunSummary) -> Iterator[Fact]:
             value=counted(sum(declared.values()), "object"),
             more=counted(topics, "topic") if topics else "",
         )
-        yield Fact(label="Changes", value=action_words(run) or "none")
-        yield Fact(label="Beside them", value=beside_words(run) or "no drift")
+        yield Fact(label="Changes", value=format_actions(run) or "none")
+        yield Fact(label="Beside them", value=format_drift_and_warnings(run) or "no drift")
     yield Fact(label="Made", value=run.created, more=f"in {run.seconds:.0f} s")
 
 
-def _unjudged(run: RunSummary, found: Sequence[Rule]) -> str:
-    """What is said where there is no violation; nothing is said of plans that are not there."""
-    if found:
+def _unjudged(run: RunSummary, by_policy: Sequence[PolicyViolations]) -> str:
+    """The sentence for runs without violations; empty if there are some."""
+    if by_policy:
         return ""
     if not any(unit.planned for unit in run.units):
         return "There is no plan that a policy could judge."
@@ -198,18 +207,20 @@ def _unjudged(run: RunSummary, found: Sequence[Rule]) -> str:
     return f"No policy says anything against {which}."
 
 
-def _moved(history: History) -> Iterator[Named]:
-    found = since(history)
-    if found is None:
+def _moved(history: History) -> Iterator[NamedText]:
+    delta = delta_to_previous(history)
+    if delta is None:
         return
     for what, which in (
-        ("No plan any more", found.now_failed),
-        ("Planned again", found.planned_again),
-        ("New clusters", found.new_clusters),
-        ("Clusters that are gone", found.gone_clusters),
+        ("No plan any more", delta.now_failed),
+        ("Planned again", delta.planned_again),
+        ("New clusters", delta.new_clusters),
+        ("Clusters that are gone", delta.gone_clusters),
     ):
         if which:
-            yield Named(name=f"{what} ({len(which):,})", words=", ".join(names(which, _NAMES)))
+            yield NamedText(
+                name=f"{what} ({len(which):,})", text=", ".join(first_names(which, _NAMES))
+            )
 
 
 def _row(unit: UnitSummary) -> UnitRow:

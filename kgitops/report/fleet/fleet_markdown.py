@@ -8,32 +8,32 @@ from kgitops.model.wording import counted, shortened
 from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.content.safe_text import comment_token, fenced, guarded_line, terminal_text
 from kgitops.report.fleet.highlights import (
-    action_words,
-    beside_words,
+    destructive_plans,
     failures,
     finding_lines,
-    graves,
+    first_names,
+    format_actions,
+    format_delta,
+    format_drift_and_warnings,
+    format_outlier,
     headline,
-    names,
-    outlier_words,
     refusals,
-    rules,
-    since_words,
+    violations_by_policy,
 )
-from kgitops.report.fleet.history import nights, since
+from kgitops.report.fleet.history import delta_to_previous, totals_by_run
 from kgitops.report.fleet.outliers import outliers
 from kgitops.report.markdown.plan import GITHUB_BUDGET
 
 _LADDER = ((50, 20), (50, 5), (20, 5), (10, 3), (5, 1), (3, 0), (1, 0), (0, 0))
-"""How many lines an open part and a folded one may have; the next where the comment is too long."""
+"""The most lines of an open and of a folded section; the next if the comment is too long."""
 _LINE = 400
 _NAME = 100
-_NIGHTS = 14
+_RUNS = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """Lines under a title; ``open`` stands unfolded."""
+class CommentSection:
+    """Lines under a title; ``open`` ones are not folded."""
 
     title: str
     lines: tuple[str, ...]
@@ -59,9 +59,9 @@ def render_fleet_markdown(history: History, *, budget: int = GITHUB_BUDGET) -> s
         history: what to show.
         budget: the most bytes of UTF-8 the comment may have; it never needs 4,096.
     """
-    parts = [part for part in _parts(history) if part.lines]
+    sections = [section for section in _sections(history) if section.lines]
     for step in _LADDER:
-        text = "\n".join((_top(history), *(part.markdown(step) for part in parts)))
+        text = "\n".join((_top(history), *(section.markdown(step) for section in sections)))
         if len(text.encode()) <= budget:
             break
     return text
@@ -70,76 +70,81 @@ def render_fleet_markdown(history: History, *, budget: int = GITHUB_BUDGET) -> s
 def _top(history: History) -> str:
     run = history.latest
     stops = verdict(run).stops
-    grave = bool(graves(run)) or stops
+    severe = bool(destructive_plans(run)) or stops
     changes = any(unit.change_count for unit in run.units)
-    dot = "🔴" if grave else "🟠" if changes else "🟢"
+    dot = "🔴" if severe else "🟠" if changes else "🟢"
     size = f"{counted(len(run.clusters), 'cluster')}, {counted(len(run.units), 'plan')}"
-    told = "; ".join(words for words in (action_words(run), beside_words(run)) if words)
+    parts = (format_actions(run), format_drift_and_warnings(run))
+    summary = "; ".join(part for part in parts if part)
     lines = [
         f"<!-- kgitops:fleet:{comment_token(run.created[:20])} -->",
         f"### {dot} kgitops fleet plan: {size}\n",
         f"**{headline(run)}**\n",
     ]
-    if told:
-        lines.append(f"{told[0].upper()}{told[1:]}.\n")
+    if summary:
+        lines.append(f"{summary[0].upper()}{summary[1:]}.\n")
     return "\n".join(lines)
 
 
-def _parts(history: History) -> Iterator[Part]:
+def _sections(history: History) -> Iterator[CommentSection]:
     run = history.latest
-    yield _part("No plan", "-", [(each.unit.name, each.words) for each in failures(run)])
-    destroyed = [(each.unit.name, each.words) for each in graves(run)]
-    yield _part("Deletions and losses", "-", destroyed)
-    yield _part("Refused", "-", [(each.unit.name, each.words) for each in refusals(run)])
-    yield Part(
+    yield _section("No plan", "-", [(each.unit.name, each.text) for each in failures(run)])
+    destroyed = [(each.unit.name, each.text) for each in destructive_plans(run)]
+    yield _section("Deletions and losses", "-", destroyed)
+    yield _section("Refused", "-", [(each.unit.name, each.text) for each in refusals(run)])
+    yield CommentSection(
         title="Findings", lines=tuple(_line(f"! {each}") for each in finding_lines(run.findings))
     )
-    yield Part(title="Violations", lines=tuple(_violations(run)))
-    far = [(each.unit.name, outlier_words(each)) for each in outliers(run.units)]
-    yield _part("Outliers", "!", far, is_open=False)
+    yield CommentSection(title="Violations", lines=tuple(_violations(run)))
+    outlier_rows = [(each.unit.name, format_outlier(each)) for each in outliers(run.units)]
+    yield _section("Outliers", "!", outlier_rows, is_open=False)
     yield from _history(history)
     most = sorted(run.units, key=lambda unit: (-unit.change_count, unit.name))
     changed = [(u.name, counted(u.change_count, "change")) for u in most if u.change_count]
-    yield _part("Changes by plan", "#", changed, is_open=False)
+    yield _section("Changes by plan", "#", changed, is_open=False)
     lines = tuple(_line(f"# {_short(name)}") for name in run.unplanned)
-    yield Part(title="Clusters without a project", lines=lines, open=False)
+    yield CommentSection(title="Clusters without a project", lines=lines, open=False)
 
 
 def _violations(run: RunSummary) -> Iterator[str]:
-    for rule in rules(run):
+    for rule in violations_by_policy(run):
         mark = "-" if rule.standing is PolicyStatus.DENIED else "!"
-        units = ", ".join(names([f"{_short(name)} ({n:,})" for name, n in rule.units], 3))
-        yield _line(f"{mark} {_short(rule.policy)} ({rule.level}): {rule.words}: {units}")
+        units = ", ".join(first_names([f"{_short(name)} ({n:,})" for name, n in rule.units], 3))
+        yield _line(f"{mark} {_short(rule.policy)} ({rule.level}): {rule.text}: {units}")
 
 
-def _history(history: History) -> Iterator[Part]:
-    found = since(history)
-    if found is None:
+def _history(history: History) -> Iterator[CommentSection]:
+    delta = delta_to_previous(history)
+    if delta is None:
         return
-    lines = [f"# since {found.created}: {since_words(found, history.latest)}"]
+    lines = [f"# since {delta.created}: {format_delta(delta, history.latest)}"]
     for what, which in (
-        ("no plan any more", found.now_failed),
-        ("planned again", found.planned_again),
-        ("new cluster", found.new_clusters),
-        ("cluster is gone", found.gone_clusters),
+        ("no plan any more", delta.now_failed),
+        ("planned again", delta.planned_again),
+        ("new cluster", delta.new_clusters),
+        ("cluster is gone", delta.gone_clusters),
     ):
         lines += (f"! {what}: {_short(name)}" for name in which)
     lines += (
         f"! drift grew: {_short(each.unit.name)}  {each.before:,} -> {each.after:,}"
-        for each in found.grown
+        for each in delta.grown
     )
-    yield Part(title="Since the run before", lines=tuple(map(_line, lines)), open=False)
+    yield CommentSection(
+        title="RunDelta the run before", lines=tuple(map(_line, lines)), open=False
+    )
     rows = (
         f"# {n.created}  {n.changes:,} changes, {n.drift:,} drifted, {n.denied:,} denied, "
         f"{n.failed:,} of {n.units:,} without a plan, exit {int(n.exit)}"
-        for n in reversed(nights(history)[-_NIGHTS:])
+        for n in reversed(totals_by_run(history)[-_RUNS:])
     )
-    yield Part(title="Runs", lines=tuple(map(_line, rows)), open=False)
+    yield CommentSection(title="Runs", lines=tuple(map(_line, rows)), open=False)
 
 
-def _part(title: str, mark: str, rows: Sequence[tuple[str, str]], *, is_open: bool = True) -> Part:
+def _section(
+    title: str, mark: str, rows: Sequence[tuple[str, str]], *, is_open: bool = True
+) -> CommentSection:
     lines = (f"{mark} {_short(name)}  {words}" for name, words in rows)
-    return Part(title=title, lines=tuple(map(_line, lines)), open=is_open)
+    return CommentSection(title=title, lines=tuple(map(_line, lines)), open=is_open)
 
 
 def _line(text: str) -> str:

@@ -10,27 +10,27 @@ from kgitops.model.wording import counted, shortened
 from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.content.safe_text import Line, Style, ink, terminal_text
 from kgitops.report.fleet.highlights import (
-    Failure,
-    action_words,
-    beside_words,
-    by_level,
-    exit_counts,
+    UnplannedUnit,
+    changes_by_level,
+    destructive_plans,
     failures,
     finding_lines,
-    graves,
+    first_names,
+    format_actions,
+    format_delta,
+    format_drift_and_warnings,
+    format_exit_counts,
+    format_outlier,
     headline,
-    names,
-    outlier_words,
     refusals,
-    rules,
-    since_words,
+    violations_by_policy,
 )
-from kgitops.report.fleet.history import Since, nights, since
+from kgitops.report.fleet.history import RunDelta, delta_to_previous, totals_by_run
 from kgitops.report.fleet.outliers import outliers
 
 _NARROWEST, _WIDEST = 80, 160
 _MOST = 10
-_NIGHTS = 14
+_RUNS = 14
 _NAME = 48
 _SENTENCE = 400
 
@@ -63,32 +63,31 @@ class _Page:
         clusters, units = len(run.clusters), len(run.units)
         size = f"  {counted(clusters, 'cluster')}, {counted(units, 'plan')}"
         yield [(Style.BOLD, "kgitops fleet"), f"{size}  made={run.created} in {run.seconds:.0f} s"]
-        found = verdict(run)
+        answer = verdict(run)
         changes = any(unit.change_count for unit in run.units)
-        style = Style.RED_BOLD if found.stops else Style.YELLOW_BOLD if changes else Style.BOLD
+        style = Style.RED_BOLD if answer.stops else Style.YELLOW_BOLD if changes else Style.BOLD
         for line in wrap(headline(run), self.width):
             yield [(style, line)]
-        parts = [f"{count:,} {level.replace('-', ' ')}" for level, count in by_level(run)]
-        for told in (action_words(run), ", ".join(parts), beside_words(run)):
-            if told:
-                yield [f"  {told}"]
+        parts = [f"{count:,} {level.replace('-', ' ')}" for level, count in changes_by_level(run)]
+        for text in (format_actions(run), ", ".join(parts), format_drift_and_warnings(run)):
+            if text:
+                yield [f"  {text}"]
 
     def attention(self, history: History) -> Iterator[Line]:
-        """Whatever a person has to look at, the worst first."""
+        """The parts that need attention, the worst first."""
         run = history.latest
         yield from self.failed("NO PLAN", failures(run))
-        found = graves(run)
-        rows = [(each.unit.name, each.words) for each in found]
+        rows = [(each.unit.name, each.text) for each in destructive_plans(run)]
         yield from self.rows("DELETIONS AND LOSSES", Style.RED_BOLD, "-", rows, "plan")
         yield from self.failed("REFUSED", refusals(run))
         yield from self.findings(run)
         yield from self.violations(run)
-        rows = [(each.unit.name, outlier_words(each)) for each in outliers(run.units)]
+        rows = [(each.unit.name, format_outlier(each)) for each in outliers(run.units)]
         yield from self.rows("OUTLIERS", Style.YELLOW_BOLD, "!", rows, "plan")
 
-    def failed(self, title: str, found: Sequence[Failure]) -> Iterator[Line]:
-        rows = [(each.unit.name, each.words) for each in found]
-        beside = exit_counts(found) if len(found) > 1 else ""
+    def failed(self, title: str, found: Sequence[UnplannedUnit]) -> Iterator[Line]:
+        rows = [(each.unit.name, each.text) for each in found]
+        beside = format_exit_counts(found) if len(found) > 1 else ""
         yield from self.rows(title, Style.RED_BOLD, "!", rows, "plan", beside)
 
     def findings(self, run: RunSummary) -> Iterator[Line]:
@@ -99,58 +98,60 @@ class _Page:
             yield from self.rest(len(run.findings))
 
     def violations(self, run: RunSummary) -> Iterator[Line]:
-        found = rules(run)
-        if not found:
+        by_policy = violations_by_policy(run)
+        if not by_policy:
             return
-        stops = found[0].standing is PolicyStatus.DENIED
+        stops = by_policy[0].standing is PolicyStatus.DENIED
         style = Style.RED_BOLD if stops else Style.YELLOW_BOLD
-        yield from self.titled("VIOLATIONS", style, sum(rule.count for rule in found))
-        for rule in self.first(found):
+        yield from self.titled("VIOLATIONS", style, sum(rule.count for rule in by_policy))
+        for rule in self.first(by_policy):
             mark = Style.RED if rule.standing is PolicyStatus.DENIED else Style.YELLOW
-            yield ["  ", (mark, "!"), f" {_short(rule.policy)} ({rule.level}): {rule.words}"]
+            yield ["  ", (mark, "!"), f" {_short(rule.policy)} ({rule.level}): {rule.text}"]
             units = [f"{_short(name)} ({count:,})" for name, count in rule.units]
-            yield from self.block(names(units, len(units) if self.full else 3))
-        yield from self.rest(len(found))
+            yield from self.block(first_names(units, len(units) if self.full else 3))
+        yield from self.rest(len(by_policy))
 
     def numbers(self, history: History) -> Iterator[Line]:
-        """What changed since the run before, and all runs in a table."""
+        """Changes since the previous run, and all runs in a table."""
         run = history.latest
-        found = since(history)
-        if found:
-            yield from self.compared(found, run)
+        delta = delta_to_previous(history)
+        if delta:
+            yield from self.compared(delta, run)
             yield from self.table(history)
         if run.unplanned:
             yield from self.titled(
                 "NO PROJECT IS FOR THESE CLUSTERS", Style.BOLD, len(run.unplanned)
             )
-            yield from self.block(names(run.unplanned, len(run.unplanned) if self.full else _MOST))
+            yield from self.block(
+                first_names(run.unplanned, len(run.unplanned) if self.full else _MOST)
+            )
         most = sorted(run.units, key=lambda unit: (-unit.change_count, unit.name))
         rows = [(unit.name, counted(unit.change_count, "change")) for unit in most]
         changed = [row for row, unit in zip(rows, most, strict=True) if unit.change_count]
         yield from self.rows("MOST CHANGES", Style.BOLD, " ", changed, "plan")
 
-    def compared(self, found: Since, run: RunSummary) -> Iterator[Line]:
+    def compared(self, delta: RunDelta, run: RunSummary) -> Iterator[Line]:
         yield []
-        yield [(Style.BOLD, f"SINCE {found.created}")]
-        yield from self.block([since_words(found, run)], indent=2)
+        yield [(Style.BOLD, f"SINCE {delta.created}")]
+        yield from self.block([format_delta(delta, run)], indent=2)
         for what, which in (
-            ("no plan any more", found.now_failed),
-            ("planned again", found.planned_again),
-            ("new clusters", found.new_clusters),
-            ("clusters that are gone", found.gone_clusters),
+            ("no plan any more", delta.now_failed),
+            ("planned again", delta.planned_again),
+            ("new clusters", delta.new_clusters),
+            ("clusters that are gone", delta.gone_clusters),
         ):
             if which:
-                told = names(which, len(which) if self.full else 3)
-                yield from self.block([f"{what} ({len(which):,}): {', '.join(told)}"], indent=2)
-        rows = [(each.unit.name, f"{each.before:,} -> {each.after:,}") for each in found.grown]
+                names = first_names(which, len(which) if self.full else 3)
+                yield from self.block([f"{what} ({len(which):,}): {', '.join(names)}"], indent=2)
+        rows = [(each.unit.name, f"{each.before:,} -> {each.after:,}") for each in delta.grown]
         yield from self.rows("DRIFT GREW", Style.YELLOW_BOLD, "!", rows, "plan")
 
     def table(self, history: History) -> Iterator[Line]:
-        found = nights(history)
-        shown = found if self.full else found[-_NIGHTS:]
-        left = history.left_out + len(found) - len(shown)
+        runs = totals_by_run(history)
+        shown = runs if self.full else runs[-_RUNS:]
+        earlier = history.left_out + len(runs) - len(shown)
         yield []
-        yield [(Style.BOLD, f"RUNS ({len(found) + history.left_out:,})")]
+        yield [(Style.BOLD, f"RUNS ({len(runs) + history.left_out:,})")]
         yield from _columns(
             ("made", "clusters", "plans", "no plan", "changes", "drift", "denied", "exit"),
             [
@@ -158,18 +159,18 @@ class _Page:
                 for n in shown
             ],
         )
-        if left:
-            yield [f"  and {left:,} earlier"]
+        if earlier:
+            yield [f"  and {earlier:,} earlier"]
 
     def ending(self, history: History) -> Iterator[Line]:
         units = history.latest.units
-        told = "declare something for a cluster, and plan again."
+        step = "declare something for a cluster, and plan again."
         if any(unit.planned for unit in units):
-            told = "kgitops fleet summary DIR --cluster NAME shows one plan."
+            step = "kgitops fleet summary DIR --cluster NAME shows one plan."
         elif units:
-            told = "correct what is said of each plan, and plan again."
+            step = "correct what is said of each plan, and plan again."
         yield []
-        yield [(Style.BOLD, f"Next: {told}")]
+        yield [(Style.BOLD, f"Next: {step}")]
 
     def rows(
         self,
@@ -216,17 +217,17 @@ class _Page:
     def titled(
         self, title: str, style: Style, count: int | str, beside: str = ""
     ) -> Iterator[Line]:
-        """A heading with how much stands below it."""
-        told = f"{count:,}" if isinstance(count, int) else count
+        """A heading with the number of rows below it."""
+        size = f"{count:,}" if isinstance(count, int) else count
         yield []
-        yield [(style, f"{title} ({told})"), f"  {beside}" if beside else ""]
+        yield [(style, f"{title} ({size})"), f"  {beside}" if beside else ""]
 
     def first(self, found: Sequence[T]) -> Sequence[T]:
         """All of them, or the first ten."""
         return found if self.full else found[:_MOST]
 
     def rest(self, count: int) -> Iterator[Line]:
-        """How many of ``count`` are not shown."""
+        """A line with the number of those not shown, of ``count``."""
         if not self.full and count > _MOST:
             yield [f"    and {count - _MOST:,} more   all: --full"]
 

@@ -1,4 +1,4 @@
-"""What there is to say about a run over a fleet, the same in every rendering: worst first."""
+"""The highlights of a fleet run, the same in every rendering, the worst first."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.policy.evaluate.bundle import Level as PolicyLevel
 from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.report.content.policy_rows import PolicyStatus
-from kgitops.report.fleet.history import Since, denied_count, drift_count
+from kgitops.report.fleet.history import RunDelta, denied_count, drift_count
 from kgitops.report.fleet.outliers import Outlier
 
 _STOPPING = (PolicyStatus.DENIED, PolicyStatus.WAIVED, PolicyStatus.ADVISED, PolicyStatus.NOTED)
@@ -21,22 +21,22 @@ _WEAK = {str(PolicyLevel.ADVISORY): PolicyStatus.ADVISED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """A unit with its worst reason; ``more`` counts its other ones."""
+class UnplannedUnit:
+    """A unit without a usable plan, with its worst reason; ``more`` counts the others."""
 
     unit: UnitSummary
     reason: Reason
     more: int
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """``exit 8: the snapshot … can't be read (and 2 more)``."""
         more = f" (and {counted(self.more, 'more reason')})" if self.more else ""
         return f"exit {int(self.reason.exit)}: {self.reason.sentence}{more}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grave:
+class DestructivePlan:
     """A unit whose plan deletes, or loses data or access."""
 
     unit: UnitSummary
@@ -45,8 +45,8 @@ class Grave:
     deletions: int
 
     @property
-    def words(self) -> str:
-        """``2 topics are deleted: a, b (of 230 changes)``; counts alone where that is not known."""
+    def text(self) -> str:
+        """``2 topics are deleted: a, b (of 230 changes)``; only counts if no names are known."""
         if self.unit.lost:
             return f"{self.unit.lost} (of {counted(self.unit.change_count, 'change')})"
         parts = (
@@ -54,12 +54,12 @@ class Grave:
             (self.access_loss, f"{self.access_loss:,} with access loss"),
             (self.deletions, counted(self.deletions, "deletion")),
         )
-        told = ", ".join(words for count, words in parts if count)
-        return f"{told}, of {counted(self.unit.change_count, 'change')}"
+        counts = ", ".join(text for count, text in parts if count)
+        return f"{counts}, of {counted(self.unit.change_count, 'change')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class PolicyViolations:
     """All violations of one policy at one level that mean the same; ``units`` with most first."""
 
     policy: str
@@ -69,7 +69,7 @@ class Rule:
     units: tuple[tuple[str, int], ...]
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """``30 denied in 2 plans``."""
         return f"{self.count:,} {self.standing} in {counted(len(self.units), 'plan')}"
 
@@ -97,20 +97,20 @@ def headline(run: RunSummary) -> str:
     return f"No changes: {which} {_bare(clusters, 'cluster')}."
 
 
-def failures(run: RunSummary) -> tuple[Failure, ...]:
-    """The units without a plan, those that can be reached least first."""
-    return _told(unit for unit in run.units if not unit.planned)
+def failures(run: RunSummary) -> tuple[UnplannedUnit, ...]:
+    """The units without a plan, the highest exit code first."""
+    return _with_reasons(unit for unit in run.units if not unit.planned)
 
 
-def refusals(run: RunSummary) -> tuple[Failure, ...]:
-    """The units that have a plan which stops for another reason than a policy."""
-    return _told(unit for unit in run.units if unit.planned and _beside_policies(unit))
+def refusals(run: RunSummary) -> tuple[UnplannedUnit, ...]:
+    """The units with a plan that stops for another reason than a policy."""
+    return _with_reasons(unit for unit in run.units if unit.planned and _reasons_but_denials(unit))
 
 
-def graves(run: RunSummary) -> tuple[Grave, ...]:
+def destructive_plans(run: RunSummary) -> tuple[DestructivePlan, ...]:
     """The units whose plans destroy something, the worst first."""
-    found = (
-        Grave(
+    plans = (
+        DestructivePlan(
             unit=unit,
             data_loss=unit.levels.get(RiskLevel.DATA_LOSS, 0),
             access_loss=unit.levels.get(RiskLevel.ACCESS_LOSS, 0),
@@ -118,13 +118,21 @@ def graves(run: RunSummary) -> tuple[Grave, ...]:
         )
         for unit in run.units
     )
-    kept = (each for each in found if each.data_loss or each.access_loss or each.deletions)
+    destructive = (each for each in plans if each.data_loss or each.access_loss or each.deletions)
     return tuple(
-        sorted(kept, key=lambda g: (-g.data_loss, -g.deletions, -g.access_loss, g.unit.name))
+        sorted(
+            destructive,
+            key=lambda plan: (
+                -plan.data_loss,
+                -plan.deletions,
+                -plan.access_loss,
+                plan.unit.name,
+            ),
+        )
     )
 
 
-def rules(run: RunSummary) -> tuple[Rule, ...]:
+def violations_by_policy(run: RunSummary) -> tuple[PolicyViolations, ...]:
     """Violations by policy: what denies first, then by how many there are."""
     found: dict[tuple[PolicyStatus, str, str], Counter[str]] = defaultdict(Counter)
     for unit in run.units:
@@ -132,7 +140,7 @@ def rules(run: RunSummary) -> tuple[Rule, ...]:
             if outcome != Outcome.PASSED and count:
                 found[standing_of(level, outcome), policy, level][unit.name] += count
     told = (
-        Rule(
+        PolicyViolations(
             policy=policy,
             level=level,
             standing=standing,
@@ -147,7 +155,7 @@ def rules(run: RunSummary) -> tuple[Rule, ...]:
 
 
 def standing_of(level: str, outcome: str) -> PolicyStatus:
-    """What a violation means to a reviewer; what no weak level lifts denies."""
+    """The status of a violation for a reviewer; an unknown level denies."""
     if outcome == Outcome.WAIVED:
         return PolicyStatus.WAIVED
     if level in (PolicyLevel.INFO, PolicyLevel.OFF):
@@ -155,20 +163,20 @@ def standing_of(level: str, outcome: str) -> PolicyStatus:
     return _WEAK.get(level, PolicyStatus.DENIED)
 
 
-def by_level(run: RunSummary) -> tuple[tuple[RiskLevel, int], ...]:
-    """Changes by level, the worst first; none that is empty."""
+def changes_by_level(run: RunSummary) -> tuple[tuple[RiskLevel, int], ...]:
+    """The number of changes by level, the worst first, without zeros."""
     counts = run.total("levels")
     return tuple((level, counts[level]) for level in RISK_LEVELS if counts.get(level))
 
 
-def action_words(run: RunSummary) -> str:
-    """``1,200 to create, 45 to delete``; nothing where there is nothing to do."""
+def format_actions(run: RunSummary) -> str:
+    """``1,200 to create, 45 to delete``; empty without changes."""
     counts = run.total("actions")
     return ", ".join(f"{counts[each]:,} to {each}" for each in Action if counts.get(each))
 
 
-def beside_words(run: RunSummary) -> str:
-    """How much drift there is, what is left alone, and warnings; nothing where there is none."""
+def format_drift_and_warnings(run: RunSummary) -> str:
+    """``3 drifted, 2 kept, 1 warning``; empty without any."""
     drift, kept = sum(run.total("drift").values()), sum(run.total("kept").values())
     warnings = sum(unit.warning_count for unit in run.units)
     parts = (
@@ -176,23 +184,23 @@ def beside_words(run: RunSummary) -> str:
         (kept, f"{kept:,} kept"),
         (warnings, counted(warnings, "warning")),
     )
-    return ", ".join(words for count, words in parts if count)
+    return ", ".join(text for count, text in parts if count)
 
 
-def outlier_words(found: Outlier) -> str:
+def format_outlier(outlier: Outlier) -> str:
     """``2,300 changes (median 12), 40 drifted (median 0)``."""
     return ", ".join(
-        f"{mark.count:,} {mark.measure} (median {mark.median:,})" for mark in found.loud
+        f"{mark.count:,} {mark.measure} (median {mark.median:,})" for mark in outlier.outstanding
     )
 
 
-def since_words(found: Since, run: RunSummary) -> str:
+def format_delta(delta: RunDelta, run: RunSummary) -> str:
     """``changes 120 (+20), drift 3 (-1), denials 0 (±0)``."""
     now = (
-        ("changes", sum(unit.change_count for unit in run.units), found.night.changes),
-        ("drift", sum(map(drift_count, run.units)), found.night.drift),
-        ("denials", sum(map(denied_count, run.units)), found.night.denied),
-        ("without a plan", sum(not unit.planned for unit in run.units), found.night.failed),
+        ("changes", sum(unit.change_count for unit in run.units), delta.previous.changes),
+        ("drift", sum(map(drift_count, run.units)), delta.previous.drift),
+        ("denials", sum(map(denied_count, run.units)), delta.previous.denied),
+        ("without a plan", sum(not unit.planned for unit in run.units), delta.previous.failed),
     )
     return ", ".join(f"{what} {after:,} ({_signed(after - before)})" for what, after, before in now)
 
@@ -202,27 +210,27 @@ def finding_lines(findings: Sequence[Finding]) -> list[str]:
     return [str(finding) for finding in findings]
 
 
-def exit_counts(failed: Iterable[Failure]) -> str:
+def format_exit_counts(failed: Iterable[UnplannedUnit]) -> str:
     """``12 with exit 8, 3 with exit 1``."""
     counts = Counter(int(each.reason.exit) for each in failed)
     return ", ".join(f"{count:,} with exit {code}" for code, count in counts.most_common())
 
 
-def _told(units: Iterable[UnitSummary]) -> tuple[Failure, ...]:
-    found = []
+def _with_reasons(units: Iterable[UnitSummary]) -> tuple[UnplannedUnit, ...]:
+    with_reasons = []
     for unit in units:
-        reasons = _beside_policies(unit)
-        # Only of those that are no denials is it known how many the summary holds.
+        reasons = _reasons_but_denials(unit)
+        # Denials are summed up elsewhere, so only other reasons can be counted here.
         total = len(reasons) if unit.planned else max(unit.reason_count, len(reasons))
-        found.append(Failure(unit=unit, reason=reasons[0], more=total - 1))
-    return tuple(sorted(found, key=lambda each: (-int(each.reason.exit), each.unit.name)))
+        with_reasons.append(UnplannedUnit(unit=unit, reason=reasons[0], more=total - 1))
+    return tuple(sorted(with_reasons, key=lambda each: (-int(each.reason.exit), each.unit.name)))
 
 
-def _beside_policies(unit: UnitSummary) -> list[Reason]:
-    """Denials are told by policy, but for those of a unit that has nothing else to say."""
+def _reasons_but_denials(unit: UnitSummary) -> list[Reason]:
+    """The reasons without denials, which are shown by policy; all for a unit with nothing else."""
     reasons = stopping_reasons(unit)
-    found = [reason for reason in reasons if reason.exit is not ExitCode.DENIED]
-    return found if unit.planned or found else list(reasons)
+    others = [reason for reason in reasons if reason.exit is not ExitCode.DENIED]
+    return others if unit.planned or others else list(reasons)
 
 
 def _stopping(run: RunSummary) -> list[str]:
@@ -232,19 +240,21 @@ def _stopping(run: RunSummary) -> list[str]:
     denied = sum(unit.planned and denied_count(unit) > 0 for unit in run.units)
     refused = len(refusals(run))
     of_all = f"of {counted(units, 'plan')}"
-    told = [
+    clauses = [
         (failed, f"{failed:,} {of_all} could not be made"),
         (denied, f"{denied:,} {of_all} {_is(denied)} denied by policy"),
         (refused, f"{refused:,} {of_all} {_is(refused)} refused"),
         (errors, f"{counted(errors, 'finding')} {_is(errors)} about no single plan"),
     ]
-    found = [words for count, words in told if count]
-    return [words if at == 0 else words.replace(f" {of_all}", "") for at, words in enumerate(found)]
+    shown = [clause for count, clause in clauses if count]
+    return [
+        clause if at == 0 else clause.replace(f" {of_all}", "") for at, clause in enumerate(shown)
+    ]
 
 
 def _exit(run: RunSummary) -> str:
-    found = verdict(run)
-    return f" (exit {int(found.exit)})" if found.stops else ""
+    answer = verdict(run)
+    return f" (exit {int(answer.exit)})" if answer.stops else ""
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -268,8 +278,8 @@ def _signed(change: int) -> str:
     return f"{sign}{abs(change):,}"
 
 
-def names(found: Sequence[str], most: int) -> Iterator[str]:
+def first_names(names: Sequence[str], most: int) -> Iterator[str]:
     """The first names, and how many more there are."""
-    yield from found[:most]
-    if len(found) > most:
-        yield f"{len(found) - most:,} more"
+    yield from names[:most]
+    if len(names) > most:
+        yield f"{len(names) - most:,} more"

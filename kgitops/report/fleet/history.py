@@ -1,4 +1,4 @@
-"""Several runs over one fleet in the order of time: what they came to, and what grew since."""
+"""Several runs over one fleet in the order of time: their totals, and the latest differences."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from kgitops.policy.evaluate.ruling import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Night:
-    """What a run came to. ``failed`` units have no plan, so they add nothing to the counts."""
+class RunTotals:
+    """The totals of a run. ``failed`` units have no plan, so they add nothing to the counts."""
 
     created: str
     clusters: int
@@ -25,7 +25,7 @@ class Night:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """A unit that has more drift than in the run before."""
+    """A unit with more drift than in the previous run."""
 
     unit: UnitSummary
     before: int
@@ -33,11 +33,11 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Since:
-    """What is otherwise than in the run before, each by the names of units or clusters."""
+class RunDelta:
+    """Differences from the previous run, by the names of units or clusters."""
 
     created: str
-    night: Night
+    previous: RunTotals
     grown: tuple[Growth, ...]
     now_failed: tuple[str, ...]
     planned_again: tuple[str, ...]
@@ -46,25 +46,25 @@ class Since:
 
 
 def drift_count(unit: UnitSummary) -> int:
-    """How many differences others have made."""
+    """The number of differences that others have made."""
     return sum(unit.drift.values())
 
 
 def denied_count(unit: UnitSummary) -> int:
-    """How many violations stop the unit's plan."""
+    """The number of violations that stop the unit's plan."""
     return sum(
         count for (_, level, outcome), count in unit.violations.items() if stops(level, outcome)
     )
 
 
 def stops(level: str, outcome: str) -> bool:
-    """Whether a violation stops a plan: soft and hard policies do, unless it is waived."""
+    """True if a violation stops a plan: of a soft or hard policy, and not waived."""
     return outcome == Outcome.DENIED and level in (Level.SOFT, Level.HARD)
 
 
-def night_of(run: RunSummary) -> Night:
-    """The run as one row of a history."""
-    return Night(
+def run_totals(run: RunSummary) -> RunTotals:
+    """The totals of one run."""
+    return RunTotals(
         created=run.created,
         clusters=len(run.clusters),
         units=len(run.units),
@@ -76,16 +76,15 @@ def night_of(run: RunSummary) -> Night:
     )
 
 
-def nights(history: History) -> tuple[Night, ...]:
-    """All runs, the oldest first."""
-    return tuple(map(night_of, history.runs))
+def totals_by_run(history: History) -> tuple[RunTotals, ...]:
+    """The totals of all runs, the oldest first."""
+    return tuple(map(run_totals, history.runs))
 
 
-def since(history: History) -> Since | None:
-    """The latest run beside the one before; None where there is only one.
+def delta_to_previous(history: History) -> RunDelta | None:
+    """Compare the latest run with the previous one; None if there is only one.
 
-    A unit without a plan says nothing about its drift: what it had before it failed counts
-    neither as grown nor as gone.
+    The drift of a unit without a plan is unknown: it counts neither as grown nor as gone.
     """
     before, after = history.previous, history.latest
     if before is None:
@@ -93,9 +92,9 @@ def since(history: History) -> Since | None:
     old, new = _by_name(before), _by_name(after)
     failed_before = {key for key, unit in old.items() if not unit.planned}
     failed_now = {key for key, unit in new.items() if not unit.planned}
-    return Since(
+    return RunDelta(
         created=before.created,
-        night=night_of(before),
+        previous=run_totals(before),
         grown=_grown(old, new),
         now_failed=_names(new, failed_now - failed_before),
         planned_again=_names(new, (failed_before & new.keys()) - failed_now),
@@ -116,12 +115,12 @@ def _names(units: Mapping[_Key, UnitSummary], keys: set[_Key]) -> tuple[str, ...
 
 
 def _grown(old: Mapping[_Key, UnitSummary], new: Mapping[_Key, UnitSummary]) -> tuple[Growth, ...]:
-    found = [
+    pairs = [
         Growth(unit=unit, before=drift_count(old[key]), after=drift_count(unit))
         for key, unit in new.items()
         if unit.planned and key in old and old[key].planned
     ]
-    grown = (each for each in found if each.after > each.before)
+    grown = (each for each in pairs if each.after > each.before)
     return tuple(sorted(grown, key=lambda each: (each.before - each.after, each.unit.name)))
 
 

@@ -1,7 +1,7 @@
 """Units that are far from the rest of their fleet, measured against its median.
 
-On most nights most clusters don't change. So the median is that of the units that have any of what
-is measured, or every cluster that changes would stand out.
+In most runs most clusters don't change. So the median is that of the units with a count above zero;
+otherwise every cluster that changes would stand out.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,13 +13,13 @@ from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.report.fleet.history import denied_count, drift_count
 
 FEWEST_UNITS = 5
-"""Fewer units are no fleet: their median says nothing."""
+"""The fewest units with a meaningful median."""
 LEAST = 10
-"""What counts as much, however little the others have."""
+"""The least count of an outlier, however little the others have."""
 FEW = 10
-"""Where fewer than one of this many have any, the median is that of all: nothing."""
+"""If fewer than one in this many units has any, the median of all units counts: zero."""
 TIMES = 5
-"""How many times the median an outlier has at least."""
+"""The least multiple of the median that an outlier has."""
 
 MEASURES: tuple[tuple[str, Callable[[UnitSummary], int]], ...] = (
     ("changes", lambda unit: unit.change_count),
@@ -29,7 +29,7 @@ MEASURES: tuple[tuple[str, Callable[[UnitSummary], int]], ...] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Measurement:
     """One measure of a unit, and what half of the fleet does not exceed."""
 
     measure: str
@@ -38,12 +38,12 @@ class Mark:
 
     @property
     def stands_out(self) -> bool:
-        """Whether this is what makes the unit an outlier."""
+        """True if this measure makes the unit an outlier."""
         return self.count >= LEAST and self.count >= TIMES * self.median
 
     @property
     def times(self) -> float:
-        """How far out it is; beside a median of nothing, as beside one."""
+        """The multiple of the median; a median of zero counts as one."""
         return self.count / max(self.median, 1) if self.stands_out else 0.0
 
 
@@ -53,12 +53,12 @@ class Outlier:
 
     unit: UnitSummary
     level: RiskLevel | None
-    marks: tuple[Mark, ...]
+    measurements: tuple[Measurement, ...]
 
     @property
-    def loud(self) -> tuple[Mark, ...]:
+    def outstanding(self) -> tuple[Measurement, ...]:
         """The measures that stand out."""
-        return tuple(mark for mark in self.marks if mark.stands_out)
+        return tuple(measurement for measurement in self.measurements if measurement.stands_out)
 
 
 def outliers(units: Sequence[UnitSummary]) -> tuple[Outlier, ...]:
@@ -67,8 +67,8 @@ def outliers(units: Sequence[UnitSummary]) -> tuple[Outlier, ...]:
     if len(planned) < FEWEST_UNITS:
         return ()
     medians = [_typical([count(unit) for unit in planned]) for _, count in MEASURES]
-    found = [_outlier(unit, medians) for unit in planned]
-    return tuple(sorted((each for each in found if each.loud), key=_order))
+    candidates = [_outlier(unit, medians) for unit in planned]
+    return tuple(sorted((each for each in candidates if each.outstanding), key=_order))
 
 
 def worst_level(unit: UnitSummary) -> RiskLevel | None:
@@ -77,7 +77,7 @@ def worst_level(unit: UnitSummary) -> RiskLevel | None:
 
 
 def _typical(counts: Sequence[int]) -> int:
-    """The median of those that have any; where hardly any has, having some is not typical."""
+    """The median of the counts above zero; of all counts if few are above zero."""
     some = [count for count in counts if count]
     few = len(some) < FEWEST_UNITS or len(some) * FEW < len(counts)
     return median_low(counts if few else some)
@@ -87,13 +87,13 @@ def _outlier(unit: UnitSummary, medians: Sequence[int]) -> Outlier:
     return Outlier(
         unit=unit,
         level=worst_level(unit),
-        marks=tuple(
-            Mark(measure=name, count=count(unit), median=median)
+        measurements=tuple(
+            Measurement(measure=name, count=count(unit), median=median)
             for (name, count), median in zip(MEASURES, medians, strict=True)
         ),
     )
 
 
-def _order(found: Outlier) -> tuple[float, int, str]:
-    level = len(RISK_LEVELS) if found.level is None else RISK_LEVELS.index(found.level)
-    return -max(mark.times for mark in found.marks), level, found.unit.name
+def _order(outlier: Outlier) -> tuple[float, int, str]:
+    level = len(RISK_LEVELS) if outlier.level is None else RISK_LEVELS.index(outlier.level)
+    return -max(measurement.times for measurement in outlier.measurements), level, outlier.unit.name

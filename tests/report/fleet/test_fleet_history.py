@@ -20,18 +20,18 @@ from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.fleet.highlights import (
-    beside_words,
-    exit_counts,
+    destructive_plans,
     failures,
-    graves,
+    format_delta,
+    format_drift_and_warnings,
+    format_exit_counts,
+    format_outlier,
     headline,
-    outlier_words,
     refusals,
-    rules,
-    since_words,
     standing_of,
+    violations_by_policy,
 )
-from kgitops.report.fleet.history import night_of, nights, since
+from kgitops.report.fleet.history import delta_to_previous, run_totals, totals_by_run
 from kgitops.report.fleet.outliers import outliers
 
 YESTERDAY = "2026-11-21T03:00:00Z"
@@ -41,7 +41,7 @@ def test_a_history_has_a_run() -> None:
     with pytest.raises(ValueError, match="at least one run"):
         History(runs=())
     only = a_history(a_run())
-    assert (only.latest, only.previous, since(only)) == (only.runs[0], None, None)
+    assert (only.latest, only.previous, delta_to_previous(only)) == (only.runs[0], None, None)
 
 
 def test_a_night_counts_what_its_units_have() -> None:
@@ -50,10 +50,10 @@ def test_a_night_counts_what_its_units_have() -> None:
         a_unit("a", "billing", updates=1, denied=4, advised=9),
         a_failed_unit("b"),
     )
-    night = night_of(run)
-    assert (night.clusters, night.units, night.failed) == (2, 3, 1)
-    assert (night.changes, night.drift, night.denied) == (4, 2, 4)
-    assert night.exit is ExitCode.UNREACHABLE
+    totals = run_totals(run)
+    assert (totals.clusters, totals.units, totals.failed) == (2, 3, 1)
+    assert (totals.changes, totals.drift, totals.denied) == (4, 2, 4)
+    assert totals.exit is ExitCode.UNREACHABLE
 
 
 def test_soft_policies_deny_too_unless_waived() -> None:
@@ -63,13 +63,13 @@ def test_soft_policies_deny_too_unless_waived() -> None:
         ("cap", "advisory", "denied"): 700,
         ("cap", "hard", "denied"): 1,
     }
-    assert night_of(a_run(replace(a_unit(), violations=levels))).denied == 4
+    assert run_totals(a_run(replace(a_unit(), violations=levels))).denied == 4
 
 
 def test_warnings_are_counted_beside_drift() -> None:
     warned = replace(a_unit("a", drift=2), warning_count=3)
-    assert beside_words(a_run(warned, a_unit("b"))) == "2 drifted, 14 kept, 3 warnings"
-    assert beside_words(a_run()) == ""
+    assert format_drift_and_warnings(a_run(warned, a_unit("b"))) == "2 drifted, 14 kept, 3 warnings"
+    assert format_drift_and_warnings(a_run()) == ""
 
 
 def test_drift_grows_only_where_both_runs_know_it() -> None:
@@ -91,7 +91,7 @@ def test_drift_grows_only_where_both_runs_know_it() -> None:
         a_failed_unit("failed"),
         a_unit("new", drift=9),
     )
-    found = since(a_history(before, after))
+    found = delta_to_previous(a_history(before, after))
     assert found
     assert [(each.unit.cluster, each.before, each.after) for each in found.grown] == [
         ("grew", 1, 4)
@@ -99,7 +99,7 @@ def test_drift_grows_only_where_both_runs_know_it() -> None:
     assert found.now_failed == ("failed/payments",)
     assert found.planned_again == ("came back/payments",)
     assert (found.new_clusters, found.gone_clusters) == (("new",), ("gone",))
-    assert since_words(found, after) == (
+    assert format_delta(found, after) == (
         "changes 0 (±0), drift 72 (+56), denials 0 (±0), without a plan 1 (±0)"
     )
 
@@ -107,7 +107,7 @@ def test_drift_grows_only_where_both_runs_know_it() -> None:
 def test_what_grew_most_comes_first() -> None:
     before = a_run(*(a_unit(name, drift=1) for name in "abc"), created=YESTERDAY)
     after = a_run(*(a_unit(name, drift=n) for name, n in zip("abc", (3, 9, 3), strict=True)))
-    found = since(a_history(before, after))
+    found = delta_to_previous(a_history(before, after))
     assert found
     assert [each.unit.cluster for each in found.grown] == ["b", "a", "c"]
 
@@ -119,7 +119,7 @@ def test_an_outlier_is_far_from_those_that_have_any() -> None:
     (found,) = outliers([*quiet, *usual, near, far])
     assert found.unit is far
     assert found.level == "data-loss"
-    assert outlier_words(found) == "131 changes (median 25)"
+    assert format_outlier(found) == "131 changes (median 25)"
 
 
 def test_where_hardly_anyone_has_any_a_few_stand_out() -> None:
@@ -127,7 +127,7 @@ def test_where_hardly_anyone_has_any_a_few_stand_out() -> None:
     drifted = [a_unit(f"drifted-{n}", drift=n) for n in (9, 10, 60)]
     found = outliers([*units, *drifted])
     assert [each.unit.cluster for each in found] == ["drifted-60", "drifted-10"]
-    assert outlier_words(found[0]) == "60 drifted (median 0)"
+    assert format_outlier(found[0]) == "60 drifted (median 0)"
     assert found[0].level is None
 
 
@@ -166,7 +166,7 @@ def test_rules_stand_by_what_they_stop_and_how_often() -> None:
         a_unit("b", denied=5),
         replace(a_unit("c"), violations={("quota-cap", "soft", "denied"): 7}),
     )
-    assert [(rule.policy, rule.words, rule.units) for rule in rules(run)] == [
+    assert [(rule.policy, rule.text, rule.units) for rule in violations_by_policy(run)] == [
         ("quota-cap", "7 denied in 1 plan", (("c/payments", 7),)),
         ("retention-cap", "6 denied in 2 plans", (("b/payments", 5), ("a/payments", 1))),
         ("topic-naming", "90 advised in 1 plan", (("a/payments", 90),)),
@@ -183,7 +183,7 @@ def test_a_refused_plan_is_told_by_its_reason_and_a_denied_one_by_its_policy() -
         ),
     )
     run = a_run(refused, a_unit("b", denied=3))
-    assert [each.words for each in refusals(run)] == [
+    assert [each.text for each in refusals(run)] == [
         "exit 5: 40 deletions; --allow-deletes Topic=40"
     ]
     assert failures(run) == ()
@@ -196,17 +196,17 @@ def test_a_refused_plan_is_told_by_its_reason_and_a_denied_one_by_its_policy() -
 def test_failures_have_their_worst_reason_and_how_many_more() -> None:
     many = replace(a_failed_unit("a"), reason_count=240)
     run = a_run(a_unit(), many, a_failed_unit("b", sentence="no route to host; look there"))
-    assert [each.words for each in failures(run)] == [
+    assert [each.text for each in failures(run)] == [
         f"exit 8: {many.reasons[0].sentence} (and 239 more reasons)",
         "exit 8: no route to host; look there",
     ]
-    assert exit_counts(failures(run)) == "2 with exit 8"
+    assert format_exit_counts(failures(run)) == "2 with exit 8"
 
 
 def test_what_destroys_most_comes_first() -> None:
     locked_out = replace(a_unit("c", updates=1), levels={"access-loss": 1})
     run = a_run(a_unit("a", deletes=1), a_unit("b", deletes=3, creates=6), locked_out, a_unit("d"))
-    assert [(each.unit.cluster, each.words) for each in graves(run)] == [
+    assert [(each.unit.cluster, each.text) for each in destructive_plans(run)] == [
         ("b", "3 with data loss, 3 deletions, of 9 changes"),
         ("a", "1 with data loss, 1 deletion, of 1 change"),
         ("c", "1 with access loss, of 1 change"),
@@ -234,8 +234,8 @@ def test_the_headline_answers() -> None:
 @settings(max_examples=examples(40))
 def test_nothing_is_counted_twice_or_left_out(history: History) -> None:
     run = history.latest
-    assert len(nights(history)) == len(history.runs)
-    assert sum(rule.count for rule in rules(run)) == sum(
+    assert len(totals_by_run(history)) == len(history.runs)
+    assert sum(rule.count for rule in violations_by_policy(run)) == sum(
         count
         for unit in run.units
         for (_, _, outcome), count in unit.violations.items()
@@ -245,7 +245,7 @@ def test_nothing_is_counted_twice_or_left_out(history: History) -> None:
         unit.name for unit in run.units if not unit.planned
     }
     assert headline(run)
-    since(history)
+    delta_to_previous(history)
 
 
 def test_the_large_fleet_shows_everything() -> None:
@@ -253,12 +253,12 @@ def test_the_large_fleet_shows_everything() -> None:
     history = large()
     run = history.latest
     assert failures(run)
-    assert graves(run)
-    assert rules(run)
+    assert destructive_plans(run)
+    assert violations_by_policy(run)
     assert outliers(run.units)
     assert run.findings
     assert run.unplanned
-    found = since(history)
+    found = delta_to_previous(history)
     assert found
     assert found.grown
     assert found.now_failed

@@ -16,10 +16,15 @@ from tiers import examples
 
 from kgitops.fleet.summary import History
 from kgitops.report.content.policy_rows import PolicyStatus
-from kgitops.report.fleet.charts import cluster_chart, line_charts, rule_bars
+from kgitops.report.fleet.charts import cluster_chart, line_charts, violation_bars
 from kgitops.report.fleet.fleet_html import render_fleet_html
-from kgitops.report.fleet.highlights import failures, graves, headline, rules
-from kgitops.report.fleet.history import Night, nights
+from kgitops.report.fleet.highlights import (
+    destructive_plans,
+    failures,
+    headline,
+    violations_by_policy,
+)
+from kgitops.report.fleet.history import RunTotals, totals_by_run
 
 _ATTRIBUTES = re.compile(
     r"class|id|lang|charset|content|http-equiv|name|open|tabindex|role|href|scope|colspan"
@@ -36,12 +41,12 @@ def test_the_page_says_what_the_text_says(name: str) -> None:
     document = Document(page)
     assert not document.open_tags
     assert headline(run) in document.text
-    told = [*((each.unit, each.words) for each in failures(run))]
-    told += ((each.unit, each.words) for each in graves(run))
+    told = [*((each.unit, each.text) for each in failures(run))]
+    told += ((each.unit, each.text) for each in destructive_plans(run))
     for unit, words in told:
         assert f"{unit.name} {words}" in document.text
-    for rule in rules(run):
-        assert rule.words in document.text
+    for rule in violations_by_policy(run):
+        assert rule.text in document.text
     for unit in run.units:
         assert unit.name in document.text
 
@@ -106,7 +111,7 @@ def test_bars_are_as_long_as_their_numbers() -> None:
     )
     assert long == pytest.approx(100)
     assert short == pytest.approx(25, abs=0.1)
-    assert chart.bars[0].words == "67 topics, 33 quotas"
+    assert chart.bars[0].text == "67 topics, 33 quotas"
     for left, right in pairwise(chart.bars[0].segments):
         assert float(left.x) + float(left.width) == pytest.approx(float(right.x), abs=0.02)
 
@@ -136,15 +141,15 @@ def test_every_part_can_be_seen_and_no_bar_is_longer_than_its_track() -> None:
 def test_what_denies_is_drawn_first_and_only_so_much_is() -> None:
     many = {(f"policy-{n}", "advisory", "denied"): n + 1 for n in range(40)}
     run = a_run(replace(a_unit(denied=1), violations=many | {("cap", "hard", "denied"): 1}))
-    bars = rule_bars(rules(run))
+    bars = violation_bars(violations_by_policy(run))
     assert len(bars) == 12
     assert bars[0].name == "cap (hard)"
     assert bars[0].segments[0].tone == PolicyStatus.DENIED
     assert float(bars[1].segments[0].width) == 100
 
 
-def _nights(*drift: int) -> tuple[Night, ...]:
-    return nights(
+def _nights(*drift: int) -> tuple[RunTotals, ...]:
+    return totals_by_run(
         a_history(
             *(
                 a_run(a_unit(drift=count), created=f"2026-11-{day:02}T03:00:00Z")
@@ -161,7 +166,7 @@ def test_a_line_stands_in_time_and_begins_at_nothing() -> None:
     top, middle, bottom = (float(y) for y in chart.lines)
     assert chart.ticks == ("10", "5", "0")
     assert [float(point.y) for point in chart.points] == [bottom, middle, top]
-    assert chart.told == "10 in the latest of 3 runs, 0 in the first, between 0 and 10."
+    assert chart.summary == "10 in the latest of 3 runs, 0 in the first, between 0 and 10."
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 7, 9, 10, 11, 99, 100, 101, 4_954, 10**9])
@@ -185,9 +190,9 @@ def test_a_run_in_which_plans_are_missing_is_a_ring() -> None:
         a_run(a_unit(drift=4), created="2026-11-01T03:00:00Z"),
         a_run(a_failed_unit(), created="2026-11-02T03:00:00Z"),
     )
-    chart = line_charts(nights(history))[0]
+    chart = line_charts(totals_by_run(history))[0]
     assert [point.whole for point in chart.points] == [True, False]
-    assert chart.points[1].words == "2026-11-02 03:00: 0, without 1 plan"
+    assert chart.points[1].text == "2026-11-02 03:00: 0, without 1 plan"
     document = Document(render_fleet_html(history))
     assert len(document.of_class("hole")) == 3
     assert "A ring is a run" in document.text

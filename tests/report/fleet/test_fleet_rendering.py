@@ -23,7 +23,7 @@ from kgitops.fleet.summary_json import read_run
 from kgitops.report.fleet.fleet_json import render_fleet_json
 from kgitops.report.fleet.fleet_markdown import render_fleet_markdown
 from kgitops.report.fleet.fleet_text import render_fleet_text
-from kgitops.report.fleet.highlights import graves, headline, rules
+from kgitops.report.fleet.highlights import destructive_plans, headline, violations_by_policy
 from kgitops.report.fleet.outliers import outliers
 from kgitops.report.markdown.plan import GITHUB_BUDGET
 
@@ -130,7 +130,7 @@ def test_json_holds_the_run_whole_and_the_same_counts(name: str) -> None:
     assert document["sentence"] == headline(run)
     assert document["totals"]["changes"] == run.total("changes")
     assert sum(each["count"] for each in document["violations"]) == sum(
-        rule.count for rule in rules(run)
+        rule.count for rule in violations_by_policy(run)
     )
     assert len(document["outliers"]) == len(outliers(run.units))
     assert [each["created"] for each in document["runs"]] == [r.created for r in history.runs]
@@ -177,7 +177,7 @@ def test_what_is_folded_is_shortened_before_what_hurts() -> None:
     history = large()
     whole = len(render_fleet_markdown(history).encode())
     comment = render_fleet_markdown(history, budget=whole - 1)
-    for each in graves(history.latest):
+    for each in destructive_plans(history.latest):
         assert each.unit.name in comment
 
 
