@@ -88,9 +88,9 @@ def test_a_cluster_made_by_hand_is_adopted_as_it_is_and_watched(
         "~ topic legacy.orders",
         "~ retention.ms 604800000 (7 d) -> 1000 (1 s)",
         "- compression.type lz4 -> (not set)",
-        "+ segment.ms (not set) -> 7200000 (2 h) (nobody declares it)",
+        "+ segment.ms (not set) -> 7200000 (2 h) (not declared)",
         "~ partitions 3 -> 4 (can't be undone)",
-        "- topic By_Hand deleted and made anew: topic id "
+        "- topic By_Hand deleted and re-created: topic id "
         f"{before[0]['By_Hand'].topic_id} -> {after[0]['By_Hand'].topic_id}",
         "- acl User:CN=app,OU=x Allow Read topic legacy. (prefixed) deleted",
         "~ quota user=true, client-id=<default>",

@@ -19,7 +19,7 @@ from kgitops.plan.document.plan import AccessLoss, Action, Change, Plan
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.ci.github import render_github
 from kgitops.report.ci.junit import render_junit
-from kgitops.report.content.headline import first_words, lost_words
+from kgitops.report.content.statements import loss_summary, plan_headline
 from kgitops.report.html.render import render_html
 from kgitops.report.markdown.plan import render_markdown
 from kgitops.report.text.plan import render_text
@@ -37,7 +37,7 @@ def hurting() -> Plan:
 
 
 def test_topics_records_and_rights_are_counted_and_named() -> None:
-    assert lost_words(hurting()) == (
+    assert loss_summary(hurting()) == (
         "4 topics with 72,801,380 records are deleted: orders, returns, a and 1 more; "
         "records of 1 topic may be lost: clicks; "
         "4 rights are taken away: User:a, User:b, User:c and 1 more"
@@ -57,7 +57,7 @@ def test_it_is_the_first_line_of_a_plan_for_people() -> None:
 
 def test_one_of_each_is_told_in_the_singular() -> None:
     plan = make_plan(delete_topic("orders"), access_losses=(loss("User:a"),))
-    assert lost_words(plan) == (
+    assert loss_summary(plan) == (
         "1 topic with 18,200,345 records is deleted: orders; 1 right is taken away: User:a"
     )
 
@@ -66,23 +66,23 @@ def test_what_is_known_to_be_empty_and_what_nobody_counted_is_told_apart() -> No
     def held(**impact: str) -> Change:
         return replace(delete_topic("orders"), impact=impact)
 
-    assert lost_words(make_plan(held(records="0"))) == "1 empty topic is deleted: orders"
-    assert lost_words(make_plan(held())) == "1 topic is deleted: orders"
+    assert loss_summary(make_plan(held(records="0"))) == "1 empty topic is deleted: orders"
+    assert loss_summary(make_plan(held())) == "1 topic is deleted: orders"
     both = make_plan(held(), held(records="7"))
-    assert lost_words(both) == "2 topics are deleted: orders, orders"
+    assert loss_summary(both) == "2 topics are deleted: orders, orders"
 
 
 def test_a_plan_without_risk_says_so_and_one_that_stops_why() -> None:
-    assert lost_words(make_plan(create_topic("a"))) == ""
-    assert first_words(make_plan(create_topic("a"))) == "nothing risky"
-    assert first_words(make_plan()) == "no changes"
-    assert first_words(refused_plan()).startswith("stops with exit 1; ")
+    assert loss_summary(make_plan(create_topic("a"))) == ""
+    assert plan_headline(make_plan(create_topic("a"))) == "nothing risky"
+    assert plan_headline(make_plan()) == "no changes"
+    assert plan_headline(refused_plan()).startswith("stops with exit 1; ")
 
 
 @given(any_plan)
 @settings(max_examples=examples(60), deadline=None)
 def test_whatever_loses_data_or_rights_is_in_the_first_line(plan: Plan) -> None:
-    said = lost_words(plan, name=lambda _: "NAME")
+    said = loss_summary(plan, name=lambda _: "NAME")
     grave = (
         any(change.level is RiskLevel.DATA_LOSS for change in plan.changes) or plan.access_losses
     )

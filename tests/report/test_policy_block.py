@@ -78,9 +78,9 @@ def test_no_policies_no_word_of_them() -> None:
 
 def test_policies_that_judged_nothing_say_so() -> None:
     plan = replace(no_changes(), policies_loaded=POLICIES)
-    assert "5 policies loaded, no change was any of their business" in block(plan)
+    assert "5 policies loaded, none applies to a change" in block(plan)
     one = replace(plan, policies_loaded=POLICIES[:1])
-    assert "Policy: 1 policy loaded, no change" in render_markdown(one)
+    assert "Policy: 1 policy loaded, none applies" in render_markdown(one)
 
 
 def test_denied_comes_first_then_waived_then_advice() -> None:

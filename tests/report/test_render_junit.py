@@ -106,7 +106,7 @@ def test_a_policy_without_anything_to_judge_is_skipped() -> None:
     root = root_of(replace(no_changes(), policies_loaded=POLICIES))
     for policy in POLICIES:
         (skipped, out) = case(root, policy.name, "other changes")
-        assert skipped.attrib["message"] == "no change is any of its business"
+        assert skipped.attrib["message"] == "it applies to no change"
         assert out.text == "0 changes accepted"
 
 

@@ -218,7 +218,7 @@ def test_drift_is_told_by_its_rule() -> None:
         Drift(address="topic/b", path="partitions", last_applied="1", found="2", rule="accepted"),
     ]
     text = shown(make_plan(drift=tuple(rows)))
-    assert "topic a  deleted outside of kgitops; this plan makes it anew" in text
+    assert "topic a  deleted outside of kgitops; this plan re-creates it" in text
     assert "topic b  partitions 1 -> 2  changed outside of kgitops; the manifests now say" in text
 
 

@@ -168,10 +168,10 @@ def test_text_names_objects_and_fields_and_that_nobody_knows_by_whom(drift_of) -
     shown = [" ".join(line.split()) for line in text.splitlines()]
     for line in (
         "- acl User:billing Allow Read topic orders (literal) deleted",
-        "- topic audit deleted and made anew: topic id id-of-audit -> new",
+        "- topic audit deleted and re-created: topic id id-of-audit -> new",
         "~ topic orders",
         "~ retention.ms 1000 (1 s) -> 2000 (2 s)",
-        "+ segment.ms (not set) -> 7 (nobody declares it)",
+        "+ segment.ms (not set) -> 7 (not declared)",
         "By whom is unknown: this cluster keeps no record of it.",
     ):
         assert line in shown

@@ -1,4 +1,4 @@
-"""A plan, or why there is none, as annotations: GitHub's workflow commands, worst first.
+"""A plan, or the error that prevented it, as GitHub's workflow commands, worst first.
 
 GitHub shows ten annotations of a level a step and drops the rest in silence, so what is listed
 here ends with one that says how many more there are.
@@ -19,7 +19,6 @@ from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.policy.evaluate.bundle import Level as PolicyLevel
 from kgitops.report.content.details import stake
-from kgitops.report.content.headline import lost_words
 from kgitops.report.content.lowering import lowering_counts
 from kgitops.report.content.policy_rows import (
     PolicyStatus,
@@ -34,6 +33,7 @@ from kgitops.report.content.safe_text import guarded_line, terminal_text
 from kgitops.report.content.statements import (
     drift_sentence,
     loss_sentence,
+    loss_summary,
     other_losses,
     summary_sentence,
     verdict_sentence,
@@ -70,8 +70,8 @@ class _Annotation:
         place = self.source
         where = {"file": place.file, "line": place.line, "endLine": place.line} if place else {}
         column = {"col": place.column} if place else {}
-        given = {**where, **column, "title": self.title}
-        properties = ",".join(f"{key}={_property(str(value))}" for key, value in given.items())
+        fields = {**where, **column, "title": self.title}
+        properties = ",".join(f"{key}={_property(str(value))}" for key, value in fields.items())
         return f"::{self.level} {properties}::{_data(self.message)}"
 
 
@@ -83,7 +83,7 @@ def render_github(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     """
     policies = violation_groups(plan)
     today = today_of(sealed)
-    found = [
+    annotations = [
         *_of_policies(policies, PolicyStatus.DENIED, today, level=PolicyLevel.HARD),
         *map(_of_finding, _sorted(plan.findings)),
         *map(_of_reason, plan.refusals),
@@ -105,14 +105,14 @@ def render_github(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
         ),
         *_of_lowering(plan),
     ]
-    lost = lost_words(plan)
+    lost = loss_summary(plan)
     first = f"{lost[0].upper()}{lost[1:]}." if lost else None
     sentences = filter(None, (first, summary_sentence(plan), verdict_sentence(plan)))
-    return "\n".join((*_bounded(found), guarded_line(terminal_text(" ".join(sentences)))))
+    return "\n".join((*_bounded(annotations), guarded_line(terminal_text(" ".join(sentences)))))
 
 
 def render_github_refusal(error: KgitopsError) -> str:
-    """Why there is no plan."""
+    """The annotations of an error that prevented a plan."""
     if isinstance(error, FindingsError):
         return "\n".join(_bounded(list(map(_of_finding, _sorted(error.findings)))))
     return "\n".join(_bounded(list(map(_of_reason, error.reasons))))
@@ -124,9 +124,9 @@ def render_github_findings(findings: Sequence[Finding], sentence: str) -> str:
     return "\n".join((*_bounded(list(map(_of_finding, _sorted(findings)))), *last))
 
 
-def _bounded(found: Sequence[_Annotation]) -> Iterator[str]:
+def _bounded(annotations: Sequence[_Annotation]) -> Iterator[str]:
     for level in _Level:
-        alike = [annotation for annotation in found if annotation.level is level]
+        alike = [annotation for annotation in annotations if annotation.level is level]
         if len(alike) <= MOST_OF_A_LEVEL:
             yield from map(str, alike)
             continue
@@ -148,11 +148,11 @@ def _gravity(change: Change) -> tuple[int, bool]:
 def _of_change(change: Change) -> _Annotation:
     actions = " and ".join(change.actions)
     risk = change.risk
-    told = f"{risk.text} ({stake(change)})" if stake(change) else risk.text
+    text = f"{risk.text} ({stake(change)})" if stake(change) else risk.text
     return _Annotation(
         level=_Level.WARNING,
         title=f"{risk.code} {risk.name}",
-        message=f"{actions} {object_name(change.address)}: {told}; safer: {risk.safer}",
+        message=f"{actions} {object_name(change.address)}: {text}; safer: {risk.safer}",
         source=change.source,
     )
 
@@ -170,21 +170,21 @@ def _of_policies(
 
 
 def _of_row(group: ViolationGroup, row: ViolationRow, today: date | None) -> _Annotation:
-    said = f"{object_name(row.change.address)}: {row.message}"
+    text = f"{object_name(row.change.address)}: {row.message}"
     return _Annotation(
         level=_LEVELS[group.status],
         title=group_heading(group),
-        message=with_advice(said, group, row, today),
+        message=with_advice(text, group, row, today),
         source=row.place,
     )
 
 
 def _of_lowering(plan: Plan) -> Iterator[_Annotation]:
-    """One in all: GitHub shows few, and each plan has the same ones."""
+    """One annotation for all lines: GitHub shows few, and every plan has the same lines."""
     counts = lowering_counts(plan)
     if counts:
-        said = f"what this Kafka does not keep exactly: {counts}; see the whole plan"
-        yield _Annotation(level=_Level.NOTICE, title="lowering", message=said)
+        text = f"what this Kafka does not keep exactly: {counts}; see the whole plan"
+        yield _Annotation(level=_Level.NOTICE, title="lowering", message=text)
 
 
 def _of_finding(finding: Finding) -> _Annotation:
@@ -208,7 +208,7 @@ def _sorted(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _data(text: str) -> str:
-    """What the runner undoes: actions/runner, ActionCommand.cs."""
+    """Text escaped as the runner decodes it: actions/runner, ActionCommand.cs."""
     safe = shortened(terminal_text(text), _LONGEST)
     return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 

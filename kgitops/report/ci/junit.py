@@ -1,7 +1,8 @@
-"""What policies say of a plan as JUnit XML, for test reporters: a suite for each policy.
+"""Policies' verdicts on a plan, and tests of policies, as JUnit XML for test reporters.
 
-A case is an object that the policy has something to say about. Those that it accepts are one
-case together: a plan of 10,000 changes under 20 policies would be 200,000 cases of no news.
+A plan has a suite for each policy, with a case for each object that the policy does not simply
+accept. Those that it accepts are one case together: 10,000 changes under 20 policies would be
+200,000 cases of no news.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,6 @@ from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
 from kgitops.policy.evaluate.ruling import Outcome
-from kgitops.report.content.headline import lost_words
 from kgitops.report.content.policy_rows import (
     PolicyStatus,
     ViolationGroup,
@@ -26,7 +26,7 @@ from kgitops.report.content.policy_rows import (
     with_advice,
 )
 from kgitops.report.content.safe_text import guarded_line, terminal_text
-from kgitops.report.content.statements import drift_sentence, summary_sentence
+from kgitops.report.content.statements import drift_sentence, loss_summary, summary_sentence
 from kgitops.report.text.policy_tests import coverage_sentence, score_sentence
 from kgitops.workflow.policy_tests.report import CaseOutcome, PolicyTestReport, SuiteOutcome
 
@@ -54,7 +54,7 @@ class JUnit:
         root.errors = sum(suite.errors for suite in root)
         written = BytesIO()
         root.write(written, pretty=True)
-        # As references, so that it stays what it says it is in whatever encoding it is printed.
+        # As character references, so that the document is right in any encoding it is printed in.
         return written.getvalue().decode().encode("ascii", "xmlcharrefreplace").decode()
 
     def case(self, name: str, classname: str) -> TestCase:
@@ -62,17 +62,17 @@ class JUnit:
         return TestCase(name=self.safe(name), classname=self.safe(classname), time=0)
 
     def failure(self, message: str, kind: str, lines: Iterable[str]) -> Failure:
-        """Why a case fails: in one sentence, and line by line."""
+        """The failure of a case, in one sentence and line by line."""
         failure = Failure(self.safe(message), kind)
         failure.text = "\n".join(map(self.safe, lines))
         return failure
 
     def skipped(self, message: str) -> Skipped:
-        """Why a case neither fails nor passes."""
+        """The reason for which a case neither fails nor passes."""
         return Skipped(self.safe(message))
 
     def safe(self, text: str) -> str:
-        """Without anything that acts or hides; what XML can't hold is an escape in words."""
+        """The text with escapes for characters that act, hide, or have no place in XML."""
         line = terminal_text(text)
         if self.longest is not None:
             line = shortened(line, self.longest)
@@ -91,14 +91,14 @@ def render_junit(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
     loaded = (policy.name for policy in plan.policies_loaded)
     suites = {_OWN: list(_own_cases(plan))}
     for name in dict.fromkeys([*loaded, *passed, *(group.policy for group in found)]):
-        told = [group for group in found if group.policy == name]
-        cases = _cases(name, told, passed.get(name, 0), today)
+        policy_groups = [group for group in found if group.policy == name]
+        cases = _cases(name, policy_groups, passed.get(name, 0), today)
         suites.setdefault(_PLAN.safe(name), []).extend(cases)
     return _PLAN.text(suites.items())
 
 
 def _passed(plan: Plan) -> dict[str, int]:
-    """How many changes each policy accepts."""
+    """The number of changes that each policy accepts."""
     found: dict[str, int] = {}
     for change in plan.changes:
         for result in change.policies:
@@ -108,18 +108,18 @@ def _passed(plan: Plan) -> dict[str, int]:
 
 
 def _cases(
-    policy: str, told: Sequence[ViolationGroup], passed: int, today: date | None
+    policy: str, policy_groups: Sequence[ViolationGroup], passed: int, today: date | None
 ) -> Iterator[TestCase]:
     by_address: dict[str, list[tuple[ViolationGroup, ViolationRow]]] = {}
-    for group in told:
+    for group in policy_groups:
         for row in group.rows:
             by_address.setdefault(row.change.address, []).append((group, row))
     for address, violations in by_address.items():
         yield _of_object(policy, address, violations, today)
     # Always there under one name, so that a reporter which compares runs finds it again.
     case = _PLAN.case("other changes", policy)
-    if not passed and not told:
-        case.result = [_PLAN.skipped("no change is any of its business")]
+    if not passed and not policy_groups:
+        case.result = [_PLAN.skipped("it applies to no change")]
     case.system_out = f"{counted(passed, 'change')} accepted"
     yield case
 
@@ -130,7 +130,7 @@ def _of_object(
     violations: Sequence[tuple[ViolationGroup, ViolationRow]],
     today: date | None,
 ) -> TestCase:
-    """One case however many violations there are: the groups come worst first."""
+    """One case for all violations of an object; the groups come worst first."""
     case = _PLAN.case(address, policy)
     worst, first = violations[0]
     lines = [_line(group, row, today) for group, row in violations]
@@ -144,14 +144,14 @@ def _of_object(
 
 def _line(group: ViolationGroup, row: ViolationRow, today: date | None) -> str:
     place = f"{row.place}: " if row.place else ""
-    said = f"{group.status} ({group.level}): {place}{row.message}"
-    return _PLAN.safe(with_advice(said, group, row, today))
+    text = f"{group.status} ({group.level}): {place}{row.message}"
+    return _PLAN.safe(with_advice(text, group, row, today))
 
 
 def _own_cases(plan: Plan) -> Iterator[TestCase]:
     plan_case = _PLAN.case("plan", _OWN)
-    told = ". ".join(filter(None, (lost_words(plan), summary_sentence(plan))))
-    plan_case.system_out = _PLAN.safe(told)
+    text = ". ".join(filter(None, (loss_summary(plan), summary_sentence(plan))))
+    plan_case.system_out = _PLAN.safe(text)
     yield plan_case
     for finding in plan.findings:
         yield _of_finding(finding, _PLAN.failure(finding.problem, "finding", [str(finding)]))
@@ -223,8 +223,8 @@ def _coverage(report: PolicyTestReport) -> Iterator[TestCase]:
         for item in report.covered
         if not (item.fired and item.silent)
     ]
-    said = coverage_sentence(report, report.covered)
-    yield _judged(case, said, lines, failed=report.uncovered)
+    sentence = coverage_sentence(report, report.covered)
+    yield _judged(case, sentence, lines, failed=report.uncovered)
 
 
 def _mutation(report: PolicyTestReport) -> Iterator[TestCase]:
@@ -232,13 +232,13 @@ def _mutation(report: PolicyTestReport) -> Iterator[TestCase]:
         return
     case = _TESTS.case("mutants", _TESTS_NAME)
     lines = [f"{item.source}: {item.what}: {item.excerpt}" for item in report.mutation.survivors]
-    said = score_sentence(report, report.mutation)
-    yield _judged(case, said, lines, failed=report.survived)
+    sentence = score_sentence(report, report.mutation)
+    yield _judged(case, sentence, lines, failed=report.survived)
 
 
-def _judged(case: TestCase, said: str, lines: list[str], *, failed: bool) -> TestCase:
+def _judged(case: TestCase, sentence: str, lines: list[str], *, failed: bool) -> TestCase:
     if failed:
-        case.result = [_TESTS.failure(said, str(case.name), lines)]
+        case.result = [_TESTS.failure(sentence, str(case.name), lines)]
     else:
-        case.system_out = "\n".join(map(_TESTS.safe, (said, *lines)))
+        case.system_out = "\n".join(map(_TESTS.safe, (sentence, *lines)))
     return case

@@ -1,7 +1,7 @@
-"""A plan as SARIF 2.1.0, for code scanning: what policies, risks and findings say, on its lines.
+"""A plan as SARIF 2.1.0, for code scanning: verdicts, risks and findings on their lines.
 
 Code scanning shows only what has a place in a file. What has none (drift, an object whose
-document is gone) stands among the notifications of the run: no place is made up for it.
+document is gone) is a notification of the run: no place is made up for it.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ _ROOT = "%SRCROOT%"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placed:
-    """A result, and the file where it is shown as a reference below the repository's root."""
+    """A result with its place, the file as a URI reference below the repository's root."""
 
     result: Result
     uri: str
@@ -57,7 +57,7 @@ def render_sarif(plan: Plan, *, sealed: SealedPlan | None = None) -> str:
 
 
 def render_sarif_findings(findings: Sequence[Finding], *, left: Mapping[str, str]) -> str:
-    """The log of what is wrong with manifests; ``left`` says why a cluster was not looked at."""
+    """The log of findings about manifests; ``left`` says why a cluster was not looked at."""
     found = results_of(findings)
     used = {result.rule for result in found}
     rules = own_rules(own for own in Own if str(own) in used)
@@ -74,7 +74,7 @@ def _log(
     properties: dict[str, Json],
 ) -> str:
     placed = list(filter(None, map(_placed, found)))
-    homeless = [result for result in found if not _placed(result)]
+    unplaced = [result for result in found if not _placed(result)]
     index = {key: number for number, key in enumerate(rules)}
     run = {
         "tool": {
@@ -93,14 +93,14 @@ def _log(
                 "executionSuccessful": True,
                 "toolExecutionNotifications": [
                     *_left_out(len(placed)),
-                    *_notifications(homeless, index),
+                    *_notifications(unplaced, index),
                 ],
             }
         ],
         "results": list(_results(placed[:MOST_RESULTS], rules, index, today)),
         "properties": {
             **properties,
-            "resultsWithoutPlace": len(homeless),
+            "resultsWithoutPlace": len(unplaced),
             "resultsLeftOut": max(0, len(placed) - MOST_RESULTS),
         },
     }

@@ -1,4 +1,4 @@
-"""Everything of a plan that a SARIF log tells, the worst first."""
+"""The results of a plan that a SARIF log holds, the worst first."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _BY_STANDING = {PolicyStatus.WAIVED: 6, PolicyStatus.ADVISED: 8, PolicyStatus.NO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """``rank`` sorts, the worst first; ``key`` names the result however its place moves.
+    """One result; ``rank`` sorts, the worst first, and ``key`` stays when its place moves.
 
     ``rule`` is a key of ``sarif_rules``; ``source`` None where no document is about it.
     """
@@ -43,7 +43,7 @@ class Result:
 
 
 def results(plan: Plan) -> tuple[Result, ...]:
-    """Policies' rows but the passed ones, risks but the safe ones, findings, refusals, drift."""
+    """Violations, risks that are not safe, findings, refusals and drift."""
     return tuple(sorted(_results(plan), key=lambda result: result.rank))
 
 
@@ -59,7 +59,7 @@ def results_of(findings: Iterable[Finding]) -> tuple[Result, ...]:
 
 
 def policy_key(name: str) -> str:
-    """A policy may be named like a risk code, so it is looked up by another key."""
+    """The key of a policy's rule, distinct from that of a risk code of the same name."""
     return f"policy {name}"
 
 

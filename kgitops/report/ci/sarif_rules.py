@@ -1,4 +1,4 @@
-"""What a SARIF log's results are about: each policy, each risk that occurs, and kgitops's own."""
+"""The rules of a SARIF log: each policy, each risk that occurs, and kgitops's own."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -25,7 +25,7 @@ class SarifLevel(StrEnum):
 
 
 class Own(StrEnum):
-    """Rules of kgitops itself, for what neither a policy nor a risk code says."""
+    """Rules of kgitops itself, for results of neither a policy nor a risk code."""
 
     FINDING = "kgitops/finding"
     REFUSAL = "kgitops/refusal"
@@ -58,7 +58,7 @@ _OWN = {
     Own.DRIFT: (
         SarifLevel.NOTE,
         "Something was changed outside of kgitops",
-        "The cluster differs from what was last applied; kgitops drift tells it object by object.",
+        "The cluster differs from what was last applied; kgitops drift shows it object by object.",
     ),
 }
 _OF_POLICY = {
@@ -82,13 +82,13 @@ def severity_of_policy(level: Level) -> SarifLevel:
 
 
 def severity_of_risk(risk: Risk) -> SarifLevel:
-    """No error: a reviewer may want just this."""
+    """Never an error: a reviewer may want just this."""
     lost = risk.level in (RiskLevel.DATA_LOSS, RiskLevel.ACCESS_LOSS)
     return SarifLevel.WARNING if lost else SarifLevel.NOTE
 
 
 def policy_rules(plan: Plan) -> dict[str, Json]:
-    """One rule for each loaded policy, and for one that results name and nobody loaded."""
+    """One rule for each loaded policy, and for each that only results name."""
     rules = {policy.name: _of_policy(policy) for policy in plan.policies_loaded}
     for change in plan.changes:
         for result in change.policies:
@@ -141,7 +141,7 @@ def _of_policy(policy: LoadedPolicy) -> dict[str, Json]:
         short=description.partition(". ")[0],
         full=description,
         todo=todo,
-        # Text of others stands in code, where nothing is a link, a mention or HTML.
+        # Text of others is shown as code, where nothing is a link, a mention or HTML.
         markdown=f"{why}\n\n**What to do:** {what}",
         tags=["kafka", "policy", f"policy-{policy.level}"],
     )

@@ -1,4 +1,4 @@
-"""What is said below a change's line: why, what it hits, which fields, which requests."""
+"""The lines below a change: its reason, its impact, its fields and its requests."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.units import size, with_unit
 from kgitops.report.content.virtual_clusters import derived, facts
 
-# Reasons that the symbol already tells.
+# Reasons that the symbol already shows.
 _PLAIN_REASONS = frozenset({"it is declared", "it differs from its document"})
 # The planner's notes on a config that is set on the topic on one side only.
 _EFFECTIVE = re.compile(r"(.*) (will apply|applied before) \((.*)\)", re.DOTALL)
@@ -27,7 +27,7 @@ CHECKED = {
     Validator.CLIENT: "checked by kgitops",
     Validator.NOT_SUPPORTED: "can't be checked ahead",
 }
-"""Who judged a request before it is sent."""
+"""The judge of a request before it is sent, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +141,12 @@ def _fields(change: Change, *, full: bool) -> Iterable[Detail]:
 
 
 def field_label(path: str) -> str:
-    """What a field is called below its object: ``retention.ms`` for ``configs.retention.ms``."""
+    """A field's name below its object: ``retention.ms`` for ``configs.retention.ms``."""
     return _GROUP.sub("", path)
 
 
 def field_mark(field: FieldChange) -> str:
-    """``+`` set anew, ``-`` no longer set, ``~`` changed."""
+    """``+`` newly set, ``-`` no longer set, ``~`` changed."""
     return "+" if field.before is None else "-" if field.after is None else "~"
 
 
@@ -176,7 +176,7 @@ def _because(change: Change, *, full: bool) -> Iterable[Detail]:
 
 
 def _shape(change: Change, *, full: bool) -> Iterable[Detail]:
-    """What a new object will be: its fields are no changes of anything."""
+    """The shape of a new object, whose fields are not changes."""
     if change.actions != (Action.CREATE,) or change.after is None or change.fields:
         return
     after = change.after
@@ -200,7 +200,7 @@ def _setting(path: str, value: Json, *, full: bool) -> str:
 
 
 def _further_risks(change: Change) -> Iterable[Detail]:
-    """What neither the change's own line nor a field's says."""
+    """The risks that neither the change's own line nor a field's shows."""
     carried = {field.risk for field in change.fields}
     for risk in change.risks[1:]:
         if risk.level is not RiskLevel.SAFE and risk not in carried:

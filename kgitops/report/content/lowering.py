@@ -1,4 +1,4 @@
-"""The lowering report in few lines: what a Kafka without virtual clusters does not keep exactly."""
+"""The lowering report in few lines: losses on a Kafka without virtual clusters, by reason."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -36,18 +36,18 @@ class LoweringGroup:
     def head(self) -> str:
         """``L-GROUP (CLIENT, 2)``."""
         count = f"{len(self.subjects):,}" if len(self.subjects) > 1 else ""
-        told = ", ".join(part for part in (self.grade, count) if part)
-        return f"{self.code} ({told})" if told else self.code
+        notes = ", ".join(part for part in (self.grade, count) if part)
+        return f"{self.code} ({notes})" if notes else self.code
 
     @property
     def text(self) -> str:
-        """Why it is so, and what to do."""
+        """The reason and the remedy."""
         return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoweringRow:
-    """A group as it is shown; ``left_out`` subjects are not named, ``alike`` groups not told."""
+    """A group as it is shown; ``left_out`` subjects are not named, ``alike`` lines not shown."""
 
     group: LoweringGroup
     subjects: tuple[str, ...]
@@ -62,7 +62,7 @@ class LoweringRow:
 
     @property
     def more(self) -> str:
-        """That lines of the same code are not told; empty where all are."""
+        """A note that lines of the same code are left out; empty where none is."""
         return f"and {self.alike:,} more lines of {self.group.code}" if self.alike else ""
 
 

@@ -1,4 +1,4 @@
-"""What the policies say of a plan, in the order a reviewer needs it, and the counts of it."""
+"""The policies' results of a plan in the order that a reviewer needs, and their counts."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from kgitops.policy.evaluate.ruling import Outcome
 
 
 class PolicyStatus(StrEnum):
-    """What a row means to a reviewer, worst first; the values are the words of the tally."""
+    """The meaning of a result to a reviewer, worst first; the values are the tally's words."""
 
     DENIED = "denied"
     WAIVED = "waived"
@@ -35,18 +35,18 @@ class ViolationRow:
 
     @property
     def place(self) -> Source | None:
-        """Where what is wrong is written; None where no document says it."""
+        """The place of the violation; None where no document has it."""
         return self.result.source or self.change.source
 
     @property
     def message(self) -> str:
-        """What the policy says, on one line and never empty."""
+        """The policy's message, on one line and never empty."""
         return _on_one_line(self.result.message) or "it gives no reason"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViolationGroup:
-    """All rows of one standing that one policy gave at one level."""
+    """All violations of one status by one policy at one level."""
 
     status: PolicyStatus
     policy: str
@@ -55,7 +55,7 @@ class ViolationGroup:
     rows: tuple[ViolationRow, ...]
 
     def by_message(self) -> Iterator[tuple[str, tuple[ViolationRow, ...]]]:
-        """The rows that say the same together, in the order of their first."""
+        """The rows with the same message together, in the order of their first."""
         found: dict[str, list[ViolationRow]] = {}
         for row in self.rows:
             found.setdefault(row.message, []).append(row)
@@ -63,7 +63,7 @@ class ViolationGroup:
 
 
 def policy_status(result: PolicyResult) -> PolicyStatus:
-    """What one row of a plan means to a reviewer."""
+    """The meaning of a result to a reviewer."""
     if result.outcome is Outcome.PASSED:
         return PolicyStatus.PASSED
     if result.outcome is Outcome.WAIVED:
@@ -74,7 +74,7 @@ def policy_status(result: PolicyResult) -> PolicyStatus:
 
 
 def status_totals(plan: Plan) -> dict[PolicyStatus, int]:
-    """How many rows there are of each standing; together all rows of the plan."""
+    """The number of results of each status; together all results of the plan."""
     found = Counter(policy_status(result) for change in plan.changes for result in change.policies)
     return {each: found[each] for each in PolicyStatus}
 
@@ -88,7 +88,7 @@ def violation_rows(plan: Plan) -> Iterator[ViolationRow]:
 
 
 def violation_groups(plan: Plan) -> tuple[ViolationGroup, ...]:
-    """The violations by standing, hard before soft, then in the order of the policies."""
+    """The violations by status, hard before soft, then in the order of the policies."""
     order = {policy.name: index for index, policy in enumerate(plan.policies_loaded)}
     loaded = loaded_by_name(plan)
     found: dict[tuple[PolicyStatus, Level, str], list[ViolationRow]] = {}
@@ -124,7 +124,7 @@ def denying(change: Change) -> tuple[str, ...]:
 
 
 def today_of(sealed: SealedPlan | None) -> date | None:
-    """The day on which the plan was judged, from its envelope: the same plan is told alike."""
+    """The day on which the plan was sealed, so that the same plan is always shown alike."""
     return sealed.created.date() if sealed else None
 
 
@@ -133,7 +133,7 @@ def tally(plan: Plan, today: date | None) -> str:
     found = status_totals(plan)
     if not any(found.values()):
         loaded = counted(len(plan.policies_loaded), "policy")
-        return f"{loaded} loaded, no change was any of their business"
+        return f"{loaded} loaded, none applies to a change"
     others = [
         f"{count:,} {each}{_more(plan, each, count, today)}"
         for each, count in found.items()
@@ -177,7 +177,7 @@ def _expiry(use: WaiverUse, today: date | None) -> str:
 
 
 def days_left(use: WaiverUse, today: date | None) -> int | None:
-    """Days after ``today`` on which the waiver still holds; None where that can't be told."""
+    """Days after ``today`` on which the waiver still holds; None if unknown."""
     try:
         last = date.fromisoformat(use.expires)
     except ValueError:
@@ -192,7 +192,7 @@ def group_heading(group: ViolationGroup) -> str:
 
 
 def remedy(group: ViolationGroup) -> str:
-    """What to do about a policy's violations; empty where it only failed, and says that itself."""
+    """The advice on a policy's violations; empty where the policy itself only failed."""
     if all(row.result.fingerprint is None for row in group.rows):
         return ""
     waive = ", or have it waived" if group.level is Level.SOFT else ""
@@ -200,18 +200,18 @@ def remedy(group: ViolationGroup) -> str:
 
 
 def what_to_do(policy: str, remediation: str) -> str:
-    """The policy's own advice, and where more is told: of the brokers' policies nowhere."""
+    """The policy's own advice and the command that explains it; the brokers' have no such."""
     advice = remediation.rstrip(". ")
     if policy == BROKER_POLICY.name:
         return advice
     return f"{f'{advice}; ' if advice else ''}see kgitops policy explain {policy}"
 
 
-def with_advice(said: str, group: ViolationGroup, row: ViolationRow, today: date | None) -> str:
-    """``said`` of a row, then the waiver that it passes by, or else what to do about it."""
+def with_advice(text: str, group: ViolationGroup, row: ViolationRow, today: date | None) -> str:
+    """A row's text, then the waiver that it passes by, or else the remedy."""
     waiver = row.result.waiver
     what = f"waived {waiver_sentence(waiver, today)}" if waiver else remedy(group)
-    return "; ".join(filter(None, (said, what)))
+    return "; ".join(filter(None, (text, what)))
 
 
 def status_counts(found: Iterable[ViolationGroup]) -> str:

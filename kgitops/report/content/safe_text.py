@@ -1,7 +1,7 @@
 r"""Untrusted text made harmless: names, reasons and values come from manifests and clusters.
 
 What could act on a terminal, hide or reorder text is shown as an escape (``\x1b``, ``\u202e``).
-In Markdown every such text stands in a code span or a fence, where nothing is a link, a mention,
+In Markdown every such text is in a code span or a fence, where nothing is a link, a mention,
 HTML or markup. JSON needs none of this: its encoder escapes.
 """
 
@@ -103,7 +103,7 @@ def _escaped(char: str) -> str:
 
 
 class Style(StrEnum):
-    """How a part looks on a terminal; what it means is always said in words as well."""
+    """The look of a part on a terminal; words always say the same."""
 
     PLAIN = ""
     BOLD = "\x1b[1m"
@@ -120,7 +120,7 @@ Part = str | tuple[Style, str]
 Line = Sequence[Part]
 
 
-def ink(lines: Sequence[Line], *, colour: bool, ascii_only: bool) -> str:
+def render_lines(lines: Sequence[Line], *, colour: bool, ascii_only: bool) -> str:
     """The lines as text, with ANSI colours only when asked for."""
     return "".join(f"{_line(line, colour, ascii_only)}\n" for line in lines)
 

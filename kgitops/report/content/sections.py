@@ -41,7 +41,7 @@ _TOKENS = re.compile(r"[^._\-/ ]*[._\-/ ]?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """Changes under one heading; every change of a plan stands in exactly one."""
+    """Changes under one heading; every change of a plan is in exactly one."""
 
     title: str
     level: RiskLevel
@@ -65,7 +65,7 @@ def sections(plan: Plan) -> tuple[Section, ...]:
 
 
 def worst_level(plan: Plan) -> RiskLevel:
-    """How bad the worst change of the plan is; SAFE where there is none."""
+    """The level of the plan's worst change; SAFE without any change."""
     return min(
         (change.level for change in plan.changes), key=RISK_LEVELS.index, default=RiskLevel.SAFE
     )
@@ -82,7 +82,7 @@ def symbol(change: Change) -> str:
 
 
 def hurts(change: Change) -> bool:
-    """Whether something is lost by this change: it deletes, or data or access goes."""
+    """True if the change loses something: it deletes, or data or access goes."""
     return (
         change.level in (RiskLevel.DATA_LOSS, RiskLevel.ACCESS_LOSS)
         or Action.DELETE in change.actions
@@ -90,7 +90,7 @@ def hurts(change: Change) -> bool:
 
 
 def never_folded(change: Change) -> bool:
-    """Whether every view must show this change on its own: it hurts, or a policy denies it."""
+    """True if every view must show the change on its own: it hurts, or a policy denies it."""
     return hurts(change) or change.denied
 
 
@@ -109,7 +109,7 @@ def kind_word(changes: Iterable[Change]) -> str:
 class Block:
     """Changes shown together.
 
-    One change stands alone with its own details. Several that are alike share their details and
+    A single change is shown with its own details. Several that are alike share their details and
     are either listed by name or, where ``patterns`` says so, counted by prefix.
     """
 
@@ -119,7 +119,7 @@ class Block:
 
 
 class Grouping(Enum):
-    """How far changes are put together: each alone, alike ones together, or many counted."""
+    """The ways to show changes: each alone, alike ones together, or many only counted."""
 
     ALONE = auto()
     ALIKE = auto()

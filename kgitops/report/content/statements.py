@@ -1,7 +1,7 @@
-"""The sentences about a whole plan, the same in every rendering."""
+"""The sentences about a whole plan, the same in every format."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kgitops.model.cluster_state import Validator
@@ -10,8 +10,12 @@ from kgitops.model.resources.object_names import object_name
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted, shortened_pair
 from kgitops.plan.acls.access import resource_text, restricting_acl
+from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import AccessLoss, Action, Drift, Plan
+from kgitops.plan.document.risks import RiskLevel
 from kgitops.plan.document.to_json import summary
+from kgitops.report.content.policy_rows import PolicyStatus, status_totals
+from kgitops.report.content.safe_text import terminal_text
 from kgitops.report.content.units import with_unit
 
 _STOPS = {
@@ -26,7 +30,7 @@ _STOPS = {
 _KEPT = {
     "excluded": "left out by --target, --selector or --exclude",
     "foreign": "of other projects",
-    "unmanaged": "that nobody manages",
+    "unmanaged": "that no project manages",
     "not-loaded": "not loaded in this run",
     "other-cluster": "declared for other clusters",
     "protected": "protected",
@@ -35,8 +39,8 @@ _DRIFT = {
     "restored": "changed outside of kgitops; this plan restores it",
     "accepted": "changed outside of kgitops; the manifests now say the same",
     "undeclared": "set outside of kgitops; left alone",
-    "missing": "deleted outside of kgitops; this plan makes it anew",
-    "recreated": "deleted and made anew outside of kgitops",
+    "missing": "deleted outside of kgitops; this plan re-creates it",
+    "recreated": "deleted and re-created outside of kgitops",
     "unfinished": "changed by a run of this project that did not finish",
     "stays": "changed outside of kgitops; it can't be undone",
 }
@@ -47,14 +51,14 @@ _EMBEDDED = "embedded"
 def summary_sentence(plan: Plan) -> str:
     """``Plan: 1 to create, …``, or that there is nothing to do."""
     counts = summary(plan)
-    beside = _counts({"kept": counts["kept"], "drifted": counts["drift"]})
+    notes = _counts({"kept": counts["kept"], "drifted": counts["drift"]})
     if plan.changes:
         planned = _counts({f"to {action}": counts[action] for action in Action})
         denied = _counts({"denied": counts["denied"]})
-        return f"Plan: {'; '.join(part for part in (planned, beside, denied) if part)}."
+        return f"Plan: {'; '.join(part for part in (planned, notes, denied) if part)}."
     if plan.verdict.stops:
-        return f"No changes are planned{f'; {beside}' if beside else ''}."
-    return f"No changes. The cluster matches the manifests.{f' {beside}.' if beside else ''}"
+        return f"No changes are planned{f'; {notes}' if notes else ''}."
+    return f"No changes. The cluster matches the manifests.{f' {notes}.' if notes else ''}"
 
 
 def _counts(found: Mapping[str, int]) -> str:
@@ -63,7 +67,7 @@ def _counts(found: Mapping[str, int]) -> str:
 
 
 def verdict_sentence(plan: Plan) -> str | None:
-    """Why this plan can't be applied and with what it exits; None when it can."""
+    """The reason for which this plan can't be applied, and its exit code; None if it can."""
     verdict = plan.verdict
     if not verdict.stops:
         return None
@@ -77,13 +81,13 @@ def reason_lines(reasons: Sequence[Reason]) -> list[str]:
     return [f"exit {int(reason.exit)}: {reason.sentence}" for reason in reasons]
 
 
-def stops_beside_policies(plan: Plan) -> tuple[Reason, ...]:
-    """Why the plan stops, without the denials: each of those is told once, among the policies."""
+def reasons_besides_denials(plan: Plan) -> tuple[Reason, ...]:
+    """The plan's reasons to stop other than denials, which are shown among the policies."""
     return replace(plan, changes=()).verdict.reasons
 
 
-def trying_note(plan: Plan) -> list[str]:
-    """That the plan is for no real Kafka, and how to name one; nothing where it is."""
+def embedded_note(plan: Plan) -> list[str]:
+    """A note that the plan is not for a real Kafka; nothing where it is."""
     if plan.target.backend != _EMBEDDED:
         return []
     return [
@@ -95,7 +99,7 @@ def trying_note(plan: Plan) -> list[str]:
 
 
 def notes(plan: Plan) -> list[str]:
-    """What limits this plan or was allowed for it."""
+    """Notes on the plan's limits and on what was allowed for it."""
     found = []
     if plan.partial:
         found.append("only a part of the project was planned; what was not loaded is kept")
@@ -108,18 +112,18 @@ def notes(plan: Plan) -> list[str]:
 
 
 def checked_sentence(plan: Plan) -> str | None:
-    """How many requests were judged by whom; None when nothing is sent."""
+    """The number of requests by their judge; None without requests."""
     requests = plan.requests
     if not requests:
         return None
     by = Counter(planned.validated for planned in requests)
     apis = sorted({api_name(p.request) for p in requests if p.validated is Validator.NOT_SUPPORTED})
-    told = {
+    judged = {
         "by the broker": by[Validator.BROKER],
         "by kgitops alone": by[Validator.CLIENT],
         f"({', '.join(apis)}) can't be checked ahead": by[Validator.NOT_SUPPORTED],
     }
-    first, _, rest = _counts(told).partition(" ")
+    first, _, rest = _counts(judged).partition(" ")
     return f"{first} of {counted(len(requests), 'request')} {rest}"
 
 
@@ -130,17 +134,17 @@ def loss_sentence(loss: AccessLoss) -> str:
 
 
 def other_losses(plan: Plan) -> list[AccessLoss]:
-    """The rights lost that are not told beside the change which takes them away."""
-    told: set[tuple[str, str, str]] = set()
+    """The lost rights that are not shown at the change which takes them away."""
+    shown: set[tuple[str, str, str]] = set()
     for change in plan.changes:
         rule = restricting_acl(change)
         if rule is not None:
             where = rule.principal, resource_text(rule)
-            told |= {(*where, str(each)) for each in change.impact.get("rights_lost", ())}
+            shown |= {(*where, str(each)) for each in change.impact.get("rights_lost", ())}
     return [
         loss
         for loss in plan.access_losses
-        if loss.requester or (loss.principal, loss.resource, loss.operation) not in told
+        if loss.requester or (loss.principal, loss.resource, loss.operation) not in shown
     ]
 
 
@@ -170,3 +174,31 @@ def drift_sentence(drift: Drift, *, full: bool) -> str:
     ]
     label = drift.path.removeprefix("configs.").removeprefix("quotas.")
     return f"{name}  {label} {values[0]} -> {values[1]}  {meaning}"
+
+
+def plan_headline(plan: Plan, name: Callable[[str], str] = terminal_text) -> str:
+    """The first line after the cluster's name: the plan's exit, denials, waivers and losses.
+
+    ``name`` makes a name safe for the format of the line.
+    """
+    found = [f"stops with exit {int(plan.verdict.exit)}"] if plan.verdict.stops else []
+    denied = sum(change.denied for change in plan.changes)
+    judged = {"denied": denied, "waived": status_totals(plan)[PolicyStatus.WAIVED]}
+    found += [f"{word} ({count:,})" for word, count in judged.items() if count]
+    lost = loss_summary(plan, name)
+    found += [lost] if lost else []
+    return "; ".join(found) or ("nothing risky" if plan.changes else "no changes")
+
+
+def loss_summary(plan: Plan, name: Callable[[str], str] = terminal_text) -> str:
+    """``3 topics are deleted: a, b, c; 4 rights are taken away: User:x``; empty without a risk.
+
+    ``name`` makes a name safe for the format of the line.
+    """
+    felt = sum(change.level is RiskLevel.DISRUPTIVE for change in plan.changes)
+    disruptive = f"{counted(felt, 'change')} {_is(felt)} disruptive" if felt else ""
+    return "; ".join(filter(None, (losses(plan, name), disruptive)))
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,4 +1,4 @@
-"""Values as people read them, beside the raw value and never instead of it."""
+"""Values as people read them, in addition to the raw value and never instead of it."""
 
 import math
 import re
@@ -13,7 +13,7 @@ _AS_RETENTION = frozenset({"local.retention.ms", "local.retention.bytes"})
 
 
 def unit_of(path: str, value: str) -> str | None:
-    """What ``value`` of the field at ``path`` means to a person, or None when it says it itself."""
+    """The meaning of a field's value to a person; None where the value itself says it."""
     key = _GROUP.sub("", path)
     try:
         number = float(value)

@@ -1,4 +1,4 @@
-"""What is said of virtual clusters: where links lead, and what a plan does to each of them."""
+"""A plan's effects on virtual clusters: the targets of links, and a summary of each."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -41,10 +41,10 @@ ALL_OTHERS = "all others"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualClusterSummary:
-    """What a plan does to one virtual cluster, in words (VC-412).
+    """A plan's effects on one virtual cluster, in words (VC-412).
 
     ``name`` may also be a prefix, ``*`` or :data:`ALL_OTHERS`. ``cut_over`` says whose clients get
-    to see other names, or on a Kafka without virtual clusters whom other names are to be told, and
+    to see other names, or on a Kafka without virtual clusters which clients need other names, and
     ``cut_over_title`` which of the two; ``lost`` what can't be had back.
     """
 
@@ -57,7 +57,7 @@ class VirtualClusterSummary:
 
 
 def facts(change: Change) -> list[str]:
-    """What the requests of a change tell beside its name: physical names, and what they take."""
+    """The facts in a change's requests: physical names, and the names that they replace."""
     return [fact for planned in change.requests for fact in _facts(planned.request, change)]
 
 
@@ -101,7 +101,7 @@ def virtual_cluster_summaries(plan: Plan) -> tuple[VirtualClusterSummary, ...]:
 
 
 def count_named(found: Iterable[VirtualClusterSummary]) -> int:
-    """How many of them are one virtual cluster each."""
+    """The number of summaries that are about a single virtual cluster."""
     return sum(not each.name.endswith("*") and each.name != ALL_OTHERS for each in found)
 
 
@@ -124,7 +124,7 @@ def unlinked(request: AlterVirtualClusterRequest, change: Change) -> str | None:
 
 
 def known_after_apply(topic: str) -> str:
-    """A physical name, and that it is not known yet where it isn't."""
+    """A physical name, with a note where it is not known yet."""
     return f"{topic} (known after apply)" if topic.startswith(NEW_UUID) else topic
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from kgitops.fleet.summary import History, RunSummary, verdict
 from kgitops.model.wording import counted, shortened
 from kgitops.report.content.policy_rows import PolicyStatus
-from kgitops.report.content.safe_text import Line, Style, ink, terminal_text
+from kgitops.report.content.safe_text import Line, Style, render_lines, terminal_text
 from kgitops.report.fleet.highlights import (
     UnplannedUnit,
     changes_by_level,
@@ -50,7 +50,7 @@ def render_fleet_text(
     """
     page = _Page(full=full, width=max(_NARROWEST, min(_WIDEST, width)))
     lines = [*page.header(history), *page.attention(history), *page.numbers(history)]
-    return ink([*lines, *page.ending(history)], colour=colour, ascii_only=False)
+    return render_lines([*lines, *page.ending(history)], colour=colour, ascii_only=False)
 
 
 @dataclass(frozen=True, slots=True)

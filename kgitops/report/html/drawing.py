@@ -34,7 +34,7 @@ class DrawnBox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnEdge:
-    """A curve; ``x`` and ``y`` are where its number stands."""
+    """A curve; ``x`` and ``y`` are the place of its number."""
 
     path: str
     width: str
@@ -84,7 +84,7 @@ def drawing_of(graph: Graph) -> Drawing:
 
 
 def _edges(graph: Graph, places: Mapping[int, tuple[int, int]]) -> Iterator[DrawnEdge]:
-    """The curves, each number at the first place on its curve where no other stands."""
+    """The curves, each number at the first free place on its curve."""
     taken: list[tuple[float, float]] = []
     for edge in graph.edges:
         x1, y1 = places[edge.start][0] + _WIDTH, places[edge.start][1] + _HEIGHT // 2
@@ -104,7 +104,7 @@ def _edges(graph: Graph, places: Mapping[int, tuple[int, int]]) -> Iterator[Draw
 
 
 def _point(x1: int, y1: int, x2: int, y2: int, at: float) -> tuple[float, float]:
-    """Where a curve is after the part ``at`` of its way; near its end where it is long."""
+    """The point of a curve after the fraction ``at`` of its length; near its end if it is long."""
     x1 = max(x1, x2 - _GAP_X)
     back = 1 - at
     x = (
@@ -121,7 +121,7 @@ def _is_free(point: tuple[float, float], taken: Iterable[tuple[float, float]]) -
 
 
 def _cut(text: str) -> str:
-    """``text`` as far as it fits in a box; the whole stands in the box's title."""
+    """``text`` as far as it fits in a box; the title of the box has all of it."""
     shown = terminal_text(text)
     if len(shown) <= _CHARACTERS:
         return shown

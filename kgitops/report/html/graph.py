@@ -107,7 +107,7 @@ def dependency_graph(plan: Plan) -> Graph | None:
 
 
 def _depths(waits: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """How many requests stand before each, on the longest way; a circle's are put last."""
+    """The number of requests before each on the longest path; those of a cycle come last."""
     left = {name: len(before) for name, before in waits.items()}
     after: dict[str, list[str]] = defaultdict(list)
     for name, before in waits.items():
@@ -127,7 +127,7 @@ def _depths(waits: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 
 def _edges(waits: Mapping[str, Sequence[str]], keys: Mapping[str, Key]) -> Counter[tuple[Key, Key]]:
-    """How often one box waits for another; what waits within a column has no line."""
+    """The number of waits of one box for another; waits within a column have no line."""
     return Counter(
         (keys[other], keys[name])
         for name, before in waits.items()
@@ -137,20 +137,20 @@ def _edges(waits: Mapping[str, Sequence[str]], keys: Mapping[str, Key]) -> Count
 
 
 def _columns(keys: Iterable[Key], edges: Iterable[tuple[Key, Key]]) -> list[list[Key]]:
-    """The boxes of each column, such that few lines cross."""
+    """The boxes of each column, ordered so that few lines cross."""
     columns: dict[int, dict[Key, None]] = defaultdict(dict)
     for key in keys:
         columns[key[0]][key] = None
     ordered = [list(columns[number]) for number in sorted(columns)]
-    beside: dict[Key, list[Key]] = defaultdict(list)
+    neighbours: dict[Key, list[Key]] = defaultdict(list)
     for start, to in edges:
-        beside[start].append(to)
-        beside[to].append(start)
+        neighbours[start].append(to)
+        neighbours[to].append(start)
     for _ in range(_SWEEPS):
         height = {key: index for column in ordered for index, key in enumerate(column)}
         middle = {
-            key: sum(height[other] for other in beside[key]) / len(beside[key])
-            if beside[key]
+            key: sum(height[other] for other in neighbours[key]) / len(neighbours[key])
+            if neighbours[key]
             else float(at)
             for key, at in height.items()
         }
@@ -160,7 +160,7 @@ def _columns(keys: Iterable[Key], edges: Iterable[tuple[Key, Key]]) -> list[list
 
 
 def _follows(boxes: Sequence[Box], start: int, to: int) -> bool:
-    """Whether ``to`` waits for ``start`` by way of others too."""
+    """True if ``to`` also waits for ``start`` through others."""
     seen: set[int] = set()
     rest = [other for other in boxes[to].waits_for if other != start]
     while rest:

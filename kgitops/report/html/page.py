@@ -1,4 +1,4 @@
-"""All that the page says, as values in the order it is said; the template only places them."""
+"""The page's contents as values, in their order; the template only places them."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,21 +12,21 @@ from kgitops.model.source import Finding
 from kgitops.plan.document.file import SealedPlan, plan_digest
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
-from kgitops.report.content.headline import lost_words
 from kgitops.report.content.lowering import LoweringRow, lowering_counts, lowering_rows
 from kgitops.report.content.policy_rows import PolicyStatus, tally, today_of
 from kgitops.report.content.sections import never_folded, sections, worst_level
 from kgitops.report.content.statements import (
     checked_sentence,
     drift_sentence,
+    embedded_note,
     kept_counts,
     loss_sentence,
+    loss_summary,
     notes,
     other_losses,
     reason_lines,
-    stops_beside_policies,
+    reasons_besides_denials,
     summary_sentence,
-    trying_note,
     verdict_sentence,
 )
 from kgitops.report.content.virtual_clusters import VirtualClusterSummary, virtual_cluster_summaries
@@ -116,17 +116,17 @@ def page_of(plan: Plan, sealed: SealedPlan | None) -> Page:
         status=status,
         tone=tone,
         verdict=verdict_sentence(plan),
-        lost=lost_words(plan),
+        lost=loss_summary(plan),
         summary=summary_sentence(plan),
         facts=tuple(_facts(plan, sealed, digest)),
-        notes=(*trying_note(plan), *notes(plan)),
+        notes=(*embedded_note(plan), *notes(plan)),
         shares=tuple(
             Share(level=level, words=_words(level), count=levels[level])
             for level in RISK_LEVELS
             if levels[level]
         ),
         bar=segments([(str(level), levels[level]) for level in RISK_LEVELS if levels[level]]),
-        stops=limited(reason_lines(stops_beside_policies(plan))),
+        stops=limited(reason_lines(reasons_besides_denials(plan))),
         losses=limited([loss_sentence(loss) for loss in other_losses(plan)]),
         denials=tuple(group for group in found if group.status is PolicyStatus.DENIED),
         lifted=tuple(group for group in found if group.status is not PolicyStatus.DENIED),
@@ -198,7 +198,7 @@ def _facts(plan: Plan, sealed: SealedPlan | None, digest: str) -> Iterator[Fact]
 
 
 def _brief(changes: Sequence[Change]) -> str | None:
-    """What is said where rows are brief; None where none is."""
+    """The note about brief rows; None where there are none."""
     return hidden_in_brief(sum(map(may_be_brief, changes))) if _is_large(changes) else None
 
 

@@ -1,4 +1,4 @@
-"""What the page is made of beside its rows."""
+"""The parts of the page other than its rows: lists, bars, filters and violations."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """How many changes are of a level."""
+    """The number of changes of a level."""
 
     level: RiskLevel
     words: str
@@ -73,7 +73,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """A policy with how many of its results have each standing."""
+    """A policy with how many of its results have each status."""
 
     policy: LoadedPolicy
     counts: tuple[tuple[PolicyStatus, int], ...]
@@ -152,7 +152,7 @@ class ViolationList:
 
 
 def statuses_of(change: Change) -> tuple[str, ...]:
-    """All that the change has, worst first; passed only where nothing else is."""
+    """The statuses of a change's results, worst first; passed only without any other."""
     found = {policy_status(result) for result in change.policies}
     if len(found) > 1:
         found.discard(PolicyStatus.PASSED)

@@ -1,4 +1,4 @@
-"""From a plan to the file's text: one template, its style and its script inlined and hashed."""
+"""A plan's HTML file: one template, with its style and script inlined and hashed."""
 
 from base64 import b64encode
 from functools import cache
@@ -75,7 +75,7 @@ def content_security_policy(style: str, script: str | None = None) -> str:
 
 
 def _shown(value: object) -> object:
-    """Whatever the template writes, on one line and with nothing hidden; it is escaped after."""
+    """A value of the template on one line, without hidden characters; jinja2 escapes it after."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return terminal_text(shortened(value, _LONGEST))
     return value

@@ -1,4 +1,4 @@
-"""A change as a row of the page: what is always seen of it, and what opens below."""
+"""A change as a row of the page, and the details that open below it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -111,7 +111,7 @@ class ChangeGroup:
 def row_of(
     change: Change, anchor: str, *, today: date | None, brief: bool, opened: bool
 ) -> ChangeRow:
-    """The row of a change; where it is to be ``brief``, all is told only of what may hurt."""
+    """The row of a change; with ``brief`` a change that can't hurt is shortened."""
     name = object_name(change.address)
     brief = brief and may_be_brief(change)
     return ChangeRow(
@@ -148,13 +148,13 @@ def row_of(
 
 
 def may_be_brief(change: Change) -> bool:
-    """Whether nothing about the change needs a second look."""
+    """True if nothing about the change needs a second look."""
     plain = all(result.outcome is Outcome.PASSED for result in change.policies)
     return change.level is RiskLevel.SAFE and plain and not never_folded(change)
 
 
 def _fields(change: Change) -> Iterator[FieldRow]:
-    """What changes; of what comes or goes as a whole, what it will be or was."""
+    """The changed fields; for a created or deleted object all its fields."""
     if change.before is None or Action.DELETE in change.actions:
         yield from _whole(change)
     yield from map(_field, change.fields)
@@ -216,15 +216,15 @@ def _preconditions(change: Change) -> Iterator[str]:
             continue
         parts = [f"{item.object} exists"]
         parts += [f"its topic id is {item.topic_id}"] if item.topic_id else []
-        parts.append(f"managed by {item.owner}" if item.owner else "managed by nobody")
+        parts.append(f"managed by {item.owner}" if item.owner else "not managed")
         yield ", ".join(parts)
         for path, value in item.fields.items():
             yield f"{path} is {'not set' if value is None else value}"
 
 
 def hidden_in_brief(rows: int) -> str:
-    """What a page with ``rows`` brief rows says about them."""
+    """The note on a page with ``rows`` brief rows."""
     return (
         f"This plan is large, so {counted(rows, 'change')} without risk or violation "
-        "stand here without their requests and preconditions."
+        "are shown here without their requests and preconditions."
     )

@@ -38,7 +38,7 @@ from kgitops.report.content.statements import (
     loss_sentence,
     other_losses,
     reason_lines,
-    stops_beside_policies,
+    reasons_besides_denials,
 )
 from kgitops.report.content.virtual_clusters import (
     VirtualClusterSummary,
@@ -60,7 +60,7 @@ _SHORT_NAME = 100
 
 
 class Rank(IntEnum):
-    """What is shortened first; what is open stands unfolded and comes last."""
+    """The order of shortening; an open piece is not folded and comes last."""
 
     SAFE = 0
     DISRUPTIVE = 1
@@ -90,11 +90,11 @@ def pieces(plan: Plan, sealed: SealedPlan | None = None) -> tuple[Piece, ...]:
     judged = violation_groups(plan)
     denying_groups = tuple(group for group in judged if group.status is PolicyStatus.DENIED)
     found = [
-        _fixed("Stops", [f"! {line}" for line in reason_lines(stops_beside_policies(plan))]),
+        _fixed("Stops", [f"! {line}" for line in reason_lines(reasons_besides_denials(plan))]),
         _policy(plan, denying_groups, sealed, tallied=True),
         *(_of_section(section) for section in sections(plan) if _rank(section) is Rank.OPEN),
         _fixed("Rights lost", [f"! {loss_sentence(loss)}" for loss in other_losses(plan)]),
-        # What denies stands above the losses, advice and what is waived below them.
+        # Denials come before the losses, advice and waived violations after them.
         _policy(plan, judged[len(denying_groups) :], sealed, tallied=not denying_groups),
         _listed("Drift", [f"! {drift_sentence(drift, full=False)}" for drift in plan.drift]),
         _listed(
@@ -118,7 +118,7 @@ def _summary(found: VirtualClusterSummary) -> str:
 
 
 def _lowering(plan: Plan) -> Piece:
-    """Folded away unless room is short, and then by its counts: it is told again at each apply."""
+    """The lowering report, folded; only its counts where room is short."""
     lines: list[str] = []
     for row in lowering_rows(plan, full=False):
         lines.append(f"! {row.group.head}: {row.group.text}")
@@ -209,8 +209,8 @@ def _mark(change: Change) -> str:
 
 def _place(change: Change) -> str:
     place = f"{change.source.file}:{change.source.line}" if change.source else ""
-    told = ", ".join(text for text in (place, labels_text(change)) if text)
-    return f" ({told})" if told else ""
+    notes = ", ".join(text for text in (place, labels_text(change)) if text)
+    return f" ({notes})" if notes else ""
 
 
 def _name(change: Change) -> str:

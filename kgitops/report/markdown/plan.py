@@ -15,15 +15,15 @@ from kgitops.model.wording import shortened
 from kgitops.plan.document.file import SealedPlan, plan_digest
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.report.content.headline import first_words
 from kgitops.report.content.policy_rows import PolicyStatus, status_totals, tally, violation_groups
 from kgitops.report.content.safe_text import code_span, comment_token, fenced, longest_run
 from kgitops.report.content.statements import (
     checked_sentence,
+    embedded_note,
     kept_counts,
     notes,
+    plan_headline,
     summary_sentence,
-    trying_note,
     verdict_sentence,
 )
 from kgitops.report.markdown.pieces import Piece, Rank, pieces
@@ -86,7 +86,7 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Frame:
-    """What stands around the pieces, the same at every depth."""
+    """The text around the pieces, the same at every depth."""
 
     marker: str
     heading: str
@@ -104,7 +104,7 @@ class _Frame:
         return cls(
             marker=f"kgitops:{key}",
             heading=f"{_colour(plan)} kgitops plan for {_span(plan.target.name)}: "
-            f"{first_words(plan, _span)}",
+            f"{plan_headline(plan, _span)}",
             top="\n".join(_top(plan, sealed)),
             bottom="\n".join(_bottom(plan, sealed, digest)),
             total=len(plan.changes),
@@ -135,7 +135,7 @@ class _Frame:
             yield self.comment(page, number, top=index == 1, elided=elided if last else "")
 
     def elided(self, shown: Sequence[_Shown]) -> str:
-        """How many of the changes have no row of their own, and which: nothing goes in silence."""
+        """The number and kinds of the changes without a row of their own."""
         hidden: list[Change] = []
         brief = 0
         for item in shown:
@@ -180,7 +180,7 @@ def _pages(shown: Sequence[_Shown], room: int) -> Iterator[list[_Shown]]:
 
 
 def _ladder(shown: Sequence[_Shown]) -> Iterator[tuple[int, Depth]]:
-    """What to shorten next: what is safe, then what is disruptive, then what stands open."""
+    """The next pieces to shorten: safe ones, then disruptive ones, then open ones."""
     last_first = list(reversed(range(len(shown))))
     for rank in Rank:
         for depth in (Depth.ROWS, Depth.COUNT):
@@ -188,7 +188,7 @@ def _ladder(shown: Sequence[_Shown]) -> Iterator[tuple[int, Depth]]:
 
 
 def _colour(plan: Plan) -> str:
-    """A dot for the eye; what it says is said in words beside it."""
+    """A coloured dot; the words next to it say the same."""
     levels = {change.level for change in plan.changes}
     if plan.verdict.stops or RiskLevel.DATA_LOSS in levels:
         return "🔴"
@@ -200,7 +200,7 @@ def _colour(plan: Plan) -> str:
 
 
 def _top(plan: Plan, sealed: SealedPlan | None) -> Iterator[str]:
-    yield from (f"Note: {code_span(note)}\n" for note in trying_note(plan))
+    yield from (f"Note: {code_span(note)}\n" for note in embedded_note(plan))
     yield f"**{summary_sentence(plan)}**\n"
     sentence = verdict_sentence(plan)
     if sentence:

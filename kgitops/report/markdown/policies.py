@@ -1,4 +1,4 @@
-"""The policies' part of a comment: what is denied or waived has a line at every depth."""
+"""The policies' part of a comment: denials and waivers have a line at every depth."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -24,7 +24,7 @@ _KEPT = (PolicyStatus.DENIED, PolicyStatus.WAIVED)
 
 
 class Depth(IntEnum):
-    """How much of a piece of a comment is shown."""
+    """The depths at which a piece of a comment can be shown."""
 
     FULL = 0
     ROWS = 1

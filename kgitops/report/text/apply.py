@@ -1,4 +1,4 @@
-"""An apply as it is told: one line or one JSON object an event, and the summary at the end."""
+"""An apply as text: one line an event, and the summary at the end."""
 
 from typing import assert_never
 
@@ -15,7 +15,7 @@ from kgitops.apply.events import (
 from kgitops.apply.result import ApplyResult
 from kgitops.model.resources.object_names import object_name
 from kgitops.model.wording import counted
-from kgitops.report.content.safe_text import Line, ink
+from kgitops.report.content.safe_text import Line, render_lines
 from kgitops.report.content.statements import reason_lines
 
 _STEPS_SHOWN = 20
@@ -23,11 +23,11 @@ _STEPS_SHOWN = 20
 
 def render_event_text(event: Event) -> str:
     """One line for a person, without a line end."""
-    return ink([[_sentence(event)]], colour=False, ascii_only=False).rstrip("\n")
+    return render_lines([[_sentence(event)]], colour=False, ascii_only=False).rstrip("\n")
 
 
 def render_summary(result: ApplyResult) -> str:
-    """What became of every step: done, failed and not attempted add up to what was planned."""
+    """The outcome of every step: done, failed and not attempted add up to the plan."""
     lines: list[Line] = []
     if result.failed:
         lines += [[], [f"FAILED ({len(result.failed):,})"]]
@@ -39,12 +39,12 @@ def render_summary(result: ApplyResult) -> str:
         hidden = len(result.not_attempted) - _STEPS_SHOWN
         if hidden > 0:
             lines.append([f"  and {hidden:,} more"])
-    told = {failure.sentence for failure in result.failed}
-    reasons = [reason for reason in result.verdict.reasons if reason.sentence not in told]
+    shown = {failure.sentence for failure in result.failed}
+    reasons = [reason for reason in result.verdict.reasons if reason.sentence not in shown]
     if reasons:
         lines += [[], ["REASONS"], *([f"  ! {line}"] for line in reason_lines(reasons))]
     lines += [[], [_totals(result)]]
-    return ink(lines, colour=False, ascii_only=False)
+    return render_lines(lines, colour=False, ascii_only=False)
 
 
 def _sentence(event: Event) -> str:
@@ -81,6 +81,6 @@ def _counts(done: int, failed: int, not_attempted: int) -> str:
     planned = done + failed + not_attempted
     if done == planned:
         return f"Applied: {done:,} done"
-    told = ((done, "done"), (failed, "failed"), (not_attempted, "not attempted"))
-    parts = ", ".join(f"{count:,} {words}" for count, words in told if count)
+    counts = ((done, "done"), (failed, "failed"), (not_attempted, "not attempted"))
+    parts = ", ".join(f"{count:,} {words}" for count, words in counts if count)
     return f"Not complete: {parts}; {planned:,} planned"

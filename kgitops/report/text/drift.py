@@ -9,15 +9,15 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, FieldChange, Plan
 from kgitops.report.content.details import field_detail
-from kgitops.report.content.safe_text import Line, Style, ink
+from kgitops.report.content.safe_text import Line, Style, render_lines
 from kgitops.report.content.statements import kept_counts, reason_lines, verdict_sentence
 
 _SHOWN = 100
 _WHOLE = {
     "missing": (Style.RED, "-", "deleted"),
-    "recreated": (Style.RED, "-", "deleted and made anew"),
+    "recreated": (Style.RED, "-", "deleted and re-created"),
 }
-_STAYS = {"undeclared": "nobody declares it", "stays": "can't be undone"}
+_STAYS = {"undeclared": "not declared", "stays": "can't be undone"}
 
 
 def render_drift(
@@ -30,7 +30,7 @@ def render_drift(
     plan = sealed.plan
     page = _Page(full=full)
     lines = [*_header(plan, sealed), *page.objects(plan), *_other(plan), [], *page.ending(plan)]
-    return ink(lines, colour=colour, ascii_only=False)
+    return render_lines(lines, colour=colour, ascii_only=False)
 
 
 def _header(plan: Plan, sealed: SealedPlan) -> Iterator[Line]:
@@ -49,7 +49,7 @@ def _other(plan: Plan) -> Iterator[Line]:
     if plan.kept:
         yield []
         rules = ", ".join(f"{count:,} {meaning}" for meaning, count, _ in kept_counts(plan))
-        yield [(Style.BOLD, "BESIDE"), f"  {rules}"]
+        yield [(Style.BOLD, "KEPT"), f"  {rules}"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class _Page:
             yield [f"  and {len(objects) - len(shown):,} more   all: --full"]
 
     def object(self, address: str, rows: Sequence[Drift]) -> Iterator[Line]:
-        """Its name with what befell the whole of it, then its fields."""
+        """The object with the drift of the whole of it, then its fields."""
         whole = next((row for row in rows if row.rule in _WHOLE), None)
         name = (Style.BOLD, str(object_name(address)))
         if whole is None:
@@ -92,7 +92,7 @@ class _Page:
             yield [f"      {text}{notes}{by}"]
 
     def ending(self, plan: Plan) -> Iterator[Line]:
-        """What it comes to, and what to do."""
+        """The result, and the next step."""
         stops = verdict_sentence(plan)
         if stops:
             for reason in reason_lines(plan.verdict.reasons):

@@ -10,7 +10,7 @@ from kgitops.model.resources.quotas import CLIENT_KEYS, quota_text
 from kgitops.model.resources.virtual_clusters import VirtualCluster, as_principal, user_name
 from kgitops.model.source import Finding
 from kgitops.model.wording import counted
-from kgitops.report.content.safe_text import Line, guarded_line, ink, terminal_text
+from kgitops.report.content.safe_text import Line, guarded_line, render_lines, terminal_text
 from kgitops.virtual_clusters.resolution import Quotas, explain, resolve
 
 
@@ -175,4 +175,6 @@ def render_findings(findings: Sequence[Finding]) -> str:
     """``FILE:LINE:COLUMN: what is wrong; what to do``, one a line, and how many there are."""
     ordered = sorted(findings, key=lambda finding: finding.sort_key)
     lines: list[Line] = [[str(finding)] for finding in ordered]
-    return ink([*lines, [f"{counted(len(ordered), 'finding')}."]], colour=False, ascii_only=False)
+    return render_lines(
+        [*lines, [f"{counted(len(ordered), 'finding')}."]], colour=False, ascii_only=False
+    )

@@ -11,9 +11,8 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Kind, Plan
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.report.content.details import Detail, details, labels_text, stake, warning
-from kgitops.report.content.headline import first_words
 from kgitops.report.content.policy_rows import denying
-from kgitops.report.content.safe_text import Line, Part, Style, ink, terminal_text
+from kgitops.report.content.safe_text import Line, Part, Style, render_lines, terminal_text
 from kgitops.report.content.sections import (
     FOLD_ABOVE,
     SYMBOLS,
@@ -33,8 +32,9 @@ from kgitops.report.content.statements import (
     loss_sentence,
     notes,
     other_losses,
+    plan_headline,
     reason_lines,
-    stops_beside_policies,
+    reasons_besides_denials,
     summary_sentence,
     verdict_sentence,
 )
@@ -89,12 +89,12 @@ def render_text(
         *policy_lines(plan, sealed, full=full, width=page.width),
         *page.ending(plan, sealed, saved_as),
     ]
-    return ink(lines, colour=colour, ascii_only=ascii)
+    return render_lines(lines, colour=colour, ascii_only=ascii)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Columns:
-    """Where the sources begin, and how wide they are."""
+    """The column at which the sources begin, and the width of the sources."""
 
     source: int
     risk: int
@@ -107,7 +107,7 @@ class _Page:
 
     def header(self, plan: Plan, sealed: SealedPlan | None) -> Iterator[Line]:
         target, desired = plan.target, plan.desired
-        first = f"kgitops plan for {terminal_text(target.name)}: {first_words(plan)}"
+        first = f"kgitops plan for {terminal_text(target.name)}: {plan_headline(plan)}"
         yield [(_LEVEL_STYLES[worst_level(plan)], first)]
         where = f"  cluster={target.name} (id {target.cluster_id}, {target.backend})"
         dirty = " (uncommitted changes)" if desired.dirty else ""
@@ -137,8 +137,8 @@ class _Page:
         losses = other_losses(plan)
         if losses:
             yield []
-            told = len(losses) < len(plan.access_losses)
-            title = "OTHER RIGHTS LOST" if told else "RIGHTS LOST"
+            others = len(losses) < len(plan.access_losses)
+            title = "OTHER RIGHTS LOST" if others else "RIGHTS LOST"
             yield [(Style.RED_BOLD, f"{title} ({len(losses):,})")]
             for loss in losses:
                 yield ["  ", (Style.RED, "!"), f" {loss_sentence(loss)}"]
@@ -236,7 +236,7 @@ class _Page:
 
     def ending(self, plan: Plan, sealed: SealedPlan | None, saved_as: str | None) -> Iterator[Line]:
         sentence = verdict_sentence(plan)
-        stops = stops_beside_policies(plan)
+        stops = reasons_besides_denials(plan)
         if stops:
             yield []
             yield [(Style.RED_BOLD, f"STOPS ({len(stops):,})")]
@@ -286,7 +286,7 @@ def _labels(change: Change) -> list[Part]:
 
 
 def _totals(block: Block) -> str:
-    """What many new topics add up to."""
+    """The total of partitions of many new topics."""
     if block.changes[0].actions != (Action.CREATE,):
         return ""
     partitions = [change.impact.get("partitions") for change in block.changes]

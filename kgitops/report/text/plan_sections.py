@@ -133,16 +133,16 @@ def virtual_cluster_lines(plan: Plan, *, full: bool, width: int) -> Iterator[Lin
 
 
 def lowering_lines(plan: Plan, *, full: bool) -> Iterator[Line]:
-    """What is not kept exactly, by reason; nothing where all is."""
+    """The lowering report, by reason; nothing where all is kept exactly."""
     if not plan.lowering:
         return
     # Where nothing changes, who reads it has read the lines with the plan that made it so.
     folded = not plan.changes and not full
     counts = lowering_counts(plan)
-    said = f"what this Kafka does not keep exactly: {counts}" if counts else ""
+    summary = f"what this Kafka does not keep exactly: {counts}" if counts else ""
     yield []
     head = f"LOWERING ({len(plan.lowering):,})"
-    yield [(Style.YELLOW_BOLD, head), f"  {said}{'   all: --full' if folded else ''}"]
+    yield [(Style.YELLOW_BOLD, head), f"  {summary}{'   all: --full' if folded else ''}"]
     if folded:
         return
     for row in lowering_rows(plan, full=full):

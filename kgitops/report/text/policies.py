@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from kgitops.model.wording import counted
 from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, Level
-from kgitops.report.content.safe_text import Line, Style, ink
+from kgitops.report.content.safe_text import Line, Style, render_lines
 from kgitops.workflow.policy_descriptions import PolicyDescription
 
 _WAIVED_FOR = timedelta(days=30)
@@ -19,7 +19,7 @@ def render_policies(described: Sequence[PolicyDescription], *, colour: bool) -> 
     """A line for each policy, its level on the cluster first, and how many there are."""
     if not described:
         nothing = "The project has no policies; docs/guides/policies.md shows how to write one."
-        return ink([[nothing]], colour=colour, ascii_only=False)
+        return render_lines([[nothing]], colour=colour, ascii_only=False)
     rows = [_row(item) for item in described]
     widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
     lines: list[Line] = [[(Style.DIM, _columns(_HEAD, widths))]]
@@ -27,7 +27,7 @@ def render_policies(described: Sequence[PolicyDescription], *, colour: bool) -> 
         lines.append([(_STYLES.get(item.policy.level, Style.PLAIN), _columns(row, widths))])
     cluster = described[0].cluster
     lines += ["", [f"{counted(len(described), 'policy')} on {cluster}."]]
-    return ink(lines, colour=colour, ascii_only=False)
+    return render_lines(lines, colour=colour, ascii_only=False)
 
 
 def _row(item: PolicyDescription) -> tuple[str, ...]:
@@ -70,16 +70,16 @@ def render_policy(item: PolicyDescription, *, colour: bool) -> str:
         ("Judges", _judges(item)),
         *_form(item),
         ("Waivers", _waivers(item)),
-        ("Waive one denial: put this beside the policies", _how_to_waive(item)),
+        ("Waive one denial: put this next to the policies", _how_to_waive(item)),
         (
-            "Test it: write what it denies, put this beside the policies, run kgitops policy test",
+            "Test it: write what it denies, put this next to the policies, run kgitops policy test",
             _how_to_test(item),
         ),
     ):
         below = list(body)
         if below:
             lines += ["", [(Style.BOLD, title)], *([f"  {line}"] for line in below)]
-    return ink(lines, colour=colour, ascii_only=False)
+    return render_lines(lines, colour=colour, ascii_only=False)
 
 
 def _levels(item: PolicyDescription) -> Iterator[str]:

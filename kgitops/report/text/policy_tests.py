@@ -1,9 +1,9 @@
-"""What came of testing policies, for a person."""
+"""The outcome of tests of policies, for a person."""
 
 from collections.abc import Iterator
 
 from kgitops.model.wording import counted
-from kgitops.report.content.safe_text import Line, Style, ink
+from kgitops.report.content.safe_text import Line, Style, render_lines
 from kgitops.workflow.policy_tests.report import (
     CaseOutcome,
     Covered,
@@ -25,26 +25,26 @@ def render_policy_tests(report: PolicyTestReport, *, colour: bool) -> str:
     if report.mutation is not None:
         lines += ["", *_mutation(report.mutation)]
     lines += ["", *([sentence] for sentence in summary(report))]
-    return ink(lines, colour=colour, ascii_only=False)
+    return render_lines(lines, colour=colour, ascii_only=False)
 
 
 def summary(report: PolicyTestReport) -> list[str]:
-    """What it comes to, in sentences."""
+    """The result in sentences."""
     cases = counted(report.cases, "case")
     suites = counted(len(report.suites), "document")
     if report.failed:
-        said = [f"{report.failed} of {cases} in {suites} failed."]
+        sentences = [f"{report.failed} of {cases} in {suites} failed."]
     else:
-        said = [f"All {cases} in {suites} passed." if report.cases > 1 else f"{cases} passed."]
+        sentences = [f"All {cases} in {suites} passed." if report.cases > 1 else f"{cases} passed."]
     if report.untested:
-        said.append(f"No test has: {', '.join(report.untested)}.")
+        sentences.append(f"No test has: {', '.join(report.untested)}.")
     if report.covered is not None:
-        said.append(coverage_sentence(report, report.covered))
+        sentences.append(coverage_sentence(report, report.covered))
     if report.not_mutated:
-        said.append("No mutants were tried: correct what failed first.")
+        sentences.append("No mutants were tried: correct what failed first.")
     if report.mutation is not None:
-        said.append(score_sentence(report, report.mutation))
-    return said
+        sentences.append(score_sentence(report, report.mutation))
+    return sentences
 
 
 def _suite(suite: SuiteOutcome) -> Iterator[Line]:
@@ -102,27 +102,27 @@ def _mutation(mutation: MutationOutcome) -> Iterator[Line]:
 
 
 def coverage_sentence(report: PolicyTestReport, covered: tuple[Covered, ...]) -> str:
-    """How much is covered, and how much was asked for."""
+    """The coverage, and the coverage that is required."""
     percent = percent_covered(covered)
     missing = sum(not (item.fired and item.silent) for item in covered)
-    said = f"Coverage is {_percent(percent)}"
+    sentence = f"Coverage is {_percent(percent)}"
     if missing:
-        said += f": {counted(missing, 'rule')} did not both deny and let pass"
+        sentence += f": {counted(missing, 'rule')} did not both deny and let pass"
     if report.uncovered:
-        said += f"; --min asks for {_percent(report.least_covered or 0)}"
-    return f"{said}."
+        sentence += f"; --min asks for {_percent(report.least_covered or 0)}"
+    return f"{sentence}."
 
 
 def score_sentence(report: PolicyTestReport, mutation: MutationOutcome) -> str:
-    """How many mutants were caught, and how many had to be."""
-    said = f"{mutation.caught} of {counted(mutation.total, 'mutant')} caught: "
-    said += f"score {_percent(mutation.score)}"
+    """The number of caught mutants, and the score that is required."""
+    sentence = f"{mutation.caught} of {counted(mutation.total, 'mutant')} caught: "
+    sentence += f"score {_percent(mutation.score)}"
     if mutation.timed_out:
-        said += f", {mutation.timed_out} of them because they went in circles"
+        sentence += f", {mutation.timed_out} of them because they went in circles"
     if report.least_score is not None:
         asked = f"--min-score asks for {_percent(report.least_score)}"
-        said += f"; {asked}" if report.survived else f" ({asked})"
-    return f"{said}."
+        sentence += f"; {asked}" if report.survived else f" ({asked})"
+    return f"{sentence}."
 
 
 def _percent(number: float) -> str:

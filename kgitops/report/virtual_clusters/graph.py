@@ -39,7 +39,7 @@ _WORDS = {
 
 
 class Sign(StrEnum):
-    """What a plan does to what is drawn; a picture of a cluster has no other than SAME."""
+    """A plan's effect on a part of the picture; SAME everywhere in a picture of a cluster."""
 
     SAME = ""
     ADDED = "+"
@@ -83,7 +83,7 @@ class PhysicalTopic:
 
     @property
     def shared(self) -> bool:
-        """Whether more than one virtual cluster sees it."""
+        """True if more than one virtual cluster sees it."""
         return self.tenants > 1
 
 
@@ -97,7 +97,7 @@ class VirtualClusterGraph:
 
     @property
     def note(self) -> str:
-        """That not all is drawn; empty where all is."""
+        """A note that not all is drawn; empty where all is."""
         if not self.left_out:
             return ""
         verb = "is" if self.left_out == 1 else "are"
@@ -130,7 +130,7 @@ def graph_of_clusters(known: Mapping[str, VirtualCluster]) -> VirtualClusterGrap
 
 
 def graph_of_plan(plan: Plan) -> VirtualClusterGraph | None:
-    """What a plan adds to virtual clusters and takes from them; None where it touches none."""
+    """The additions and removals of a plan; None where it touches no virtual cluster."""
     found: dict[str, _Tenant] = defaultdict(_Tenant)
     requests = [planned.request for planned in plan.requests]
     made = {

@@ -51,6 +51,6 @@ def _signed(sign: Sign, text: str) -> str:
 
 
 def _label(text: str, more: str = "") -> str:
-    """What stands in quotes: every character that Mermaid could read is written as its number."""
+    """The text of a label, in which every character that Mermaid could interpret is a number."""
     shown = f"{shortened(terminal_text(text), _LONGEST)}{more}"
     return _UNSAFE.sub(lambda match: f"#{ord(match[0])};", shown)

@@ -170,7 +170,7 @@ def _signed(sign: Sign, text: str) -> str:
 
 
 def _text(class_: str, x: int, y: int, text: str, most: int = _CHARACTERS) -> str:
-    """A line; what does not fit is cut, and the whole is told where the pointer rests."""
+    """A line of text, cut where it does not fit; the tooltip has all of it."""
     whole = shortened(terminal_text(text), _LONGEST)
     shown = _cut(whole, most)
     title = f"<title>{escape(whole)}</title>"

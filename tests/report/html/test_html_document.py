@@ -34,7 +34,7 @@ from kgitops.report.content.statements import (
     drift_sentence,
     loss_sentence,
     reason_lines,
-    stops_beside_policies,
+    reasons_besides_denials,
     summary_sentence,
     verdict_sentence,
 )
@@ -62,7 +62,7 @@ def test_the_same_sentences_and_rows_as_everywhere(name: str) -> None:
     sentences = [
         summary_sentence(plan),
         verdict_sentence(plan) or "",
-        *reason_lines(stops_beside_policies(plan)),
+        *reason_lines(reasons_besides_denials(plan)),
         *map(loss_sentence, plan.access_losses),
         *(" ".join(drift_sentence(drift, full=True).split()) for drift in plan.drift),
     ]
@@ -107,7 +107,7 @@ def test_a_thousand_changes_take_less_than_two_megabytes_and_nothing_is_left_out
 ) -> None:
     page = render_html(large, sealed=sealed(large))
     assert len(page.encode()) < 2_000_000
-    assert "stand here without" not in page
+    assert "are shown here without" not in page
     for planned in large.requests:
         assert f"<b>{planned.id}</b>" in page
 
@@ -116,7 +116,7 @@ def test_a_very_large_plan_is_brief_only_about_what_can_do_no_harm() -> None:
     plan = large_plan(2_050)
     page = render_html(plan)
     assert len(Document(page).of_class("change")) == len(plan.changes)
-    note = re.search(r"([\d,]+) changes without risk or violation stand here without", page)
+    note = re.search(r"([\d,]+) changes without risk or violation are shown here without", page)
     assert note
     brief = int(note[1].replace(",", ""))
     assert 0 < brief < len(plan.changes)
