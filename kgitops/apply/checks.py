@@ -47,8 +47,8 @@ def check_envelope(sealed: SealedPlan, latest: Latest, *, now: datetime) -> None
     check_usable(sealed, now=now)
     if is_spent(latest, sealed.nonce):
         raise UntrustedPlanError(
-            "this plan was already applied; make a new plan (a run that did not finish goes on "
-            "with `kgitops apply --resume`)"
+            "this plan was already applied; make a new plan (`kgitops apply --resume` continues a "
+            "run that did not finish)"
         )
 
 

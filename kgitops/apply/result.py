@@ -88,5 +88,5 @@ def _steps(count: int) -> str:
 
 def _next(*, begun: bool) -> str:
     if begun:
-        return "`kgitops apply --resume` goes on with it"
+        return "`kgitops apply --resume` continues it"
     return "apply the plan again"

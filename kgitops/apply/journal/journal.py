@@ -104,8 +104,8 @@ class RunState:
         self._context = context
         self._journal = journal
         self._reasons: list[Reason] = []
-        self.progress = Progress(steps=steps, known=journal.run.steps)
-        self.begun = bool(self.progress.known)
+        self.progress = Progress(steps=steps, records=journal.run.steps)
+        self.begun = bool(self.progress.records)
         self.stopped = False
         self._lock_is_lost = False
         self._earlier = self.progress.done
@@ -128,7 +128,7 @@ class RunState:
         steps = self.progress.steps
         records = {step: outcome.record for step, outcome in outcomes.items()}
         try:
-            owners = owners_of_completed(steps, records, {**self.progress.known, **records})
+            owners = owners_of_completed(steps, records, {**self.progress.records, **records})
             self._journal.record_outcomes(records, list(owners.values()))
         except KgitopsError as error:
             self.stop(error)
@@ -167,7 +167,7 @@ class RunState:
     def reopen_undone(self) -> None:
         """Reopen steps that an earlier process undid too early, so that they are done again."""
         self.progress = self.progress.for_resume()
-        self._earlier = tuple(step for step in self._earlier if step in self.progress.known)
+        self._earlier = tuple(step for step in self._earlier if step in self.progress.records)
 
     def stop(self, error: KgitopsError) -> None:
         """Stop the run; where nothing was sent the error is raised with its own exit code.

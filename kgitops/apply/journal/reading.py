@@ -130,16 +130,16 @@ def _read_run(run_id: str, latest: Latest) -> Run:
     header = latest[key]
     check_version(key, header)
     try:
-        given = members(dict(header), key, _HEADER_KEYS)
+        fields = members(dict(header), key, _HEADER_KEYS)
         return Run(
             id=run_id,
-            status=choice(RunStatus, given["status"], key),
-            project=text(given["project"], key),
-            plan_digest=text(given["plan_digest"], key),
-            nonce=text(given["nonce"], key),
-            pieces=integer(given["pieces"], key),
-            started=text(given["started"], key),
-            holder=text(given["holder"], key),
+            status=choice(RunStatus, fields["status"], key),
+            project=text(fields["project"], key),
+            plan_digest=text(fields["plan_digest"], key),
+            nonce=text(fields["nonce"], key),
+            pieces=integer(fields["pieces"], key),
+            started=text(fields["started"], key),
+            holder=text(fields["holder"], key),
             batches=_read_batches(f"{key}/", latest),
         )
     except ValueError:
@@ -153,16 +153,16 @@ def _read_batches(prefix: str, latest: Latest) -> tuple[Batch, ...]:
         if not key.startswith(prefix) or not number.isdecimal():
             continue
         check_version(key, value)
-        given = members(dict(value), key, _BATCH_KEYS)
-        lookups = mapping(given["lookups"], key)
+        fields = members(dict(value), key, _BATCH_KEYS)
+        lookups = mapping(fields["lookups"], key)
         batches.append(
             Batch(
                 number=int(number),
-                api=text(given["api"], key),
-                requests=array(given["requests"], key, text),
+                api=text(fields["api"], key),
+                requests=array(fields["requests"], key, text),
                 results={
-                    step: _read_step(known, key, lookups.get(step))
-                    for step, known in mapping(given["results"], key).items()
+                    step: _read_step(step_value, key, lookups.get(step))
+                    for step, step_value in mapping(fields["results"], key).items()
                 },
             )
         )
@@ -170,16 +170,16 @@ def _read_batches(prefix: str, latest: Latest) -> tuple[Batch, ...]:
 
 
 def _read_step(value: Json, key: str, lookup: Json) -> StepRecord:
-    given = members(value, key, _STEP_KEYS)
-    code = given["code"]
+    fields = members(value, key, _STEP_KEYS)
+    code = fields["code"]
     return StepRecord(
-        outcome=choice(RecordedOutcome, given["outcome"], key),
+        outcome=choice(RecordedOutcome, fields["outcome"], key),
         reply=None
         if code is None
         else RequestResult(
             code=ErrorCode(integer(code, key)),
-            message=text_or_none(given["message"], key),
-            topic_id=text_or_none(given["topic_id"], key),
+            message=text_or_none(fields["message"], key),
+            topic_id=text_or_none(fields["topic_id"], key),
         ),
         lookup=text_or_none(lookup, key),
     )

@@ -61,17 +61,19 @@ class LockedWaits:
 
     def rest(self, seconds: float) -> None:
         """Wait; ends early when interrupted."""
-        left = seconds
-        while left > 0 and self._context.interrupted() is None:
-            self._context.clock.sleep(min(left, _SLICE_S))
-            left -= _SLICE_S
+        remaining = seconds
+        while remaining > 0 and self._context.interrupted() is None:
+            self._context.clock.sleep(min(remaining, _SLICE_S))
+            remaining -= _SLICE_S
         self.keep_lock()
 
     def wait_until(self, seconds: float) -> None:
         """Wait until this monotonic time, for hours if need be; ends early when interrupted."""
         clock = self._context.clock
-        while self._context.interrupted() is None and (left := seconds - clock.monotonic()) > 0:
-            self.pause(min(left, _LONGEST_PAUSE_S))
+        while (
+            self._context.interrupted() is None and (remaining := seconds - clock.monotonic()) > 0
+        ):
+            self.pause(min(remaining, _LONGEST_PAUSE_S))
 
 
 def growing(first_ms: int, longest_s: float = _LONGEST_PAUSE_S) -> Iterator[float]:

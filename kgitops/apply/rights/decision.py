@@ -131,24 +131,24 @@ class _Rights:
             _raise_untrusted(change, "has actions that contradict each other")
         if change.requests and change.requests[0].expects not in change.preconditions:
             _raise_untrusted(change, "has a request whose precondition is not the change's")
-        found = find_object(change.address, self.state)
+        actual = find_object(change.address, self.state)
         _raise_if_problem(change, undoing_problem(change))
         if change.kind is Kind.BROKER:
-            _raise_if_problem(change, broker_problem(change, found, self.plan))
+            _raise_if_problem(change, broker_problem(change, actual, self.plan))
             return
-        self._check_owner(change, found)
-        self._check_topics(change, found)
+        self._check_owner(change, actual)
+        self._check_topics(change, actual)
         if self.command:
             if change.owner_before or change.owner_after:
                 _raise_untrusted(change, "would be managed because of a command")
             return
         if gives_up(change):
-            self._check_removal(change, found)
+            self._check_removal(change, actual)
         else:
-            self._check_staying(change, found)
+            self._check_staying(change, actual)
         self._check_derived(change)
 
-    def _check_owner(self, change: Change, found: Object | None) -> None:
+    def _check_owner(self, change: Change, actual: Object | None) -> None:
         """Check that the object is this project's, or unmanaged and may become managed or go."""
         twin = topic_behind(change.address) or link_of(change.address)
         for address in filter(None, (change.address, twin)):
@@ -161,16 +161,16 @@ class _Rights:
         if self.command or self.ownership.status(change.address) is OwnershipStatus.MINE:
             return
         if not (gives_up(change) and self._follows_managed_object(change)) and not self._may_begin(
-            change, found
+            change, actual
         ):
             raise SafetyError(
                 f"{change.address} is not managed by any project, so it is left alone; make "
                 "a new plan"
             )
 
-    def _may_begin(self, change: Change, found: Object | None) -> bool:
+    def _may_begin(self, change: Change, actual: Object | None) -> bool:
         """Return whether the change may make the project manage the object."""
-        if found is None:
+        if actual is None:
             return Action.CREATE in change.actions or self._moves(change)
         return Action.ADOPT in change.actions or self._follows_managed_object(change)
 
@@ -226,7 +226,7 @@ class _Rights:
         made = change is not None and change.owner_after is not None
         return made or self.ownership.status(address) is OwnershipStatus.MINE
 
-    def _check_topics(self, change: Change, found: Object | None) -> None:
+    def _check_topics(self, change: Change, actual: Object | None) -> None:
         """Check that the names and ids in requests are those of the topic at this address."""
         for request in (planned.request for planned in change.requests):
             if isinstance(request, CreateTopicRequest) and is_internal(request.topic):
@@ -238,16 +238,16 @@ class _Rights:
             named = {(request.topic, request.topic_id)}
             if isinstance(request, AlterTopicRequest):
                 named.add((request.requested_state.name, request.requested_state.topic_id or ""))
-            if not isinstance(found, TopicState) or named != {(found.name, found.topic_id)}:
+            if not isinstance(actual, TopicState) or named != {(actual.name, actual.topic_id)}:
                 _raise_untrusted(change, f"is not the topic {request.topic} ({request.topic_id})")
-        if isinstance(found, TopicState):
-            self._check_physical(change, found)
+        if isinstance(actual, TopicState):
+            self._check_physical(change, actual)
 
-    def _check_physical(self, change: Change, found: TopicState) -> None:
+    def _check_physical(self, change: Change, actual: TopicState) -> None:
         """Check that the topic is neither internal nor another project's by another address."""
-        if found.internal and (change.requests or not gives_up(change)):
+        if actual.internal and (change.requests or not gives_up(change)):
             _raise_untrusted(change, "is a topic of the brokers or of kgitops")
-        names = {topic_address(found.name), *self._managed_as.get(found.topic_id or "", ())}
+        names = {topic_address(actual.name), *self._managed_as.get(actual.topic_id or "", ())}
         for address in sorted(names - {change.address}):
             if self.ownership.status(address) in (
                 OwnershipStatus.FOREIGN,
@@ -255,12 +255,12 @@ class _Rights:
             ):
                 self._raise_foreign(change, address)
         local = local_name(change.address)
-        parts = generated_parts(found.name)
+        parts = generated_parts(actual.name)
         made_there = parts is not None and local is not None and parts[1] == local.name
         mine = self.ownership.status(change.address) is OwnershipStatus.MINE
         if local and not mine and not made_there:
             _raise_untrusted(
-                change, f"is a link to the topic {found.name}, which was not created there"
+                change, f"is a link to the topic {actual.name}, which was not created there"
             )
 
     @cached_property
@@ -291,7 +291,7 @@ class _Rights:
         if not known.issuperset(change.derived_from):
             _raise_untrusted(change, "is not derived from the objects that it names")
 
-    def _check_removal(self, change: Change, found: Object | None) -> None:
+    def _check_removal(self, change: Change, actual: Object | None) -> None:
         live = self.ownership.owner(change.address)
         planned = (change.owner_before, change.owner_after)
         if self.ownership.status(change.address) is not OwnershipStatus.MINE or live is None:
@@ -299,13 +299,13 @@ class _Rights:
             if planned not in ((None, None), (live, live)) or not is_only_removal(change, None):
                 _raise_untrusted(change, "asks for more than its removal")
             return
-        if change.requests and isinstance(found, TopicState) and found.topic_id != live.topic_id:
+        if change.requests and isinstance(actual, TopicState) and actual.topic_id != live.topic_id:
             raise SafetyError(
                 f"{change.address} is another topic than the one that was applied, so it is left "
                 "alone; make a new plan"
             )
         tombstone = new_tombstone(change, self.ownership)
-        internal = isinstance(found, TopicState) and found.internal
+        internal = isinstance(actual, TopicState) and actual.internal
         if not internal and not may_be_given_up(live, tombstone):
             _raise_protected(change.address)
         if Action.DELETE in change.actions and not change.requests:
@@ -323,9 +323,9 @@ class _Rights:
         if planned != (live, after):
             _raise_wrong_record(change)
 
-    def _check_staying(self, change: Change, found: Object | None) -> None:
+    def _check_staying(self, change: Change, actual: Object | None) -> None:
         live = self.ownership.owner(change.address)
-        if (found is None) != (Action.CREATE in change.actions) and not self._moves(change):
+        if (actual is None) != (Action.CREATE in change.actions) and not self._moves(change):
             _raise_untrusted(change, "exists or does not, contrary to its actions")
         try:
             declared = recorded_declaration(change)
@@ -333,7 +333,7 @@ class _Rights:
             _raise_untrusted(change, str(error))
         if declared is None:
             _raise_untrusted(change, "stays, but no project would manage it")
-        topic_id = found.topic_id if isinstance(found, TopicState) else None
+        topic_id = actual.topic_id if isinstance(actual, TopicState) else None
         known = live is not None and live.topic_id == topic_id
         if known and Action.ADOPT in change.actions:
             mine = self.ownership.status(change.address) is OwnershipStatus.MINE
@@ -347,10 +347,10 @@ class _Rights:
                 )
         last = applied if known else {}
         _raise_if_problem(
-            change, request_problem(change, declared, found, last, self.plan, self.state)
+            change, request_problem(change, declared, actual, last, self.plan, self.state)
         )
         after = expected_record(
-            change, declared, self.ownership, self.plan, topic_id=topic_id, made=found is None
+            change, declared, self.ownership, self.plan, topic_id=topic_id, made=actual is None
         )
         if (change.owner_before, change.owner_after) != (live, after):
             _raise_wrong_record(change)

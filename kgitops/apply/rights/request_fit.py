@@ -61,29 +61,29 @@ _NOT_REACHED = "has requests that do not result in its declaration"
 def request_problem(
     change: Change,
     declared: DesiredObject,
-    found: object,
+    actual: object,
     applied: Applied,
     plan: Plan,
     state: ClusterState,
 ) -> str | None:
     """Return the problem of requests that do not fit the change's declaration, or None.
 
-    ``found`` is the object on the cluster, ``applied`` its last applied fields.
+    ``actual`` is the object on the cluster, ``applied`` its last applied fields.
     """
     requests = [planned.request for planned in change.requests]
     match declared:
         case DesiredTopic():
-            problems = _topic(declared, requests, found, applied)
+            problems = _topic(declared, requests, actual, applied)
         case DesiredAcl():
             problems = _only(requests, CreateAclRequest, declared.binding in state.acls)
         case DesiredQuota():
             problems = _quota(declared, requests, state, applied)
         case DesiredVirtualCluster():
-            problems = _virtual_cluster(declared, requests, found)
+            problems = _virtual_cluster(declared, requests, actual)
         case DesiredLink():
-            problems = _link(declared, requests, found, plan, state)
+            problems = _link(declared, requests, actual, plan, state)
         case DesiredMember():
-            problems = _member(declared, requests, found, plan, state)
+            problems = _member(declared, requests, actual, plan, state)
     return next(problems, None)
 
 
@@ -96,17 +96,17 @@ def _only(requests: Sequence[Request], kind: type, there: bool) -> Iterator[str]
 
 
 def _topic(
-    declared: DesiredTopic, requests: Sequence[Request], found: object, applied: Applied
+    declared: DesiredTopic, requests: Sequence[Request], actual: object, applied: Applied
 ) -> Iterator[str]:
     first = requests[0] if requests else None
     if isinstance(first, CreateTopicRequest):
         yield from _created(declared, first, len(requests))
         return
-    if not isinstance(found, TopicState):
+    if not isinstance(actual, TopicState):
         yield _NOT_REACHED
         return
-    configs = {key: normal_value(key, value) for key, value in found.configs.items()}
-    assignment = found.assignment
+    configs = {key: normal_value(key, value) for key, value in actual.configs.items()}
+    assignment = actual.assignment
     for request in requests:
         match request:
             case AlterTopicRequest(step=AlterStep.CONFIGS, requested_state=wanted):
@@ -121,7 +121,7 @@ def _topic(
                     yield "deletes records that deleteRecordsBefore does not name"
             case AlterVirtualClusterRequest():
                 plain = replace(request, topic=None, virtual_cluster="", entity_name=None)
-                if request.topic != found.name or plain != _ADDS_LINK:
+                if request.topic != actual.name or plain != _ADDS_LINK:
                     yield "has a link that would lead elsewhere"
             case _:
                 yield "has a request for something else"
@@ -177,8 +177,8 @@ def _quota(
         removed = value is None and key not in declared.quotas and key in applied.get("quotas", {})
         if not removed and declared.quotas.get(key) != value:
             yield f"sets {key}, which is not declared so"
-    found = state.quotas.get(declared.entity)
-    after = {**(found.quotas if found else {}), **asked}
+    actual = state.quotas.get(declared.entity)
+    after = {**(actual.quotas if actual else {}), **asked}
     if any(after.get(key) != value for key, value in declared.quotas.items()):
         yield _NOT_REACHED
 
@@ -190,9 +190,9 @@ def _requested_quotas(requests: Sequence[Request]) -> Mapping[str, float | None]
 
 
 def _virtual_cluster(
-    declared: DesiredVirtualCluster, requests: Sequence[Request], found: object
+    declared: DesiredVirtualCluster, requests: Sequence[Request], actual: object
 ) -> Iterator[str]:
-    options = found.options if isinstance(found, VirtualCluster) else None
+    options = actual.options if isinstance(actual, VirtualCluster) else None
     for request in requests:
         if isinstance(request, CreateVirtualClusterRequest | AlterVirtualClusterRequest):
             options = request.options
@@ -205,11 +205,11 @@ def _virtual_cluster(
 def _link(
     declared: DesiredLink,
     requests: Sequence[Request],
-    found: object,
+    actual: object,
     plan: Plan,
     state: ClusterState,
 ) -> Iterator[str]:
-    leads: str | LocalName | None = found.topic if isinstance(found, TopicLink) else None
+    leads: str | LocalName | None = actual.topic if isinstance(actual, TopicLink) else None
     for request in requests:
         if not isinstance(request, AlterVirtualClusterRequest) or request.moved_from:
             yield "has a request for something else"
@@ -228,14 +228,14 @@ def _link_target(declared: DesiredLink, plan: Plan, state: ClusterState) -> str 
     seen: set[LocalName] = set()
     while topic is None and at is not None and at not in seen:
         seen.add(at)
-        found = state.link(at)
+        actual = state.link(at)
         made = changes.get(local_topic_address(at))
         link = changes.get(member_address(at.virtual_cluster, EntityType.TOPIC, at.name))
         if made is not None and Action.CREATE in made.actions:
             return at
         declared_link = _declared_link(link) if link else None
         if declared_link is None:
-            return found.topic if found else None
+            return actual.topic if actual else None
         topic, at = declared_link.topic, declared_link.target
     return topic
 
@@ -251,12 +251,12 @@ def _declared_link(change: Change) -> DesiredLink | None:
 def _member(
     declared: DesiredMember,
     requests: Sequence[Request],
-    found: object,
+    actual: object,
     plan: Plan,
     state: ClusterState,
 ) -> Iterator[str]:
-    adopts = found.adopts if isinstance(found, MemberState) else None
-    there = isinstance(found, MemberState)
+    adopts = actual.adopts if isinstance(actual, MemberState) else None
+    there = isinstance(actual, MemberState)
     for request in requests:
         match request:
             case AlterVirtualClusterRequest(change=ChangeType.ADD, topic=None, target=None):
@@ -273,6 +273,6 @@ def _member(
     user = declared.entity_type is EntityType.USER
     made = {change.address for change in plan.changes if Action.CREATE in change.actions}
     for source in filter(None, (declared.copy_acls_from, declared.remove_old_acls_from)):
-        known = source == CLUSTER_NAME or source in state.virtual_clusters
-        if not user or not (known or virtual_cluster_address(source) in made):
+        is_known = source == CLUSTER_NAME or source in state.virtual_clusters
+        if not user or not (is_known or virtual_cluster_address(source) in made):
             yield f"can't copy or remove ACLs of {source}"

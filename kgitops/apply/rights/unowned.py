@@ -63,13 +63,15 @@ def check_migrated_acls(plan: Plan, changes: Sequence[Change], state: ClusterSta
     migrated = [request for request in deletions if request.migrated_to is not None]
     if not migrated:
         return
-    made = {it.binding for it in _requests(plan.changes) if isinstance(it, CreateAclRequest)}
+    created = {it.binding for it in _requests(plan.changes) if isinstance(it, CreateAclRequest)}
     translation = AclTranslation(state, PlannedLinks(state, plan.changes))
     for request in migrated:
         member, binding = split_scoped_address(request.migrated_to or ""), request.binding
         own = member and member.segment == "user" and unquote(member.tail) == binding.principal
-        stands = translation.translate(binding, member.virtual_cluster) if member and own else ()
-        if not stands or not all(acl in state.acls or acl in made for acl in stands):
+        replacements = (
+            translation.translate(binding, member.virtual_cluster) if member and own else ()
+        )
+        if not replacements or not all(acl in state.acls or acl in created for acl in replacements):
             raise SafetyError(
                 f"{acl_address(binding)} is to be deleted because {request.migrated_to} has the "
                 "same right, but it does not; make a new plan"

@@ -76,51 +76,51 @@ def await_visible(
         KgitopsError: the lock was lost, or the cluster can't be read; the other outcomes are
             unknown.
     """
-    left = list(confirmed)
+    unseen = list(confirmed)
     deadline = waits.now().deadline
     pauses = growing(context.settings.poll_ms, _LONGEST_PAUSE_S)
-    while left:
+    while unseen:
         late = waits.now().seconds >= deadline
-        later = left
-        if late or _is_worth_reading(left, context, deadline):
-            state = _read(left, context, deadline)
+        later = unseen
+        if late or _is_worth_reading(unseen, context, deadline):
+            state = _read(unseen, context, deadline)
             later = []
-            for step, reply in left:
+            for step, reply in unseen:
                 if is_visible(step.request, state, reply):
                     yield step, step_completed(step, reply, state)
                 elif _is_moving(step, state):
                     yield step, None
                 else:
                     later.append((step, reply))
-        if len(later) < len(left):
+        if len(later) < len(unseen):
             deadline = waits.now().deadline
         elif late:
             break
-        left = later
-        if left:
+        unseen = later
+        if unseen:
             context.on_event(
                 Waiting(
                     reason=WaitReason.VISIBLE,
                     sentence="the broker confirmed it; waiting until it is visible",
-                    steps=tuple(step.id for step, _ in left),
+                    steps=tuple(step.id for step, _ in unseen),
                 )
             )
             waits.pause(next(pauses))
     waited = f"{context.settings.timeout_ms / 1000:g} s"
     problem = f"the broker confirmed it, but it is not visible after {waited}"
-    for step, _ in left:
+    for step, _ in unseen:
         yield step, step_unknown(step, problem)
 
 
-def _is_worth_reading(left: Sequence[Confirmed], context: ApplyContext, deadline: float) -> bool:
+def _is_worth_reading(unseen: Sequence[Confirmed], context: ApplyContext, deadline: float) -> bool:
     """Return whether reading all of them is worthwhile.
 
     Brokers apply changes in the controller's order, so the last few show whether the rest may be
     visible: a large batch of topics takes brokers half a minute.
     """
-    if len(left) <= _PROBED:
+    if len(unseen) <= _PROBED:
         return True
-    last = left[-_PROBED:]
+    last = unseen[-_PROBED:]
     state = _read(last, context, deadline)
     return all(
         is_visible(step.request, state, reply) or _is_moving(step, state) for step, reply in last

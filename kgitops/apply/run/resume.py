@@ -48,7 +48,7 @@ def resume(
     lock = acquire(context, holder=holder)
     if lock is None:
         run, sealed = unfinished
-        progress = Progress(steps=build_steps(sealed.plan), known=run.steps)
+        progress = Progress(steps=build_steps(sealed.plan), records=run.steps)
         return conclude(
             progress, run_id=run.id, begun=True, signal=context.interrupted(), earlier=progress.done
         )

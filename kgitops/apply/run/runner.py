@@ -69,17 +69,19 @@ class Runner:
 
         Replicas that still move need their helper steps, which are left for a resume to undo.
         """
-        left = self._run_state.progress.steps_to_undo
-        if not left or self._run_state.stopped:
+        undo_steps = self._run_state.progress.steps_to_undo
+        if not undo_steps or self._run_state.stopped:
             return
-        moves = moves_before(left, self._run_state.progress.steps)
+        moves = moves_before(undo_steps, self._run_state.progress.steps)
         try:
             state = read_objects(self._context.cluster, moves)
         except KgitopsError as error:
             self._run_state.stop(error)
             return
         moving = still_moving_in(moves, state)
-        for chunk in self._chunks([step for step in left if moving.isdisjoint(step.depends_on)]):
+        for chunk in self._chunks(
+            [step for step in undo_steps if moving.isdisjoint(step.depends_on)]
+        ):
             if not self._run_state.stopped:
                 self._carry_out(chunk)
 
@@ -102,8 +104,8 @@ class Runner:
 
     def _chunks(self, steps: Sequence[Step]) -> Iterator[list[Step]]:
         """Split the steps into groups of batches that may be sent in parallel."""
-        left = batches(steps, self._context.settings)
-        while chunk := list(islice(left, self._context.settings.parallelism)):
+        remaining = batches(steps, self._context.settings)
+        while chunk := list(islice(remaining, self._context.settings.parallelism)):
             yield [step for batch in chunk for step in batch]
 
     def _carry_out(self, steps: Sequence[Step]) -> None:

@@ -15,12 +15,12 @@ from kgitops.plan.document.plan import Change
 class Progress:
     """The progress of a run.
 
-    ``known`` has the records of all steps that were begun, in this process or an earlier one.
+    ``records`` has the records of all steps that were begun, in this process or an earlier one.
     ``failures`` are the steps that this process has given up.
     """
 
     steps: Mapping[str, Step]
-    known: Mapping[str, StepRecord] = field(default_factory=dict)
+    records: Mapping[str, StepRecord] = field(default_factory=dict)
     failures: Mapping[str, StepOutcome] = field(default_factory=dict)
 
     @property
@@ -47,45 +47,50 @@ class Progress:
     @property
     def not_begun(self) -> tuple[Change, ...]:
         """The changes without any step that was begun."""
-        begun = {self.steps[step].address for step in self.known}
+        begun = {self.steps[step].address for step in self.records}
         changes = {step.address: step.change for step in self.steps.values()}
         return tuple(change for address, change in changes.items() if address not in begun)
 
     @property
     def steps_to_undo(self) -> list[Step]:
         """The steps that undo helper steps, such as throttles, that may be in effect."""
-        return [s for s in steps_to_undo(self.steps, self.known) if s.id not in self.failures]
+        return [s for s in steps_to_undo(self.steps, self.records) if s.id not in self.failures]
 
     def ready(self, under_way: Container[str]) -> list[Step]:
         """Return the steps to send: not attempted, not ``under_way``, all dependencies done."""
         done = frozenset(self.done)
-        left = [self.steps[step] for step in self.not_attempted if step not in under_way]
-        return [step for step in left if done.issuperset(step.depends_on)]
+        candidates = [self.steps[step] for step in self.not_attempted if step not in under_way]
+        return [step for step in candidates if done.issuperset(step.depends_on)]
 
     def with_outcomes(self, outcomes: Mapping[str, StepOutcome]) -> "Progress":
         """Return the progress with these outcomes added."""
-        known = {step: outcome.record for step, outcome in outcomes.items()}
+        records = {step: outcome.record for step, outcome in outcomes.items()}
         failures = {step: outcome for step, outcome in outcomes.items() if not outcome.done}
-        return replace(self, known={**self.known, **known}, failures={**self.failures, **failures})
+        return replace(
+            self, records={**self.records, **records}, failures={**self.failures, **failures}
+        )
 
     def for_resume(self) -> "Progress":
         """Return the progress for a resume: steps that were undone too early are done again."""
         early = undone_too_early(self.steps, self.done)
         return replace(
-            self, known={step: known for step, known in self.known.items() if step not in early}
+            self,
+            records={step: record for step, record in self.records.items() if step not in early},
         )
 
     def _with(self, outcome: RecordedOutcome) -> tuple[str, ...]:
-        known = self.known
-        return tuple(s for s in self.steps if s in known and known[s].outcome is outcome)
+        records = self.records
+        return tuple(s for s in self.steps if s in records and records[s].outcome is outcome)
 
 
-def steps_to_undo(steps: Mapping[str, Step], known: Mapping[str, StepRecord]) -> list[Step]:
+def steps_to_undo(steps: Mapping[str, Step], records: Mapping[str, StepRecord]) -> list[Step]:
     """Return the undo steps that are not done and whose undone request was or may be sent."""
     return [
         step
         for step in steps.values()
-        if step.undoes and not _is_done(step.id, known) and _may_be_there(step.undoes, known)
+        if step.undoes
+        and not _is_done(step.id, records)
+        and _may_be_in_effect(step.undoes, records)
     ]
 
 
@@ -114,9 +119,9 @@ def undone_too_early(steps: Mapping[str, Step], done: Collection[str]) -> frozen
     return frozenset(name for step in early for name in (step.id, step.undoes) if name)
 
 
-def _is_done(step: str, known: Mapping[str, StepRecord]) -> bool:
-    return step in known and known[step].outcome is RecordedOutcome.DONE
+def _is_done(step: str, records: Mapping[str, StepRecord]) -> bool:
+    return step in records and records[step].outcome is RecordedOutcome.DONE
 
 
-def _may_be_there(step: str, known: Mapping[str, StepRecord]) -> bool:
-    return step in known and known[step].outcome is not RecordedOutcome.FAILED
+def _may_be_in_effect(step: str, records: Mapping[str, StepRecord]) -> bool:
+    return step in records and records[step].outcome is not RecordedOutcome.FAILED

@@ -9,7 +9,7 @@ from kafka.protocol.admin import IncrementalAlterConfigsRequest
 from kgitops.cluster.kafka.transport.wire import Message
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
 
-# org.apache.kafka.common.resource and org.apache.kafka.common.acl: what stands on the wire.
+# The codes of org.apache.kafka.common.resource and org.apache.kafka.common.acl.
 RESOURCE_TYPES: Mapping[ResourceType, int] = {
     ResourceType.TOPIC: 2,
     ResourceType.GROUP: 3,

@@ -375,7 +375,7 @@ def test_what_is_done_whatever_fails_is_a_throttle_of_its_own(attacked: Attacked
     (planned,) = change.requests
     undoing = replace(change, requests=(replace(planned, undoes=planned.id),))
     said = refusal(attacked, replace(attacked.world.plan, changes=(undoing,)))
-    assert "no throttle of its own" in said
+    assert "not a throttle of its own" in said
 
 
 def test_a_throttle_does_not_outlive_its_move(attacked: Attacked) -> None:

@@ -55,7 +55,7 @@ def read_partitions(wire: Wire, listing: TopicListing, *, offsets_only: bool) ->
         for partition, leader in enumerate(topic.leaders):
             led[leader].setdefault(name, []).append(partition)
     if led.pop(_NO_LEADER, None):
-        facts.add_missing("what partitions without a leader hold", "nobody leads them now")
+        facts.add_missing("what partitions without a leader hold", "they have no leader now")
 
     def ask(leader: int) -> list[Message]:
         try:

@@ -169,8 +169,8 @@ def _leader(topic: Message) -> RegistryTopic | None:
         )
     if len(topic.partitions) > 1:
         raise SafetyError(
-            f"the topic {REGISTRY_TOPIC} has {len(topic.partitions)} partitions, so it is no "
-            "registry of kgitops; find out who changed it before anything is planned"
+            f"the topic {REGISTRY_TOPIC} has {len(topic.partitions)} partitions, so it is "
+            "not a registry of kgitops; find out who changed it before anything is planned"
         )
     for partition in topic.partitions:
         if partition.leader_id >= 0 and topic.topic_id:
