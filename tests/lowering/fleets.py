@@ -1,4 +1,4 @@
-"""Random requests about a few virtual clusters, whose names meet."""
+"""Random requests about a few virtual clusters, whose names overlap."""
 
 from hypothesis import strategies as st
 from lowering.scenario import acl, add, create_topic, remove
@@ -35,7 +35,7 @@ KEYS = st.sampled_from(["producer_byte_rate", "request_percentage"])
 
 @st.composite
 def bindings(draw: st.DrawFn) -> AclBinding:
-    """Of virtual clusters, of many, on CLUSTER, and global ones that look like lowered ones."""
+    """ACLs of one or many virtual clusters, on CLUSTER, and global ones that look lowered."""
     kind, operation = draw(
         st.sampled_from(
             [
@@ -79,7 +79,7 @@ def bindings(draw: st.DrawFn) -> AclBinding:
 
 @st.composite
 def quotas(draw: st.DrawFn) -> AlterClientQuotaRequest:
-    """Of any family, also the global ones that are hidden, or that caps copy."""
+    """Quotas of any kind, including global ones that are hidden or replaced by caps."""
     parts: dict[str, str | None] = {}
     if draw(st.booleans()):
         parts["virtual-cluster"] = draw(NAMES)
@@ -139,7 +139,7 @@ requests = st.one_of(
 
 @st.composite
 def fleets(draw: st.DrawFn) -> list[Request]:
-    """Virtual clusters that are in use, and then what becomes of them."""
+    """Virtual clusters in use, and requests that change them."""
     found: list[Request] = [
         CreateVirtualClusterRequest(virtual_cluster=name, options=draw(options))
         for name in VIRTUAL_CLUSTERS

@@ -1,4 +1,4 @@
-"""Brokers that know no virtual clusters, as a value: they do what they are asked, and no more."""
+"""A model of brokers without virtual clusters, which carry out physical requests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,11 +26,11 @@ from kgitops.model.results import OK, ErrorCode, RequestResult
 
 
 class CrashError(Exception):
-    """The process is gone."""
+    """The process died."""
 
 
 class Brokers:
-    """``state`` is physical. ``events`` counts writes and requests; at ``crash_at`` all stops."""
+    """``state`` is physical. ``events`` counts writes and requests; at ``crash_at`` it crashes."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Brokers:
         return self.do(request)
 
     def do(self, request: Request) -> RequestResult:
-        """What others may ask too."""
+        """Carry out one physical request, which others may send too."""
         state = self.state
         match request:
             case CreateTopicRequest(topic=name):

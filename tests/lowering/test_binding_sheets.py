@@ -1,4 +1,4 @@
-"""What client teams are told."""
+"""Binding sheets, which tell client teams the physical names."""
 
 import json
 
@@ -11,7 +11,7 @@ from kgitops.lowering.binding_sheets import binding_sheets, to_json, to_yaml
 
 
 def test_each_member_learns_its_physical_names() -> None:
-    """VC-048: §24.5's sheet, in the order of principals; JSON and YAML say the same."""
+    """VC-048: §24.5's sheet, in the order of principals; JSON and YAML are equal."""
     brokers = scenario.before()
     scenario.apply(brokers, COMMIT_1)
     sheets = binding_sheets(brokers.logical)

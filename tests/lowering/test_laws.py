@@ -1,4 +1,4 @@
-"""What holds for any virtual clusters, whatever is asked, and wherever the process dies."""
+"""Laws of lowering for random virtual clusters and requests, with crashes at any point."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,7 +19,7 @@ from kgitops.model.results import ErrorCode
 
 
 def batches(asked: Sequence[Request]) -> list[list[Request]]:
-    """As an apply sends them: one api each, and never the same object twice."""
+    """Batches as an apply sends them: one api each, and no object twice."""
     found: list[list[Request]] = []
     for request in asked:
         if found and type(found[-1][0]) is type(request) and request not in found[-1]:
@@ -30,7 +30,7 @@ def batches(asked: Sequence[Request]) -> list[list[Request]]:
 
 
 def comparable(state: ClusterState) -> object:
-    """What two logical states have in common; ids of topics are only known to brokers."""
+    """The comparable parts of a logical state; only brokers know the ids of topics."""
     found = {
         name: replace(
             vc, links={key: replace(link, topic_id=None) for key, link in vc.links.items()}

@@ -91,7 +91,7 @@ def test_all_is_what_can_be_lowered_and_never_all() -> None:
 
 
 def test_host_and_permission_are_copied() -> None:
-    """VC-167, VC-170: a denial is lowered as one, from where it was meant for."""
+    """VC-167, VC-170: a denial is lowered as a denial, for the same host."""
     denial = acl("v", "User:u", READ, T, "orders", permission=PermissionType.DENY, host="10.0.0.1")
     assert lowered(denial) == {
         replace(on("p1"), permission_type=PermissionType.DENY, host="10.0.0.1")
@@ -126,7 +126,7 @@ def test_expansions_follow_links_and_members() -> None:
 
 
 def test_a_prefix_of_virtual_clusters_reaches_each_and_no_other() -> None:
-    """VC-165, VC-144, VC-108: also one that is made later; `*` is every one, never the global."""
+    """VC-165, VC-144, VC-108: also one created later; `*` is every one, never the physical one."""
     brokers = founded("eu.a", "us")
     for name in ("eu.a", "us"):
         ask(brokers, add(name, EntityType.TOPIC, "n", topic="p1" if name == "us" else "p2"))
@@ -155,7 +155,7 @@ def test_prefixes_of_groups_keep_virtual_clusters_apart() -> None:
 
 
 def test_a_binding_that_was_there_before_stays_when_its_sources_go() -> None:
-    """VC-175: it is marked as adopted; it is the global binding all along."""
+    """VC-175: it is marked as adopted, and stays a global binding throughout."""
     brokers = founded("v")
     brokers.do(CreateAclRequest(binding=on("p1")))
     ask(brokers, add("v", EntityType.TOPIC, "one", topic="p1"))
@@ -178,7 +178,7 @@ def test_a_binding_that_was_there_before_stays_when_its_sources_go() -> None:
 
 
 def test_a_member_that_moves_keeps_what_both_give_and_is_never_without() -> None:
-    """VC-086, VC-089: the new bindings are made before the old ones go."""
+    """VC-086, VC-089: the new bindings are created before the old ones are deleted."""
     brokers = founded("a", "b")
     ask(
         brokers,
@@ -268,12 +268,12 @@ def test_a_denial_by_one_name_against_a_right_by_another_is_refused(denial: AclB
 
 @pytest.mark.parametrize("denial", AGREEING)
 def test_a_denial_that_takes_nothing_from_another_name_is_none_of_it(denial: AclBinding) -> None:
-    """VC-169: where both names would be denied anyway, or somebody or something else."""
+    """VC-169: where both names are denied anyway, or the rules are about different things."""
     ask(shared(), CreateAclRequest(binding=denial))
 
 
 def test_a_link_or_a_member_can_bring_a_contradiction_about() -> None:
-    """VC-169: it is refused as well, whole."""
+    """VC-169: the whole request is refused as well."""
     brokers = founded("v")
     ask(brokers, add("v", EntityType.TOPIC, "one", topic="p1"))
     ask(
@@ -294,7 +294,7 @@ def test_a_link_or_a_member_can_bring_a_contradiction_about() -> None:
 
 @pytest.mark.parametrize("last", ["two", "one"])
 def test_a_pattern_that_names_two_links_of_a_topic_keeps_it_until_both_are_gone(last: str) -> None:
-    """VC-168: one source stands for the physical binding by two links; whichever goes first."""
+    """VC-168: one source requires the physical binding through two links; either may go first."""
     brokers = founded("v")
     ask(
         brokers,
@@ -314,7 +314,7 @@ def test_a_pattern_that_names_two_links_of_a_topic_keeps_it_until_both_are_gone(
 
 
 def test_a_binding_that_others_had_made_and_deleted_is_made_anew_and_not_left_behind() -> None:
-    """VC-175, VC-327: what kgitops makes in its place is no longer theirs."""
+    """VC-175, VC-327: the binding that kgitops creates in its place is not adopted."""
     brokers = founded("v")
     brokers.do(CreateAclRequest(binding=on("p1")))
     ask(brokers, add("v", EntityType.TOPIC, "one", topic="p1"))

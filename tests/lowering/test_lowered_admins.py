@@ -1,4 +1,4 @@
-"""Administrators of virtual clusters, of whom brokers know nothing."""
+"""Administrators of virtual clusters, whose rights brokers can't check."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ KEY = "producer_byte_rate"
 
 
 def refusal(request: Request, *rights: AclBinding, principal: str = ADMIN) -> str | None:
-    """Of one who has AlterVirtualCluster on emea.sales, and these rights."""
+    """An administrator with AlterVirtualCluster on emea.sales, and these rights."""
     brokers = scenario.before()
     scenario.apply(brokers, COMMIT_1)
     state = brokers.logical
@@ -90,7 +90,7 @@ def test_each_request_takes_its_right_on_its_virtual_cluster(request_name: str) 
 
 
 def test_scopes_of_many_virtual_clusters_take_rights_on_all_of_them() -> None:
-    """VC-147: a binding of a prefix or of every virtual cluster takes a right that covers it."""
+    """VC-147: a binding of a prefix or of every virtual cluster needs a right that covers it."""
     wide = CreateAclRequest(binding=acl("ana", "User:x", READ, T, "t", scope=PREFIXED))
     every = CreateAclRequest(binding=acl("*", "User:x", READ, T, "t"))
     prefix = right(Operation.ALTER, "an", pattern=PREFIXED)
@@ -139,7 +139,7 @@ def test_topics_of_others_are_not_linked_to() -> None:
 
 
 def test_the_topic_of_an_own_virtual_cluster_is_not_deleted_without_a_right_on_it() -> None:
-    """VC-146, VC-172: others may have links to it; without a link it is nobody's."""
+    """VC-146, VC-172: others may have links to it; without a link it belongs to no tenant."""
     request = DeleteTopicRequest(topic="u.t", topic_id="i", local=LocalName(SALES, "t"))
     delete = acl("kafka-cluster", ADMIN, Operation.DELETE, T, "u.t")
     assert "has no Delete on the topic u.t" in (refusal(request) or "")
@@ -148,13 +148,13 @@ def test_the_topic_of_an_own_virtual_cluster_is_not_deleted_without_a_right_on_i
 
 
 def test_a_member_is_not_taken_from_another_virtual_cluster() -> None:
-    """VC-086: it takes the right to alter both."""
+    """VC-086: it needs the right to alter both."""
     moved = add(SALES, EntityType.USER, "User:ana-reader", moved_from=ANALYTICS)
     assert "on the virtual cluster analytics" in (refusal(moved) or "")
 
 
 def test_kafka_cluster_is_all_virtual_clusters() -> None:
-    """VC-101: the same operation, and no other; from a host that nobody knows it is none."""
+    """VC-101: the same operation, and no other; a right for one host only does not count."""
     request = into(ANALYTICS, "member")
     here = right(Operation.ALTER, "kafka-cluster")
     assert refusal(request, here) is None
@@ -166,7 +166,7 @@ def test_kafka_cluster_is_all_virtual_clusters() -> None:
 
 
 def test_nobody_else_is_held_to_rights_but_by_a_deny() -> None:
-    """VC-146: who has none of its own on a virtual cluster, a super user, and what is in none."""
+    """VC-146: principals without rights on virtual clusters, super users, global requests."""
     request = into(ANALYTICS, "member")
     root = "User:root"
     assert refusal(request, principal=root) is None

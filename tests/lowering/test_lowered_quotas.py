@@ -1,4 +1,4 @@
-"""Quotas of virtual clusters on brokers that look up eight entries, and know no ninth."""
+"""Quotas of virtual clusters on brokers that look up eight entries only."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ Values = Mapping[ClientQuotaEntity, float]
 
 @st.composite
 def entities(draw: st.DrawFn) -> ClientQuotaEntity:
-    """Any of v, w, their caps, the default cap, and the global ones; '' leaves a part out."""
+    """Entities of v, w, their caps, the default cap, and global ones; '' leaves a part out."""
     parts: dict[str, str | None] = {}
     scope = draw(st.sampled_from(["v", "v", "v", "w", ""]))
     user, client = draw(USERS), draw(CLIENTS)
@@ -42,7 +42,7 @@ def states(values: Values) -> dict[ClientQuotaEntity, ClientQuotaState]:
 
 
 def physical(values: Values, found: VirtualCluster) -> dict[ClientQuotaEntity, float]:
-    """What brokers have once all of it is lowered."""
+    """The brokers' quotas once all of them are lowered."""
     table = QuotaTable(states(values).values())
     brokers = {e: value for e, value in values.items() if e[0][0] != "virtual-cluster"}
     for user in ("u", CN):
@@ -111,7 +111,7 @@ def test_a_cap_alone_limits_each_member_as_it_is_asked_to(
 
 
 def test_global_defaults_that_a_cap_would_outrank_are_copied() -> None:
-    """VC-221: a member that fell back to a default user's client quota keeps it beside the cap."""
+    """VC-221: a member that used a default user's client quota keeps it in addition to the cap."""
     values = {
         make_entity({"virtual-cluster": "v"}): 20.0,
         make_entity({"user": None, "client-id": "c"}): 5.0,

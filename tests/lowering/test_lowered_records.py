@@ -51,7 +51,7 @@ def test_a_record_of_another_shape_is_refused_by_its_name(key: str) -> None:
 
 
 def test_a_kind_of_record_that_nobody_knows_is_refused() -> None:
-    """VC-326: it may be about anything."""
+    """VC-326: a record of an unknown kind may mean anything."""
     value = {"schema_version": 1}
     with pytest.raises(SafetyError, match="vcs/novelty/x is of a kind"):
         read_records({"novelty/x": value})

@@ -1,4 +1,4 @@
-"""What is said of each thing that a Kafka without virtual clusters does not keep exactly."""
+"""The lowering report: a line for each deviation on a Kafka without virtual clusters."""
 
 from collections import Counter
 from dataclasses import replace

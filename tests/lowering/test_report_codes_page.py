@@ -15,7 +15,7 @@ def rows() -> dict[str, list[str]]:
         line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| L-")
     ]
     found = {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in lines}
-    assert len(found) == len(lines), "a code stands there twice"
+    assert len(found) == len(lines), "a code appears twice"
     return found
 
 

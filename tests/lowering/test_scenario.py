@@ -83,7 +83,7 @@ def test_the_whole_physical_state_after_the_first_commit() -> None:
 
 
 def test_the_logical_state_after_the_first_commit() -> None:
-    """VC-322, VC-327: what is lifted is what was asked for, and nothing that stands for it."""
+    """VC-322, VC-327: lifting returns the declared objects, without their physical stand-ins."""
     brokers = scenario.before()
     scenario.apply(brokers, COMMIT_1)
     logical = brokers.logical
@@ -130,7 +130,7 @@ def test_old_acls_go_and_then_the_prefixed_link_without_touching_brokers() -> No
 
 
 def test_a_tenant_leaves_and_nothing_that_stood_for_it_stays() -> None:
-    """VC-089, VC-216, VC-220, VC-329: §24.8, what the other tenant shares stays."""
+    """VC-089, VC-216, VC-220, VC-329: §24.8, objects shared with the other tenant stay."""
     brokers = scenario.before()
     scenario.apply(brokers, COMMIT_1 + COMMIT_2 + COMMIT_3 + scenario.commit_4(U1))
 

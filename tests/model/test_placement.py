@@ -1,4 +1,4 @@
-"""Placing replicas: who gets what, and how little moves."""
+"""Placing replicas: evenly, rack-aware, and with few moves."""
 
 import random
 import subprocess
@@ -195,7 +195,7 @@ def _outcome(brokers: list[Broker], current: Assignment, factor: int) -> Assignm
 
 
 def test_another_process_places_alike():
-    """The start of a topic does not hang on Python's hash seed."""
+    """The placement of a topic does not depend on Python's hash seed."""
     program = (
         "from kgitops.model.cluster_state import Broker;"
         "from kgitops.model.placement import place;"

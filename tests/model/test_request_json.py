@@ -1,4 +1,4 @@
-"""Requests survive the way to JSON and back, and nothing else is accepted."""
+"""Requests are written to JSON and read back unchanged; any other shape is refused."""
 
 import json
 from collections.abc import Callable

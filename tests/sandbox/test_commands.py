@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("sandbox-commands")]
 
 
 class Ran(NamedTuple):
-    """What came of a command."""
+    """The outcome of a command."""
 
     code: int
     out: str
@@ -29,7 +29,7 @@ class Ran(NamedTuple):
 
 
 class Commands:
-    """Runs them with a state folder of the tests' own."""
+    """Runs sandbox commands with a state folder of the tests' own."""
 
     def __init__(self, state: Path) -> None:
         self.home = state / "kgitops" / "sandbox"
@@ -63,7 +63,7 @@ class Commands:
 
 @pytest.fixture(scope="module")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    """No sandbox yet; none left at the end, whatever failed."""
+    """No sandbox at the beginning, and none at the end, even after a failure."""
     commands = Commands(tmp_path_factory.mktemp("state"))
     yield commands
     commands("stop", "--yes")
@@ -103,7 +103,7 @@ def test_of_two_that_start_at_once_one_finds_the_others(sandbox: Commands) -> No
 
 
 def test_it_says_how_to_reach_it(sandbox: Commands, tmp_path: Path) -> None:
-    """What it prints makes a project file that plans; the command is gone, the broker lives."""
+    """Its output makes a project file that plans; the broker outlives the command."""
     ran = sandbox("status")
     assert ran.code == 0
     (password,) = re.findall(r"export KAFKA_PASSWORD=(\S+)", ran.out)

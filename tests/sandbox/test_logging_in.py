@@ -1,4 +1,4 @@
-"""A broker that wants logins and certificates, and asks a policy of the user's own."""
+"""A broker that requires logins and certificates, and has a policy of the user's own."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ public class LongNames implements CreateTopicPolicy {
 
 @pytest.fixture(scope="module")
 def broker(own_kafka: StartKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """Its first port is taken by another process after it was chosen."""
+    """A broker whose first port is taken by another process after it was chosen."""
     classes = compile_java({"LongNames": POLICY}, tmp_path_factory.mktemp("policy"))
     with socket.socket() as quicker, pytest.MonkeyPatch.context() as patch:
         quicker.bind(("127.0.0.1", 0))
@@ -127,7 +127,7 @@ def test_without_a_certificate_there_is_no_connection(broker: Sandbox) -> None:
 
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SSL", "SASL_SSL"])
 def test_only_the_administrator_may_create_topics(broker: Sandbox, listener: str) -> None:
-    """A user's principal is its name, whether it logged in or showed a certificate."""
+    """A user's principal is its name, with a login as with a certificate."""
     name = f"topic-of-{listener.lower()}"
     carol = connected(broker, broker.layout.client_configs(listener, "carol"))
     with pytest.raises(Exception, match="TOPIC_AUTHORIZATION_FAILED"):

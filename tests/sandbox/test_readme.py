@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.xdist_group("sandbox-commands")]
 
 
 def test_the_readme_leads_to_a_real_kafka_and_back(tmp_path: Path) -> None:
-    """Only the port may be another one, where 19092 is taken."""
+    """Only the port may differ, if 19092 is taken."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
 

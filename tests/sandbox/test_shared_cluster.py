@@ -1,4 +1,4 @@
-"""What every test on the shared cluster relies on."""
+"""Properties of the shared cluster that every test on it relies on."""
 
 import time
 from typing import Any
@@ -24,7 +24,7 @@ CONFIGS = "kafka.admin.ConfigCommand"
 
 
 def contents(kafka: Sandbox) -> dict[str, str]:
-    """What Kafka's own tools show, kind by kind."""
+    """The output of Kafka's own tools, for each kind of object."""
     described = {
         kind: kafka.tool(CONFIGS, "--describe", "--entity-type", kind)
         for kind in ("users", "brokers")
@@ -34,7 +34,7 @@ def contents(kafka: Sandbox) -> dict[str, str]:
 
 
 def litter() -> list[Any]:
-    """Requests that leave one thing of each kind."""
+    """Requests that create one object of each kind."""
     topic = CreateTopicsRequest.CreatableTopic
     acl = CreateAclsRequest.AclCreation
     quota = AlterClientQuotasRequest.EntryData

@@ -1,4 +1,4 @@
-"""What becomes of requests about virtual clusters, whoever decides them."""
+"""Decisions on requests about virtual clusters, by brokers or by kgitops."""
 
 from dataclasses import replace
 

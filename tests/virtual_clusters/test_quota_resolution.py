@@ -1,4 +1,4 @@
-"""Which of the 16 lookups wins, and what stands beside them."""
+"""The 16 quota lookups: the one that wins, and the caps."""
 
 from collections.abc import Mapping
 

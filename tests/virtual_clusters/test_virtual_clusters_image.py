@@ -1,4 +1,4 @@
-"""The image of all virtual clusters: its indexes say what its parts say, however it came to be."""
+"""The image of all virtual clusters: its indexes match its parts, however it was built."""
 
 from dataclasses import replace
 
@@ -58,7 +58,7 @@ def decided(
 
 
 def batches_of(requests: list[VirtualClusterRequest]) -> list[list[VirtualClusterMetadataRecord]]:
-    """What the requests write, one batch each, beginning with nothing."""
+    """The records of the requests, one batch each, starting from an empty image."""
     image, batches = EMPTY, []
     for request in requests:
         delta = VirtualClustersDelta(image)
@@ -143,7 +143,7 @@ FULL = VirtualCluster(
 
 
 def test_what_is_gone_or_replaced_is_in_no_index():
-    """VC-315: also of one that was not empty, or that is taken in anew."""
+    """VC-315: also of one that was not empty, or that is added again."""
     there = build_image([FULL])
     assert replayed(there, [RemoveVirtualClusterRecord(name="a")]) == EMPTY
     delta = VirtualClustersDelta(there)
@@ -163,7 +163,7 @@ def test_a_group_that_leaves_gives_up_what_it_took_over():
 
 
 def test_one_batch_can_change_what_it_made():
-    """VC-317: a delta is read as if it were an image already."""
+    """VC-317: a delta can be read like an image."""
     delta = VirtualClustersDelta(EMPTY)
     for record in (
         VirtualClusterRecord(name="a"),
@@ -194,7 +194,7 @@ def test_an_image_that_someone_holds_stays_what_it_was(requests):
 @LAW
 @given(many_requests)
 def test_what_is_in_a_virtual_cluster_stays_in_one_while_it_moves(requests):
-    """VC-086: no batch that binds somebody leaves them nowhere on the way there."""
+    """VC-086: no batch that moves a user leaves it in no virtual cluster meanwhile."""
     image = EMPTY
     for request, batch in zip(requests, batches_of(requests), strict=True):
         before, image = image, replayed(image, batch)

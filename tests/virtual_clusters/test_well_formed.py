@@ -1,4 +1,4 @@
-"""What brokers refuse as such is decided in one place, wherever virtual clusters are kept."""
+"""Validation of ACLs and quotas, in one place for all kinds of clusters."""
 
 import pytest
 
@@ -21,7 +21,7 @@ OWN = make_entity({"virtual-cluster": "a", "user": "u"})
     ],
 )
 def test_a_rate_is_a_whole_positive_number(value: float | None, problem: str | None) -> None:
-    """VC-210: the same of a virtual cluster's quota as of any."""
+    """VC-210: the same for a virtual cluster's quota as for any other."""
     assert quota_problem(OWN, "consumer_byte_rate", value) == problem
 
 

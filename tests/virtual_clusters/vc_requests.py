@@ -1,4 +1,4 @@
-"""Requests about virtual clusters in few words, and random ones."""
+"""Short builders of requests about virtual clusters, and random requests."""
 
 from hypothesis import strategies as st
 

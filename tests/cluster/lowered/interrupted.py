@@ -1,4 +1,4 @@
-"""A fake around a cluster, for fault injection only: it dies at a boundary that is counted to."""
+"""A fake around a cluster, for fault injection only: it dies at the boundary of a given number."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from kgitops.model.results import RequestResult
 
 
 class DiedError(Exception):
-    """The process is no more."""
+    """The process died."""
 
 
 class DyingCluster:

@@ -1,4 +1,4 @@
-"""Whoever dies in the middle of lowering leaves what another can finish (VC-329)."""
+"""A process that dies in the middle of lowering leaves a state that another can finish (VC-329)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -78,7 +78,7 @@ _MOST_BOUNDARIES = 12
 
 
 def made(state: ClusterState, name: str) -> str:
-    """The physical name of the one topic that was made as ``name``."""
+    """The physical name of the only topic that was created as ``name``."""
     (found,) = (topic for topic in state.topics if (generated_parts(topic) or ("", ""))[1] == name)
     return found
 
@@ -99,7 +99,7 @@ def physical() -> Cluster:
 
 
 def undisturbed() -> Iterator[tuple[str, Any]]:
-    """After each step of the script what is there, logically and physically."""
+    """The logical and the physical state after each step of the script."""
     brokers = physical()
     cluster = LoweredCluster(brokers, minting(0))
     for name, step in SCRIPT.items():
@@ -114,7 +114,7 @@ def expected() -> Mapping[str, Any]:
 
 
 def seen(brokers: Cluster) -> Any:  # noqa: ANN401 (a text to be compared)
-    """Everything, by names that do not depend on who made the uuids, nor on topic ids."""
+    """The whole state, under names that do not depend on uuids or topic ids."""
     state, raw = LoweredCluster(brokers).read_state(), brokers.read_state()
     uuids = {parts[0]: f"<{parts[1]}>" for topic in raw.topics if (parts := generated_parts(topic))}
     ids = {topic.topic_id: f"<id of {name}>" for name, topic in raw.topics.items()}
@@ -208,7 +208,7 @@ _ALIVE = 1_000
 
 
 def test_a_topic_that_does_not_show_yet_is_taken_for_the_one_that_was_made() -> None:
-    """VC-063: brokers say that it is there, and nobody else was given that name."""
+    """VC-063: brokers report that it exists, and no other topic can have that name."""
     brokers = physical()
     ask(LoweredCluster(brokers), make("a"))
     with pytest.raises(DiedError):

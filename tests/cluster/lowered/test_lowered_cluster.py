@@ -1,4 +1,4 @@
-"""What the cluster around a physical one adds to it, and what it leaves as it is."""
+"""The lowered cluster: its additions to the physical one, and the requests it passes through."""
 
 from pathlib import Path
 
@@ -39,12 +39,12 @@ from kgitops.model.results import ErrorCode, RequestResult
 
 @pytest.fixture
 def brokers() -> Cluster:
-    """Embedded brokers that know no virtual clusters."""
+    """Embedded brokers without virtual clusters."""
     return connect("embedded:?brokers=3&virtual.clusters=0", base=Path())
 
 
 def test_it_says_that_it_stands_in(brokers: Cluster) -> None:
-    """VC-351: kgitops itself checks what no broker can."""
+    """VC-351: kgitops itself checks the requests that no broker can."""
     assert brokers.capabilities.virtual_clusters is VirtualClusterSupport.NONE
     capabilities = LoweredCluster(brokers).capabilities
     assert capabilities.virtual_clusters is VirtualClusterSupport.LOWERED
@@ -55,7 +55,7 @@ def test_it_says_that_it_stands_in(brokers: Cluster) -> None:
 
 @pytest.mark.kafka
 def test_without_virtual_clusters_it_costs_nothing(kafka_cluster: KafkaCluster) -> None:
-    """VC-004: request by request the same on the wire as without it."""
+    """VC-004: exactly the same requests on the wire as without it."""
     topic = created(kafka_cluster, "orders")
     requests: tuple[Request, ...] = (
         creation("new"),
@@ -81,7 +81,7 @@ def test_without_virtual_clusters_it_costs_nothing(kafka_cluster: KafkaCluster) 
 
 
 def test_what_fails_on_brokers_fails_and_the_rest_is_done(brokers: Cluster) -> None:
-    """VC-402: the same sentence, and a later try goes on; no old way is removed meanwhile."""
+    """VC-402: the same message; a later try continues; nothing old is removed meanwhile."""
     cluster = LoweredCluster(brokers)
     all_done(cluster, make("a"))
     bad = creation_in("a", "Bad", ((9,),))
@@ -102,7 +102,7 @@ def test_what_fails_on_brokers_fails_and_the_rest_is_done(brokers: Cluster) -> N
 
 
 class Refusing(DyingCluster):
-    """A fake that refuses to make ACLs, for fault injection only."""
+    """A fake that refuses to create ACLs, for fault injection only."""
 
     def execute(self, requests, *, validate_only, principal, until_ms=None):  # type: ignore[no-untyped-def]
         if isinstance(requests[0], CreateAclRequest):
@@ -114,7 +114,7 @@ class Refusing(DyingCluster):
 
 
 def test_the_old_way_stays_where_the_new_one_fails(brokers: Cluster) -> None:
-    """VC-028, VC-402: a link that leads elsewhere takes the rights along, or nothing changes."""
+    """VC-028, VC-402: redirecting a link moves the rights too, or changes nothing."""
     cluster = LoweredCluster(brokers)
     for name in ("old", "new"):
         created(cluster, name)
@@ -138,7 +138,7 @@ def test_the_old_way_stays_where_the_new_one_fails(brokers: Cluster) -> None:
 
 
 def test_a_topic_that_was_made_anew_is_not_the_linked_one(brokers: Cluster) -> None:
-    """VC-047: another id under the same name is never taken for it in silence."""
+    """VC-047: a topic re-created under the same name is noticed."""
     cluster = LoweredCluster(brokers)
     first = created(cluster, "orders")
     all_done(cluster, make("a"), add("a", TOPIC, "orders", topic="orders"))
@@ -170,7 +170,7 @@ def test_a_record_that_nobody_can_read_stops_everything(brokers: Cluster) -> Non
 
 
 def test_the_name_of_a_dry_run_is_thrown_away(brokers: Cluster) -> None:
-    """VC-064: the topic is made under another."""
+    """VC-064: the topic is created under another uuid."""
     uuids = iter(["00000000-0000-4000-8000-000000000000", "11111111-1111-4111-8111-111111111111"])
     cluster = LoweredCluster(brokers, lambda: next(uuids))
     all_done(cluster, make("a"))
@@ -181,7 +181,7 @@ def test_the_name_of_a_dry_run_is_thrown_away(brokers: Cluster) -> None:
 
 
 def test_group_requests_reach_brokers_by_the_physical_id(brokers: Cluster) -> None:
-    """VC-111: and only for a virtual cluster that is there."""
+    """VC-111: and only for a virtual cluster that exists."""
     cluster = LoweredCluster(brokers)
     created(cluster, "orders")
     copying = CopyGroupOffsetsRequest(virtual_cluster="a", group="etl", source="old")

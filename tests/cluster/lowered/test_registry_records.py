@@ -1,4 +1,4 @@
-"""What the registry keeps of virtual clusters, as it was written."""
+"""Records of virtual clusters in the registry are read as they were written."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -48,7 +48,7 @@ def test_a_newer_kgitops_is_not_guessed_at() -> None:
 
 
 def test_a_contender_never_loses_what_is_too_much_for_one_batch() -> None:
-    """VC-329: kafka-python would leave out what does not fit, and say nothing; nothing is sent."""
+    """VC-329: kafka-python would silently leave out records that don't fit; so nothing is sent."""
     large = [(f"vcs/link/a/{n}", {"schema_version": 1, "x": "x" * 100_000}) for n in range(12)]
     nobody = cast("Wire", None)
     with pytest.raises(ValueError, match="12 records are more than"):

@@ -1,4 +1,4 @@
-"""What was interrupted and is not wanted any more, or wanted again: it is seen, and put right."""
+"""Interrupted changes that are withdrawn or repeated: the next plan sees and repairs them."""
 
 from typing import Any
 
@@ -19,13 +19,13 @@ _KEPT = ("virtual clusters", "acls", "quotas", "brokers' acls", "brokers' quotas
 
 
 def kept(brokers: Cluster) -> Any:  # noqa: ANN401 (texts to be compared)
-    """What is meant and what brokers have; not which topics are being made."""
+    """The declared objects and those on brokers, without pending topics."""
     found = seen(brokers)
     return {what: found[what] for what in _KEPT}
 
 
 def missing_again(cluster: Cluster) -> None:
-    """What the next plan asks for: what is recorded, and amiss."""
+    """The requests of the next plan for recorded objects that are missing."""
     state = cluster.read_state()
     lowered = state.lowered or Lowered()
     for binding in sorted(lowered.missing_acls):
@@ -80,7 +80,7 @@ def test_what_was_interrupted_is_seen_and_put_right_without_asking_for_it_again(
 
 
 def test_a_topic_that_is_in_no_virtual_cluster_yet_is_shown() -> None:
-    """VC-063: of all that shows topics of virtual clusters, nothing else would."""
+    """VC-063: nothing else that lists topics of virtual clusters would show it."""
     brokers = physical()
     ask(LoweredCluster(brokers), make("a"))
     dying = DyingCluster(brokers, 3)

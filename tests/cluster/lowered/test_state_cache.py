@@ -1,4 +1,4 @@
-"""An apply of many batches: what one led to is where the next goes on, and is not lifted again."""
+"""An apply of many batches: each starts from the predicted state, which is not lifted again."""
 
 import pytest
 from cluster.lowered.test_crashes import SCRIPT, ask, minting, physical
@@ -15,7 +15,7 @@ from kgitops.model.resources.acls import Operation, ResourceType
 
 @pytest.fixture
 def lifts(monkeypatch: pytest.MonkeyPatch) -> list[ClusterState]:
-    """Each physical state that is worked out from scratch."""
+    """The physical states that are lifted from scratch."""
     seen: list[ClusterState] = []
 
     def counted(state: ClusterState) -> ClusterState:
@@ -27,7 +27,7 @@ def lifts(monkeypatch: pytest.MonkeyPatch) -> list[ClusterState]:
 
 
 def test_what_a_batch_leads_to_is_what_lifting_finds(lifts: list[ClusterState]) -> None:
-    """VC-411: to go on from there is to go on from what brokers and the registry say."""
+    """VC-411: the predicted state equals the one read from brokers and registry."""
     brokers = physical()
     cluster = LoweredCluster(brokers, minting(0))
     with_records = 0
@@ -46,7 +46,7 @@ def test_what_a_batch_leads_to_is_what_lifting_finds(lifts: list[ClusterState]) 
 
 
 def test_what_others_did_meanwhile_is_seen(lifts: list[ClusterState]) -> None:
-    """VC-327: nothing goes on from what is not so."""
+    """VC-327: a wrong prediction is not used."""
     brokers = physical()
     cluster = LoweredCluster(brokers, minting(0))
     ask(cluster, make("a"))
@@ -61,7 +61,7 @@ def test_what_others_did_meanwhile_is_seen(lifts: list[ClusterState]) -> None:
 
 
 def test_more_than_a_controller_takes_in_one_go() -> None:
-    """VC-166: one link may take more than 10,000 ACLs, which brokers refuse at once."""
+    """VC-166: one link may need more than 10,000 ACLs, which brokers refuse in one batch."""
     brokers = physical()
     cluster = LoweredCluster(brokers, minting(0))
     everyone = acl_in("a", ResourceType.TOPIC, "x", Operation.ALL, principal="User:*")

@@ -1,4 +1,4 @@
-"""What a step is made of: what is refused, in which order things are done, and what fails whom."""
+"""The effects of a batch: refusals, the order of requests, and the results of failures."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -110,7 +110,7 @@ def test_a_link_to_a_topic_that_the_same_plan_makes_can_be_planned() -> None:
 def test_a_topic_that_can_t_be_made_mints_nothing(
     local: LocalName, code: ErrorCode, words: str
 ) -> None:
-    """VC-058, VC-061: refused before anything is written or sent; beside a good one."""
+    """VC-058, VC-061: refused before anything is written or sent, in a batch with a valid one."""
     brokers = after_commit_1()
     minted, records = len(brokers.minted), dict(brokers.records)
     bad, good = brokers.ask(
@@ -215,7 +215,7 @@ def test_what_fails_physically_fails_for_whom_it_was_asked_and_for_nobody_else()
 
 
 def test_the_new_way_is_made_before_the_old_one_goes() -> None:
-    """VC-028, VC-403: a link that leads elsewhere."""
+    """VC-028, VC-403: a link that is redirected."""
     brokers = after_commit_1()
     brokers.asked.clear()
     orders = brokers.logical.virtual_clusters[SALES].links["Orders"].topic
@@ -257,7 +257,7 @@ def test_what_is_written_first_says_that_it_has_begun() -> None:
 
 
 def test_each_request_has_a_line_for_each_thing_that_is_done_for_it() -> None:
-    """VC-411: also what is hidden is said."""
+    """VC-411: hidden quotas are mentioned too."""
     brokers = scenario.before()
     for batch in COMMIT_1[:-1]:
         brokers.ask(*batch)
@@ -336,7 +336,7 @@ def test_options_and_members_change_what_a_cap_is_for_everyone() -> None:
 
 
 def test_a_quota_of_the_physical_cluster_is_refused() -> None:
-    """VC-104, VC-205, §24.9d: nothing is called so but the cluster itself."""
+    """VC-104, VC-205, §24.9d: this is the name of the cluster itself."""
     (result,) = after_commit_1().ask(quota(1, KEY, vc="kafka-cluster"))
     assert result.code is ErrorCode.INVALID_REQUEST
     assert "RESERVED_NAME" in (result.message or "")
@@ -361,14 +361,14 @@ def test_topics_of_nobody_are_found_and_a_lost_registry_stops_it() -> None:
 
 
 def test_a_super_user_is_not_bound() -> None:
-    """VC-092: brokers would let it do everything anyway."""
+    """VC-092: brokers would allow it everything anyway."""
     lowering = Lowerer(after_commit_1().logical, str, super_users={"User:root"})
     (result,) = lowering.lower_batch([add(SALES, EntityType.USER, "User:root")]).results
     assert "super user" in (result.message or "")
 
 
 def test_a_binding_left_over_goes_with_the_next_change_of_its_virtual_cluster() -> None:
-    """VC-329: it was made for a binding whose apply was interrupted and never asked for again."""
+    """VC-329: it was created for a binding whose apply was interrupted and never repeated."""
     brokers = after_commit_1()
     (again,) = brokers.logical.virtual_clusters[ANALYTICS].users
     late = acl(ANALYTICS, again, READ, T, "Reports")
@@ -436,7 +436,7 @@ def test_a_member_that_was_begun_and_is_not_wanted_any_more_leaves_nothing() -> 
 def test_what_is_done_physically_is_marked_before_and_nothing_else(
     request_: object, kind: str | None, status: str | None
 ) -> None:
-    """VC-329: what brokers are not asked for needs no mark."""
+    """VC-329: a request without physical requests needs no mark."""
     brokers = after_commit_1()
     taken = lower_batch(brokers.logical, [request_], brokers.mint)
     marks = {key.split("/")[1]: value["status"] for key, value in taken.before if "status" in value}
@@ -445,7 +445,7 @@ def test_what_is_done_physically_is_marked_before_and_nothing_else(
 
 
 def test_what_is_repaired_is_there_in_the_state_after() -> None:
-    """VC-327: also what was put right by the way, for what is decided next."""
+    """VC-327: also those that a batch repaired, for the next batch."""
     brokers = after_commit_1()
     brokers.do(DeleteAclRequest(binding=acl("kafka-cluster", APP, READ, T, STREAM)))
     request = CreateAclRequest(binding=scenario.STREAM_READ)

@@ -1,4 +1,4 @@
-"""KIP-1134's operation lists (spec §8.2), each row written down once more."""
+"""KIP-1134's operation lists (spec §8.2), with each row repeated here."""
 
 from collections.abc import Iterable
 
@@ -37,7 +37,7 @@ NAMED = {
 
 
 def allowed(key: int, operations: Iterable[Operation]) -> bool:
-    """Whether one of these rights is enough, also by what it implies."""
+    """True if one of these rights is enough, directly or by implication."""
     held = set(operations)
     return any(held & operations_that_allow(operation) for operation in sufficient_operations(key))
 
@@ -88,7 +88,7 @@ def test_read_and_write_mean_nothing(operation: Operation):
 
 @pytest.mark.parametrize("operation", NAMED, ids=str)
 def test_a_right_of_its_own_allows_its_request_alone(operation: Operation):
-    """VC-141, VC-142: but for describing, which three of them imply."""
+    """VC-141, VC-142: except describing, which three of them imply."""
     changes = {"Create", "Alter", "Delete"}
     implied = {95} if operation.value.removesuffix("VirtualCluster") in changes else set()
     keys = {key for key in range(100) if allowed(key, [operation])}
