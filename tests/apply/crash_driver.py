@@ -37,7 +37,7 @@ def main(store: Path, plan: Path, folder: Path, times: int) -> None:
 
 
 def _in_child(store: Path, boundary: int, plan: Path | None) -> bool:
-    """Whether the child was killed; it resumes where there is no plan."""
+    """Run the child; return whether it was killed. Without a plan it resumes."""
     child = os.fork()
     if child == 0:
         try:

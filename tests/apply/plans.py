@@ -96,7 +96,7 @@ class Apply:
 
 
 def _project_of(plan: Plan) -> Project:
-    """Who applies, if nothing else is said: the project that the plan was made for."""
+    """The project that applies by default: the one that the plan was made for."""
     return Project(name=plan.desired.project, uid=plan.desired.identity)
 
 

@@ -77,7 +77,7 @@ def test_cut_off_anywhere_then_resumed_it_ends_like_one_run(
     before.close()
 
     def run(name: str, boundary: int, go: Callable[[Apply], object], ahead_s: int = 0) -> bool:
-        """Whether it came to its end; a resume begins when the lease is over."""
+        """Return whether it completed; a resume begins when the lease has ended."""
         clock = FakeClock(ahead_s=ahead_s)
         physical, cluster = open_scenario(tmp_path / name, clock, lowered=lowered)
         done = False
@@ -118,7 +118,7 @@ def test_cut_off_anywhere_then_resumed_it_ends_like_one_run(
 
 
 def _began(store: Path, *, lowered: bool) -> bool:
-    """Whether the run was written down before the process died; else there is nothing to resume."""
+    """Return whether the run was recorded before the process died, so that it can be resumed."""
     physical, _ = open_scenario(store, FakeClock(), lowered=lowered)
     keys = {entry.key for entry in physical.registry.read() or ()}
     physical.close()

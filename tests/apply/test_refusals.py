@@ -1,4 +1,4 @@
-"""What is refused before anything is sent keeps its own exit code and sends nothing."""
+"""A plan that is refused before anything is sent keeps its own exit code and sends nothing."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -278,7 +278,7 @@ def _forged(plan: Plan, address: str, **expects: object) -> Plan:
 
 
 def test_what_nobody_manages_is_never_deleted(world: World) -> None:
-    """Whatever a plan says, and however it came about."""
+    """No matter what a plan says, and how it came about."""
     error = world.refusal(_forged(world.plan, "topic/old", owner=None))
     assert error.exit is ExitCode.REFUSED
     assert "topic/old is not managed by any project" in str(error)

@@ -46,7 +46,7 @@ def _lock_keys(cluster: Cluster) -> list[str]:
 
 
 def _lease_left_ms(cluster: Cluster) -> int:
-    """What is left of the only lease, as any reader of the log finds it."""
+    """The remaining time of the only lease, as any reader of the log computes it."""
     (claim,) = [
         entry
         for entry in cluster.registry.read() or ()
@@ -106,7 +106,7 @@ def test_a_contender_that_waits_for_a_dead_holder_blocks_the_next_one() -> None:
 
 
 def test_an_interrupt_while_waiting_gives_the_claim_back_and_leaves_the_dead_one() -> None:
-    """Whoever comes next must wait as long for what the dead holder may have sent."""
+    """The next contender must wait as long for the dead holder's requests."""
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
     _acquired(_context(cluster, clock), "User:dead")
@@ -386,7 +386,7 @@ class OtherLeader:
 def test_who_takes_over_looks_once_more_how_long_the_one_before_may_still_act(
     late_ms: int,
 ) -> None:
-    """Where brokers' clocks disagree, a renewal may count that came after the next claim."""
+    """If brokers' clocks disagree, a renewal may count that came after the next claim."""
     clock = FakeClock()
     cluster = open_cluster(clock=clock)
     holder = _acquired(_context(cluster, clock), "User:holder")

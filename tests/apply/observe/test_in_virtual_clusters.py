@@ -1,4 +1,4 @@
-"""What lies in a virtual cluster is found by its address, and seen once it is as asked for."""
+"""Objects of virtual clusters are found by address, and results of requests are recognized."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Whether a request's result can be seen: never before it is there, always once it is."""
+"""Recognizing a request's result: never before it exists, always once it does."""
 
 from collections.abc import Mapping
 from dataclasses import replace

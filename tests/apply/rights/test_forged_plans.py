@@ -1,4 +1,4 @@
-"""Whoever can write a plan can seal it: every field of one is forged, and nothing comes of it."""
+"""Anyone who can write a plan can seal it: every field is forged, and each forgery is refused."""
 
 import re
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 def executed(plan: Plan) -> Plan:
-    """What of a plan an apply acts on; the rest is only shown."""
+    """The parts of a plan that an apply acts on; the rest is only shown."""
     return replace(
         plan,
         base=replace(plan.base, digest="", registry_offset=0),
@@ -111,7 +111,7 @@ class Attacked:
         self.cluster = self.world.opened(folder)
 
     def apply(self, text: str) -> ClusterState | None:
-        """What came of it; None: it was refused, and nothing was."""
+        """The result; None where it was refused, and nothing was changed."""
         written = self._written()
         refused = self._refused(text)
         if refused is not None:
@@ -133,7 +133,7 @@ class Attacked:
         return None
 
     def _written(self) -> int:
-        """How much the cluster wrote: not even a lock was asked for where nothing was added."""
+        """Count the cluster's records: where none was added, not even a lock was requested."""
         state = self.cluster.read_state(frozenset(), frozenset())
         assert state.registry
         return state.registry.offset
@@ -148,7 +148,7 @@ def attacked(world: World, tmp_path: Path) -> Iterator[Attacked]:
 
 @pytest.fixture(scope="module")
 def honest(world: World, tmp_path_factory: pytest.TempPathFactory) -> ClusterState:
-    """What the plan leaves that nobody forged."""
+    """The result of the plan that was not forged."""
     applying = Attacked(world, tmp_path_factory.mktemp("honest"))
     after = applying.apply(resealed(_document(world)))
     applying.cluster.close()
@@ -270,7 +270,7 @@ def change_of(world: World, address: str) -> Change:
 
 
 def refusal(attacked: Attacked, plan: Plan) -> str:
-    """What is said to a plan that was made up; nothing is sent."""
+    """The error for a made-up plan; nothing is sent."""
     apply = replace_project(Apply(cluster=attacked.cluster), "mine")
     with pytest.raises(KgitopsError) as raised:
         apply.plan(sealed_now(plan, FakeClock(), "forged"))

@@ -27,7 +27,7 @@ def _at(tmp_path: Path, commit: int) -> tuple[EmbeddedCluster, Cluster, Plan]:
 
 
 def _refused(cluster: Cluster, plan: Plan) -> str:
-    """What is said; nothing was sent."""
+    """The error; nothing was sent."""
     before = cluster.read_state()
     with pytest.raises(KgitopsError) as raised:
         Apply(cluster=cluster).plan(sealed_now(plan, FakeClock(), "forged"))

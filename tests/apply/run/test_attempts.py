@@ -1,4 +1,4 @@
-"""What is done about a step after a look and after an answer: decisions, without any cluster."""
+"""Decisions about a step after a read and after an answer, without any cluster."""
 
 from dataclasses import replace
 

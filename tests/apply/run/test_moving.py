@@ -368,7 +368,7 @@ def test_a_new_plan_takes_over_what_an_unfinished_run_left(stage: Stage, arrived
 
 
 def test_min_insync_replicas_waits_for_a_move_that_runs_already(stage: Stage) -> None:
-    """Whoever began it: before the replicas are in sync producers would be refused."""
+    """No matter who began it: before the replicas are in sync producers would be refused."""
     interrupt(stage).desired(wanted(THREE))
     seen: list[bool] = []
 

@@ -1,4 +1,4 @@
-"""What goes on under another address is forgotten under its old one before it moves."""
+"""An object that moves to another address is forgotten at its old one before it moves."""
 
 from apply.plans import Apply, open_cluster, sealed_now
 from builders import a_desired, a_topic, plan_of

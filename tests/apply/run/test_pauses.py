@@ -105,7 +105,7 @@ class Trial:
 
 
 class _Told(list[Event]):
-    """Whoever reads the events may let the apply wait for each."""
+    """A reader of events that makes the apply wait for each."""
 
     def __init__(self, trial: Trial, pause_at: int) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ def trial(tmp_path: Path) -> Trial:
 
 
 def check_every_boundary(trial: Trial) -> int:
-    """How many boundaries there are; whoever stood still at one changed nothing after it."""
+    """Count the boundaries; a process suspended at one changes nothing after it."""
     prepared, boundary = trial.store, 0
     while True:
         boundary += 1

@@ -1,4 +1,4 @@
-"""What a broker refuses, what nobody answered, and what takes time, on a real embedded cluster."""
+"""Refused, unanswered and slow requests on a real embedded cluster."""
 
 import signal
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class World:
         self.cluster = self.apply.cluster = quiet
 
     def expected(self) -> object:
-        """What an undisturbed run leaves behind."""
+        """The result of an undisturbed run."""
         cluster = open_cluster()
         Apply(cluster=cluster).plan(prepare(cluster))
         return comparable(used(cluster))
@@ -711,7 +711,7 @@ def test_a_cluster_that_goes_away_before_an_adoption_is_recorded_stops_the_run_w
 
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_a_disk_that_is_full_stops_the_run_where_it_is(world: World, after: int) -> None:
-    """Whatever append fails: what is not sent is refused with 8, what was begun is 6."""
+    """No matter which append fails: a plan that was not begun exits with 8, a begun one with 6."""
     appends = 0
 
     def full(records: object) -> None:

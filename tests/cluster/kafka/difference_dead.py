@@ -1,4 +1,4 @@
-"""What is asked when broker 3 is dead, which keeps replicas that should come to it on the way.
+"""Requests while broker 3 is dead, so that replicas that move to it do not arrive.
 
 So these are the reassignments that run while something else is asked.
 """

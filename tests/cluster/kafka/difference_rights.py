@@ -1,4 +1,4 @@
-"""What Alice is told, who has only the rights that a case says."""
+"""Answers to Alice, who has only the rights that a case gives her."""
 
 from collections.abc import Callable, Sequence
 

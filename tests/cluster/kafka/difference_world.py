@@ -1,4 +1,4 @@
-"""What cases of the differences are made of, and the two clusters that they are asked of."""
+"""The parts of difference cases, and the two clusters that answer them."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ Ask = Request | Cancellation
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is asked of an RPC. ``prepare`` makes what must be there and gives what is asked.
+    """A case of one RPC; ``prepare`` creates what must exist and returns the requests.
 
     ``only_judged`` is for what would keep brokers busy for half a minute. ``dead`` is asked when
     broker 3 has been killed, which is still alive when it is prepared. ``rights`` makes it one
@@ -60,7 +60,7 @@ class Case:
 
     @property
     def label(self) -> str:
-        """How the list of explanations calls it."""
+        """The name of the case in the list of explanations."""
         return f"{self.rpc}: {self.name}"
 
 
@@ -97,7 +97,7 @@ class World:
     def ask(
         self, case: Case, asked: Sequence[Ask], *, validate_only: bool = False
     ) -> Sequence[str]:
-        """What is answered, as text: to all at once, or to each before the next is asked."""
+        """Return the answers as text, to all requests at once or to one after the other."""
         requests = [item for item in asked if not isinstance(item, Cancellation)]
         if case.apart or len(requests) < len(asked):
             return [self._one(item) for item in asked]
@@ -156,7 +156,7 @@ class World:
 
 
 def can_be_validated(asked: Ask) -> bool:
-    """Whether Kafka's request has the flag."""
+    """Return whether Kafka's request has the flag."""
     match asked:
         case AlterTopicRequest(step=AlterStep.REPLICAS) | Cancellation():
             return False

@@ -34,7 +34,7 @@ _MOST_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What one cluster answers to the requests of a case; ``judged`` None where it can't be."""
+    """One cluster's answers to the requests of a case; ``judged``: None if not validated."""
 
     judged: tuple[str, ...] | None
     done: tuple[str, ...] | None

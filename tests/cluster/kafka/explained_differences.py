@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where Kafka's own source says so: a path in its repository, and a method of that class."""
+    """A place in Kafka's source: a path in its repository, and a method of that class."""
 
     path: str
     method: str
@@ -24,7 +24,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Why two answers differ: in words, by a rule's id, by Kafka's source; one of them or both."""
+    """The reason for a difference: a text, a rule's id or Kafka's source."""
 
     why: str
     rule: str | None = None

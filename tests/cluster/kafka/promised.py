@@ -1,4 +1,4 @@
-"""How long connecting may wait: as it is told to, not as a busy machine takes."""
+"""The time that connecting may take: the timeout that it has, not that of a busy machine."""
 
 import time
 from collections.abc import Iterator

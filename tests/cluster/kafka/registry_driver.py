@@ -75,7 +75,7 @@ class Contender:
         self._lock.append([(f"run/{self.name}/{self.written}", record)])
 
     def _tear(self) -> None:
-        """What is left by a process that dies between its records and the commit."""
+        """Leave what a process leaves that dies between its records and the commit."""
         assert self.log._writer
         producer = self.log._writer._producer
         producer.begin_transaction()

@@ -24,7 +24,7 @@ CASES: Sequence[Case] = (*TOPICS, *ACCESS, *RIGHTS, *DEAD)
 
 @pytest.fixture(scope="module")
 def rows(own_kafka: StartKafka) -> Sequence[Row]:
-    """What both answered, to one case after the other: those at the end when a broker is dead."""
+    """The answers of both clusters by case; those at the end are with a dead broker."""
     embedded, real = EmbeddedClusters(), RealClusters(own_kafka(brokers=3, sasl=True))
     try:
         answers = [_ask_all(World(clusters=clusters)) for clusters in (embedded, real)]

@@ -1,4 +1,4 @@
-"""What goes over the wire, seen by a wire that sends nothing."""
+"""Requests as they go over the wire, recorded by a wire that sends nothing."""
 
 import ast
 from collections.abc import Callable

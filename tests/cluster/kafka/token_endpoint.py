@@ -20,7 +20,7 @@ AUDIENCE = "kafka"
 
 @dataclass
 class Provider:
-    """What it is asked, and how it answers."""
+    """The requests to the endpoint, and its answers."""
 
     key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
     url: str = ""

@@ -36,7 +36,7 @@ class DescribeFailure:
 
 
 @dataclass(slots=True)
-class DescribedConfigs:
+class ConfigDescriptions:
     """The configs that were read: a topic's own ones, and the topic defaults of each broker.
 
     A broker that did not answer is missing, and so are the topics of its share.
@@ -46,7 +46,7 @@ class DescribedConfigs:
     brokers: dict[int, BrokerSettings | DescribeFailure] = field(default_factory=dict)
 
 
-def describe(wire: Wire, topics: Sequence[str], brokers: Sequence[int]) -> DescribedConfigs:
+def describe(wire: Wire, topics: Sequence[str], brokers: Sequence[int]) -> ConfigDescriptions:
     """Read the configs of ``topics`` and of ``brokers``, in no more requests than either needs.
 
     A broker knows its own configs and those of every topic, so each is asked for a share of the
@@ -60,7 +60,7 @@ def describe(wire: Wire, topics: Sequence[str], brokers: Sequence[int]) -> Descr
     if not brokers:
         return _merged(_ask(wire, windows, None, decode))
 
-    def ask(place: int) -> list[DescribedConfigs]:
+    def ask(place: int) -> list[ConfigDescriptions]:
         mine = windows[place :: len(brokers)] or [()]
         try:
             return _ask(wire, mine, brokers[place], decode)
@@ -75,11 +75,11 @@ def _ask(
     wire: Wire,
     windows: Sequence[Sequence[str]],
     broker: int | None,
-    decode: Callable[[bytes], DescribedConfigs],
-) -> list[DescribedConfigs]:
+    decode: Callable[[bytes], ConfigDescriptions],
+) -> list[ConfigDescriptions]:
     """Ask one broker; the first request asks for its own configs as well."""
 
-    def requests() -> Iterator[DecodedRequest[DescribedConfigs]]:
+    def requests() -> Iterator[DecodedRequest[ConfigDescriptions]]:
         for place, window in enumerate(windows):
             request = _request(window, broker if place == 0 else None)
             yield with_body(request, _VERSION, decode)
@@ -111,13 +111,13 @@ def _request(topics: Sequence[str], broker: int | None) -> Message:
     )
 
 
-def _decoder() -> Callable[[bytes], DescribedConfigs]:
+def _decoder() -> Callable[[bytes], ConfigDescriptions]:
     """Return a decoder of one answer; topics with the same configs share one mapping."""
     read = reader(DescribeConfigsResponse)
     shared: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
 
-    def decode(data: bytes) -> DescribedConfigs:
-        described = DescribedConfigs()
+    def decode(data: bytes) -> ConfigDescriptions:
+        described = ConfigDescriptions()
         for result in read(data).results:
             refused = DescribeFailure(result.error_code, result.error_message)
             if result.resource_type == BROKER:
@@ -149,8 +149,8 @@ def _settings(configs: Sequence[Message]) -> BrokerSettings:
     }
 
 
-def _merged(parts: Sequence[DescribedConfigs]) -> DescribedConfigs:
-    whole = DescribedConfigs()
+def _merged(parts: Sequence[ConfigDescriptions]) -> ConfigDescriptions:
+    whole = ConfigDescriptions()
     for part in parts:
         whole.topics |= part.topics
         whole.brokers |= part.brokers

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from kgitops.cluster.kafka.answers import is_transient, unreadable_error
 from kgitops.cluster.kafka.read.brokers import BrokerSettings
-from kgitops.cluster.kafka.read.configs import DescribedConfigs, DescribeFailure, describe
+from kgitops.cluster.kafka.read.configs import ConfigDescriptions, DescribeFailure, describe
 from kgitops.cluster.kafka.read.topics import (
     GONE,
     ListedTopic,
@@ -99,7 +99,7 @@ def _list_again(wire: Wire, names: Sequence[str] | None, before: TopicListing) -
     return replace(after, topics=there)
 
 
-def _configs(described: DescribedConfigs) -> Mapping[str, Mapping[str, str]]:
+def _configs(described: ConfigDescriptions) -> Mapping[str, Mapping[str, str]]:
     found: dict[str, Mapping[str, str]] = {}
     for name, own in described.topics.items():
         if not isinstance(own, DescribeFailure):
@@ -110,7 +110,7 @@ def _configs(described: DescribedConfigs) -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def _settings(described: DescribedConfigs) -> Mapping[int, BrokerSettings]:
+def _settings(described: ConfigDescriptions) -> Mapping[int, BrokerSettings]:
     found: dict[int, BrokerSettings] = {}
     for broker, settings in described.brokers.items():
         if not isinstance(settings, DescribeFailure):

@@ -64,7 +64,7 @@ def refused(configs: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("name", SETS)
 def test_librdkafka_knows_every_name(name: str):
-    """What it does not know it calls by name; what it knows it takes, or dislikes the value."""
+    """It names a config that it does not know; it accepts a known one, or refuses its value."""
     from confluent_kafka import KafkaException, Producer
 
     unknown = []

@@ -1,4 +1,4 @@
-"""What groups have committed is read, copied and deleted on real brokers."""
+"""Committed offsets of groups are read, copied and deleted on real brokers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

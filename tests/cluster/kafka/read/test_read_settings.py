@@ -1,4 +1,4 @@
-"""What a broker's own files say reaches the planner: defaults in other units, racks, no ACLs."""
+"""Settings in a broker's own files reach the planner: defaults in other units, racks, no ACLs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What topics hold and who reads them, on real brokers with real consumers."""
+"""Reading the usage of topics, on real brokers with real consumers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

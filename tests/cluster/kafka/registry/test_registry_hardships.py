@@ -1,4 +1,4 @@
-"""What a registry must survive: missing rights, compaction, and brokers that die."""
+"""Hardships that a registry must survive: missing rights, compaction, and dying brokers."""
 
 import threading
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def as_user(logs: Logs, name: str) -> KafkaRegistryLog:
 
 
 def refusal(call: object) -> str:
-    """What is said instead; empty when nothing is."""
+    """The error text; empty without an error."""
     assert callable(call)
     try:
         call()

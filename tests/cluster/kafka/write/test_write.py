@@ -1,4 +1,4 @@
-"""What is sent to a real cluster, and what never is."""
+"""Requests that are sent to a real cluster, and those that never are."""
 
 from collections.abc import Sequence
 from dataclasses import replace

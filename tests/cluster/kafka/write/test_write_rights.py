@@ -1,4 +1,4 @@
-"""Who may not change a real cluster: what is answered, and what a plan says of it."""
+"""Missing rights to change a real cluster: the answers, and the findings of a plan."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
