@@ -102,7 +102,7 @@ def _units(options: FleetCompileOptions) -> list[Unit]:
     others = classified.standalone_manifests or classified.rows
     if others:
         other = others[0]
-        raise UsageError(f"{other} is no whole project; give folders that hold a kgitops.yaml")
+        raise UsageError(f"{other} is not a whole project; give folders that hold a kgitops.yaml")
     return [
         Unit(cluster=cluster, project=project.name, state=_NO_STATE, desired=project.desired)
         for project in sorted(found.projects, key=lambda project: -project.size)

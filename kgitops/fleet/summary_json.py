@@ -125,7 +125,7 @@ def _run(document: Json) -> RunSummary:
     try:
         clock.from_text(created)
     except ValueError:
-        raise ShapeError("created is no moment") from None
+        raise ShapeError("created is not a moment") from None
     units = array(values["units"], "units", _unit)
     names = [(unit.cluster, unit.project) for unit in units]
     if len(set(names)) != len(names):
@@ -188,7 +188,7 @@ def _exit(value: Json, path: str) -> ExitCode:
     try:
         return ExitCode(integer(value, path))
     except ValueError:
-        raise ShapeError(f"{path} is no exit code") from None
+        raise ShapeError(f"{path} is not an exit code") from None
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -203,7 +203,7 @@ def _no_number(spelling: str) -> NoReturn:
 
 
 def _encodable(value: Json) -> Json:
-    """Names of files may hold bytes that are no text; canonical JSON has none of those."""
+    """Names of files may hold bytes that are not text; canonical JSON has none of those."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):

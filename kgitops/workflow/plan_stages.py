@@ -117,8 +117,8 @@ def with_group_collisions(cluster: Cluster, current: ClusterState, plan: Plan) -
             source=groups[group].source,
             problem=f"GROUP_NAME_COLLISION: there is a group {group} already, outside of any "
             f"virtual cluster, whose offsets would be those of {groups[group].address}",
-            advice="leave it if it was this virtual cluster's before, else delete it if nobody "
-            "needs it, or give the virtual cluster or the group another name",
+            advice="leave it if it was this virtual cluster's before, else delete it if it is "
+            "not needed, or give the virtual cluster or the group another name",
             severity=Severity.WARNING,
         )
         for group in sorted(groups)

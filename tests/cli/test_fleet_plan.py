@@ -197,8 +197,8 @@ def test_an_answer_that_is_missing_leaves_the_old_result(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--master", "http://x"), "is no master of Spark"),
-        (("--remote", "http://x"), "is no server of Spark Connect"),
+        (("--master", "http://x"), "is not a master of Spark"),
+        (("--remote", "http://x"), "is not a server of Spark Connect"),
         (("--master", "local", "--remote", "sc://x"), "give one of them"),
         (("--conf", "spark.driver.memory"), "write KEY=VALUE"),
         (("--conf", "a=1", "--conf", "a=2"), "is given twice"),

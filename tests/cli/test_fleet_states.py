@@ -129,7 +129,7 @@ def test_a_partition_is_planned_like_a_snapshot(
     ("made", "code", "said"),
     [
         ("nothing", 8, "cluster=east can't be read: it is empty; give one FILE.parquet"),
-        ("notes", 8, "holds notes.txt beside .parquet files; move what is something else"),
+        ("notes", 8, "holds notes.txt next to .parquet files; move what is something else"),
         ("two", 64, "holds the states of 2 clusters; name the folder of one, such as"),
         ("half", 5, "can't be trusted: its header says"),
     ],

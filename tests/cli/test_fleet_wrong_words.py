@@ -38,7 +38,7 @@ MISTAKES = {
     "fleet plan --desired shop --state nothing --out new": "nothing does not exist",
     'fleet plan --desired "" --state states --out new': "an argument is empty",
     'fleet plan --desired shop --state states --out ""': "an argument is empty",
-    f"{GIVEN} states": "--out states lies in states, which is read; name a folder beside it",
+    f"{GIVEN} states": "--out states lies in states, which is read; name a folder next to it",
     f"{GIVEN} states/new": "--out states/new lies in states, which is read",
     f"{GIVEN} shop/../states/new": "lies in states, which is read",
     f"{GIVEN} to-states/new": "--out to-states/new lies in states, which is read",
@@ -58,15 +58,15 @@ MISTAKES = {
     f"{GIVEN} new --conf =x": "--conf =x: write KEY=VALUE",
     f"{GIVEN} new --conf a=1 --conf a=2": "--conf a is given twice; keep one of them",
     f"{GIVEN} new --master local --remote sc://x": "--master and --remote are two ways",
-    f"{GIVEN} new --master nonsense": "--master nonsense is no master of Spark; give local[N]",
-    f"{GIVEN} new --remote nonsense": "--remote nonsense is no server of Spark Connect; give sc://",
+    f"{GIVEN} new --master nonsense": "--master nonsense is not a master of Spark; give local[N]",
+    f"{GIVEN} new --remote nonsense": "--remote nonsense is not a server of Spark Connect; give sc://",
     f'{GIVEN} new --master ""': "an argument is empty",
     f"{GIVEN} new shop": "this is too much: shop; drop it",
     f"{GIVEN} new --polices x": "no such option: --polices; did you mean --policies?",
     "fleet compile": "missing argument 'PROJECT…'",
     "fleet compile shop": "missing option '-o' / '--out'",
     "fleet compile shp -o new": "shp does not exist; correct the path",
-    "fleet compile loose -o new": "loose is no whole project; give folders that hold a kgitops",
+    "fleet compile loose -o new": "loose is not a whole project; give folders that hold a kgitops",
     "fleet compile shop -o file": "--out file is a file; name a folder",
     "fleet compile shop -o mine": "holds notes.txt, which kgitops fleet compile did not write",
     "fleet compile shop -o old": "holds changes, which kgitops fleet compile did not write",
@@ -175,12 +175,12 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 INPUTS = {
     "empty": "empty holds no state of a cluster; save states there with kgitops fleet snapshot",
-    "file": "file is no .json or .parquet file; give files NAME.json or NAME.parquet",
-    "mine": "mine holds notes.txt beside .json and .parquet files; move what is something else",
-    "shop": "shop holds kgitops.yaml beside .json and .parquet files",
+    "file": "file is not a .json or .parquet file; give files NAME.json or NAME.parquet",
+    "mine": "mine holds notes.txt next to .json and .parquet files; move what is something else",
+    "shop": "shop holds kgitops.yaml next to .json and .parquet files",
     "folder": "folder/local.json is a folder, though it is named like a file; rename it",
-    "twice": "the state of the cluster local stands in twice/a/local.parquet and in twice/b/local",
-    "states json": "the state of the cluster local stands in json/local.json and in states/local",
+    "twice": "the state of the cluster local is in twice/a/local.parquet and in twice/b/local",
+    "states json": "the state of the cluster local is in json/local.json and in states/local",
     "elsewhere": "there is no state of the cluster local, which the project payments is for",
     "newline": "names no cluster; give files NAME.json or NAME.parquet",
     "nul": "nul/cluster=%00 names no cluster",
@@ -249,7 +249,7 @@ def test_a_state_that_is_none_is_a_unit_without_a_plan(
     (states / "bad" / f"local.{form}").write_bytes(text)
     ran = kgitops("fleet", "plan", "--desired", "shop", "--state", "bad", "--out", "new")
     assert ran.code == 8
-    assert (sentence if form == "json" else "it is no whole Parquet file") in ran.said
+    assert (sentence if form == "json" else "it is not a whole Parquet file") in ran.said
     assert "Traceback" not in ran.said
 
 

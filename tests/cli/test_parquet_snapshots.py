@@ -57,7 +57,7 @@ def test_a_parquet_file_that_is_none_is_told(fleet: Project, kgitops: Kgitops, h
     (here / "east.parquet").write_text("{}")
     ran = kgitops("plan", fleet.folder, "-c", "east", "--snapshot", "east.parquet")
     assert ran.code == 8
-    assert "east.parquet: it is no whole Parquet file" in ran.said
+    assert "east.parquet: it is not a whole Parquet file" in ran.said
 
 
 def read_all(fleet: Project, out: Path) -> dict[str, Json]:

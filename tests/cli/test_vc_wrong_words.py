@@ -70,7 +70,7 @@ MISTAKES = {
     # Users and client ids.
     "vc alter --virtual-cluster w --add --user User:": (64, "--user 'User:' is not a principal"),
     "vc alter --virtual-cluster w --add --user :x": (64, "--user ':x' is not a principal"),
-    "vc alter --virtual-cluster w --add --user ANONYMOUS": (1, "is nobody in particular"),
+    "vc alter --virtual-cluster w --add --user ANONYMOUS": (1, "is not a single user"),
     "vc alter --virtual-cluster w --add --user jane": (
         1,
         "is in the virtual cluster v; add --m",
@@ -115,13 +115,13 @@ MISTAKES = {
         "there is no virtual cluster nope; kgitops vc list",
     ),
     "acls --add --allow-principal User:a --topic t --virtual-cluster '*'"
-    " --virtual-cluster-pattern-type prefixed": (64, "is no prefix of a name; write"),
+    " --virtual-cluster-pattern-type prefixed": (64, "is not a prefix of a name; write"),
     "acls --add --allow-principal User:a --topic t --virtual-cluster kafka-cluster"
     " --virtual-cluster-pattern-type prefixed": (64, "kafka-cluster is no prefix"),
     "acls --add --allow-principal User:a --cluster-resource --operation Alter"
     " --virtual-cluster a:b": (64, "contains ':'; correct --virtual-cluster"),
     "acls --add --allow-principal User:a --cluster-resource --operation IdempotentWrite"
-    " --virtual-cluster v": (64, "IdempotentWrite is no operation on a cluster"),
+    " --virtual-cluster v": (64, "IdempotentWrite is not an operation on a cluster"),
     "acls --add --allow-principal User:a --producer --idempotent --topic t --virtual-cluster v": (
         64,
         "--idempotent is a right on the physical cluster; drop it",
@@ -145,7 +145,10 @@ MISTAKES = {
     "acls --list --bootstrap-server [::1]:1": (8, "can't be reached"),
     "vc list --command-config nowhere.properties": (64, "can't be read: no such file"),
     "vc list --command-config garbled.properties": (64, "garbled.properties:3: the line is no pro"),
-    "vc list --command-config binary.properties": (64, "can't be read: it is no text; name a file"),
+    "vc list --command-config binary.properties": (
+        64,
+        "can't be read: it is not text; name a file",
+    ),
     "vc create --virtual-cluster x -c embedded:none.db?virtual.clusters=0": (
         1,
         "this cluster has no virtual clusters; name another one with -c",

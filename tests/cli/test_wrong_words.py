@@ -118,7 +118,7 @@ MISTAKES = {
     "apply plan.json --target topic/orders": "a saved plan is applied as it is",
     "apply plan.json --as User:x": "a saved plan is applied as it is",
     "apply plan.json --allow-deletes Topic=1": "a saved plan is applied as it is",
-    "apply plan.json --expect-digest 9f2c": "--expect-digest '9f2c' is no digest",
+    "apply plan.json --expect-digest 9f2c": "--expect-digest '9f2c' is not a digest",
     "apply --resume --target topic/orders": "--resume alone goes on with the plan",
     "apply payments": "there is nobody to ask; pass --auto-approve",
     "apply payments --format json": "--format json asks nobody; pass --auto-approve",

@@ -139,7 +139,7 @@ def test_one_run_at_a_time() -> None:
 
 
 def test_a_cut_swap_is_put_right_by_the_next_run() -> None:
-    """Its other cuts are those of every folder: output/test_committing.py kills at each."""
+    """Its other cuts are those of every folder: output/test_publish.py kills at each."""
     project("dev", "prod")
     compiled()
     Path("rows").rename(".rows.kgitops-old")

@@ -43,7 +43,7 @@ def check_broken_has_no_plan(fleet: Fleet, code: int, sentence: str) -> None:
 
 
 STATES: list[tuple[str, Breaks, int, str]] = [
-    ("cut", breaking.cut, 8, "north.parquet: it is no whole Parquet file; make"),
+    ("cut", breaking.cut, 8, "north.parquet: it is not a whole Parquet file; make"),
     ("column", breaking.without_column("fingerprint"), 5, "has no column 'fingerprint'"),
     ("version", breaking.of_another_version, 5, "has format version 9.0, this kgitops knows"),
     ("twice", breaking.with_a_row_twice, 5, "it has more than one row of "),
@@ -114,7 +114,7 @@ def test_a_lost_part_of_a_state_is_no_empty_cluster(lost: int, fleet: Fleet, pla
 
 
 ROWS: list[tuple[str, Breaks, int, str]] = [
-    ("cut", breaking.cut, 8, "it is no whole Parquet file; compile it again"),
+    ("cut", breaking.cut, 8, "it is not a whole Parquet file; compile it again"),
     ("column", breaking.without_column("declared"), 5, "has no column 'declared'"),
     ("version", breaking.of_another_version, 5, "has format version 9.0, this kgitops knows"),
     ("twice", breaking.with_a_row_twice, 5, "it has more than one row of "),

@@ -17,7 +17,7 @@ from builders import (
     applied,
     with_changes,
 )
-from workflow.test_export import a_workspace
+from workflow.export.test_export import a_workspace
 
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster

@@ -88,7 +88,7 @@ def check_place(directory: Path, result: Path, layout: OutputLayout) -> int:
     names = sorted(path.name for path in result.iterdir())
     if layout.mark and names and layout.mark not in names:
         raise UsageError(
-            f"--out {directory} holds {names[0]} and no {layout.mark}, so it is no result of "
+            f"--out {directory} holds {names[0]} and no {layout.mark}, so it is not a result of "
             f"{layout.command}, and is not replaced; name another folder"
         )
     for foreign in _foreign_files(result, layout):

@@ -138,7 +138,7 @@ def _places(sources: Sequence[Source | None]) -> Columns:
 
 
 def encodable(text: str) -> str:
-    """Names of files may hold bytes that are no text."""
+    """Names of files may hold bytes that are not text."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -157,7 +157,7 @@ def _sealed(row: dict[str, str], texts: Sequence[str], unit: UnitSummary) -> Sea
             nonce=row["nonce"],
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _untrusted(unit, "its rows are no plan that this kgitops understands") from error
+        raise _untrusted(unit, "its rows are not a plan that this kgitops understands") from error
 
 
 def _refuse(unit: UnitSummary, problem: str) -> NoReturn:

@@ -122,7 +122,7 @@ def _master(url: str) -> Master:
     if _OTHERS.fullmatch(url):
         return Master(url=url)
     raise UsageError(
-        f"--master {url} is no master of Spark; give local[N], spark://HOST:PORT, yarn or k8s://URL"
+        f"--master {url} is not a master of Spark; give local[N], spark://HOST:PORT, yarn or k8s://URL"
     )
 
 
@@ -133,7 +133,7 @@ def _remote(url: str) -> Remote:
     except ValueError:
         port = 0
     if parts.scheme != "sc" or not parts.hostname or not port:
-        raise UsageError(f"--remote {url} is no server of Spark Connect; give sc://HOST:PORT")
+        raise UsageError(f"--remote {url} is not a server of Spark Connect; give sc://HOST:PORT")
     return Remote(url=url, host=f"{parts.hostname}:{port}")
 
 

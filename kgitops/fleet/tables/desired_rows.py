@@ -124,7 +124,7 @@ def open_desired(
         named: the project that the rows must be of; any project if None.
 
     Raises:
-        UnreachableError: a file can't be read, or is no Parquet.
+        UnreachableError: a file can't be read, or is not Parquet.
         SafetyError: the rows can't be trusted.
     """
     rows = open_rows(

@@ -49,7 +49,7 @@ def open_state(files: Sequence[Path], cluster: str) -> Rows:
     """The saved state of a cluster.
 
     Raises:
-        UnreachableError: a file can't be read, or is no Parquet; the cluster itself could not be.
+        UnreachableError: a file can't be read, or is not Parquet; the cluster itself could not be.
         SafetyError: the state can't be trusted.
     """
     rows = open_rows(

@@ -125,7 +125,7 @@ def open_rows(
     says how many others there are: a lost file must not look like objects that are gone.
 
     Raises:
-        UnreachableError: a file can't be read, or is no Parquet.
+        UnreachableError: a file can't be read, or is not Parquet.
         SafetyError: they can't be trusted.
     """
     opened = tuple(_open(file, what, remake) for file in sorted(files))
@@ -164,7 +164,7 @@ def _open(path: Path, what: str, remake: str) -> pq.ParquetFile:
         return pq.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
         system_error = error.strerror if isinstance(error, OSError) else None
-        why = system_error.lower() if system_error else "it is no whole Parquet file"
+        why = system_error.lower() if system_error else "it is not a whole Parquet file"
         raise UnreachableError(f"{what} can't be read: {path}: {why}; {remake}") from error
 
 

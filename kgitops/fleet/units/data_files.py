@@ -107,7 +107,7 @@ class _Walk:
             yield from self._data_file(path, partitions)
         else:
             wanted = " or ".join(self.suffixes)
-            self.add(f"{display_name(path)} is no {wanted} file", self.advice)
+            self.add(f"{display_name(path)} is not a {wanted} file", self.advice)
 
     def _folder(
         self, path: Path, partitions: dict[str, str], parents: tuple[str, ...]
@@ -134,7 +134,7 @@ class _Walk:
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         wanted = " and ".join(self.suffixes)
         self.add(
-            f"{display_name(folder)} holds {shown}{more} beside {wanted} files",
+            f"{display_name(folder)} holds {shown}{more} next to {wanted} files",
             f"move what is something else out of it, or {self.advice}",
         )
 

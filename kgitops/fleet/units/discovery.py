@@ -171,7 +171,7 @@ def _without_twins(
                 Finding(
                     source=None,
                     problem=f"what the project {project} declares for the cluster {cluster} "
-                    f"stands in {first} and in {second}",
+                    f"is in {first} and in {second}",
                     advice="give one of them only",
                 )
             )

@@ -91,7 +91,7 @@ def check_plan_paths(
     # Of a project only its manifests are read.
     for path in (*(path for path in desired if not holds_project(path)), *state):
         if result.is_relative_to(os.path.realpath(path)):
-            raise UsageError(f"--out {out} lies in {path}, which is read; name a folder beside it")
+            raise UsageError(f"--out {out} lies in {path}, which is read; name a folder next to it")
 
 
 def check_paths_exist(paths: Iterable[Path]) -> None:

@@ -91,7 +91,7 @@ def _one_per_cluster(places: dict[Path, _StateFolder], findings: list[Finding]) 
         findings.append(
             Finding(
                 source=None,
-                problem=f"the state of the cluster {cluster} stands in {first} and in {second}",
+                problem=f"the state of the cluster {cluster} is in {first} and in {second}",
                 advice="give one of them only",
             )
         )

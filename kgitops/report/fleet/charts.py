@@ -40,12 +40,12 @@ FAMILIES = {
     _TENANTS: "tenants",
     _OTHER: "others",
 }
-"""The family of a family, and its tone."""
+"""The name of a family, and its tone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackedBar:
-    """A name with its numbers in family and as parts of a bar, in percent of the longest."""
+    """A name with its numbers as text and as parts of a bar, in percent of the longest."""
 
     name: str
     total: int
@@ -214,7 +214,7 @@ def _y(count: int, top: int) -> float:
 
 
 def _round_up(most: int) -> int:
-    """An even number with one digit that is no zero, or two: 2, 10, 80, 1,200."""
+    """An even number with one digit that is not zero, or two: 2, 10, 80, 1,200."""
     if most <= 2:
         return 2
     step = max(2, int(f"1{'0' * (len(str(most)) - 1)}") // 5)

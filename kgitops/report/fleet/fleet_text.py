@@ -168,7 +168,7 @@ class _Page:
         if any(unit.planned for unit in units):
             step = "kgitops fleet summary DIR --cluster NAME shows one plan."
         elif units:
-            step = "correct what is said of each plan, and plan again."
+            step = "correct the problems of each plan, and plan again."
         yield []
         yield [(Style.BOLD, f"Next: {step}")]
 

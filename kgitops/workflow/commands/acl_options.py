@@ -116,6 +116,6 @@ def operation_of(text: str) -> Operation:
     operation = next((it for it in Operation if it.lower() == plain), None)
     if operation is None:
         raise UsageError(
-            f"--operation {text} is no operation of an ACL; these are: {', '.join(Operation)}"
+            f"--operation {text} is not an operation of an ACL; these are: {', '.join(Operation)}"
         )
     return operation

@@ -63,7 +63,7 @@ def check_scope(options: AclOptions, state: ClusterState) -> None:
     if scope == CLUSTER_NAME:
         if prefixed:
             raise UsageError(
-                f"{CLUSTER_NAME} is no prefix: it is the physical cluster itself; drop "
+                f"{CLUSTER_NAME} is not a prefix: it is the physical cluster itself; drop "
                 "--virtual-cluster-pattern-type"
             )
         return
@@ -73,8 +73,8 @@ def check_scope(options: AclOptions, state: ClusterState) -> None:
     problem = virtual_cluster_name_problem(f"{scope[:248]}x" if prefixed else scope)
     if prefixed and problem:
         raise UsageError(
-            f"--virtual-cluster {scope} is no prefix of a name; write letters, digits, dot, _ and "
-            "-, or * without --virtual-cluster-pattern-type for every one"
+            f"--virtual-cluster {scope} is not a prefix of a name; write letters, digits, dot, _ "
+            "and -, or * without --virtual-cluster-pattern-type for every one"
         )
     # A right on a virtual cluster as a whole may exist before it, such as the right to create it.
     if not prefixed and any(kind is not ResourceType.CLUSTER for kind, _ in resources_of(options)):
@@ -135,7 +135,7 @@ def _binding(
             legal = (legal | {Operation.DELETE}) - {Operation.IDEMPOTENT_WRITE}
     if operation not in legal:
         raise UsageError(
-            f"{operation} is no operation on a {resource_type}; these are: "
+            f"{operation} is not an operation on a {resource_type}; these are: "
             f"{', '.join(sorted(legal))}"
         )
     scoped = {
@@ -175,8 +175,9 @@ def matching_bindings(
     if only_some and not options.names_principals:
         # kafka-acls would remove all there is on the resource, whatever else is said.
         raise UsageError(
-            "--remove needs --allow-principal or --deny-principal beside --operation, --allow-host "
-            "and --deny-host; say whose ACLs, or drop these to remove all of the resource"
+            "--remove needs --allow-principal or --deny-principal together with "
+            "--operation, --allow-host and --deny-host; say whose ACLs, or drop these to remove "
+            "all of the resource"
         )
     exact = (
         set(bindings_of(options))

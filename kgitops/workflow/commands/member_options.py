@@ -162,7 +162,7 @@ def _check_user(
     principal = options.local_name
     if principal in ("User:*", "User:ANONYMOUS"):
         raise KgitopsError(
-            f"{principal} is nobody in particular and can't be in a virtual cluster; name users "
+            f"{principal} is not a single user and can't be in a virtual cluster; name users "
             "who log in"
         )
     if not is_principal(principal):

@@ -45,7 +45,7 @@ def _quotas(
     quotas = {}
     for key, value in sorted(quota.quotas.items()):
         known = key in quota_keys(quota.entity)
-        problem = value_problem(key, value) if known else "is no quota that kgitops knows"
+        problem = value_problem(key, value) if known else "is not a quota that kgitops knows"
         if problem is None:
             quotas[key] = _number(value)
         elif key in last:

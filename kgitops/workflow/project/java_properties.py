@@ -24,7 +24,7 @@ def read_client_properties(file: Path) -> dict[str, str]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        reason = getattr(error, "strerror", None) or "it is not text"
         raise UsageError(
             f"--command-config {file} can't be read: {reason.lower()}; name a file of properties"
         ) from error
@@ -45,7 +45,7 @@ def _properties(file: Path, text: str) -> Iterator[tuple[str, str]]:
         match = re.fullmatch(r"([^\s=:]+)\s*[=:]\s*(.*)", stripped)
         if match is None:
             # The line may hold a password: it is not shown.
-            raise UsageError(f"{file}:{number}: the line is no property; write NAME=VALUE")
+            raise UsageError(f"{file}:{number}: the line is not a property; write NAME=VALUE")
         yield match[1], match[2]
 
 

@@ -37,7 +37,7 @@ def load_plan(path: Path) -> SealedPlan:
             f"{path} can't be read: {(error.strerror or str(error)).lower()}; {_NEXT}"
         ) from error
     except UnicodeDecodeError as error:
-        raise UntrustedPlanError(f"{path} is no plan: it is not UTF-8; {_NEXT}") from error
+        raise UntrustedPlanError(f"{path} is not a plan: it is not UTF-8; {_NEXT}") from error
     return read_plan(text, str(path))
 
 
@@ -45,15 +45,15 @@ def check_digest(sealed: SealedPlan, expected: str | None) -> None:
     """The plan is the one that was reviewed, where the caller says which that was.
 
     Raises:
-        UsageError: what is expected is no digest.
+        UsageError: what is expected is not a digest.
         UntrustedPlanError: it is another plan.
     """
     if expected is None or expected == sealed.plan_digest:
         return
     if not _DIGEST.fullmatch(expected):
         raise UsageError(
-            f"--expect-digest {expected!r} is no digest; write the whole of the line that begins "
-            "with sha256: below a plan"
+            f"--expect-digest {expected!r} is not a digest; write the whole of the line that "
+            "begins with sha256: below a plan"
         )
     raise UntrustedPlanError(
         f"the plan's digest is {sealed.plan_digest}, expected was {expected}; review this plan, "

@@ -51,13 +51,13 @@ def test_a_local_master_tries_tasks_again(given: str | None, url: str) -> None:
     "url", ["", "nonsense", "local[x]", "spark://host", "spark://", "sc://a:1"]
 )
 def test_no_master(url: str) -> None:
-    with pytest.raises(UsageError, match="is no master of Spark; give local"):
+    with pytest.raises(UsageError, match="is not a master of Spark; give local"):
         parse_target(url, None, {})
 
 
 @pytest.mark.parametrize("url", ["", "host:1", "sc://", "sc://host:port", "spark://host:1"])
 def test_no_server_of_connect(url: str) -> None:
-    with pytest.raises(UsageError, match="is no server of Spark Connect; give sc://HOST:PORT"):
+    with pytest.raises(UsageError, match="is not a server of Spark Connect; give sc://HOST:PORT"):
         parse_target(None, url, {})
 
 

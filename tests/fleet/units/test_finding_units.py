@@ -236,7 +236,7 @@ def test_rows_and_manifests_of_one_project_are_planned_by_neither() -> None:
     found = find(["rows", project("pay", "prod")], states("prod"))
     assert not found.units
     assert said(found) == [
-        "what the project pay declares for the cluster prod stands in pay/kgitops.yaml and in "
+        "what the project pay declares for the cluster prod is in pay/kgitops.yaml and in "
         "rows/project=pay/cluster=prod; give one of them only"
     ]
 
@@ -264,7 +264,7 @@ def test_something_else_among_rows_is_said() -> None:
     put("rows/project=pay/cluster=prod/part-0.parquet")
     put("rows/project=pay/cluster=prod/orders.yaml", TOPIC)
     found = find(["rows"], states("prod"))
-    assert "rows/project=pay/cluster=prod holds orders.yaml beside .parquet" in said(found)[0]
+    assert "rows/project=pay/cluster=prod holds orders.yaml next to .parquet" in said(found)[0]
 
 
 def test_the_heaviest_unit_is_the_first() -> None:

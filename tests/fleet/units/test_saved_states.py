@@ -105,14 +105,14 @@ def test_a_state_in_two_places_is_taken_from_neither(twin: str) -> None:
     place = twin.removesuffix("/part-0.parquet")
     first, second = sorted(("states/prod.parquet", place))
     assert str(finding) == (
-        f"the state of the cluster prod stands in {first} and in {second}; give one of them only"
+        f"the state of the cluster prod is in {first} and in {second}; give one of them only"
     )
 
 
 def test_two_days_of_a_cluster_are_not_one_state() -> None:
     put("cluster=prod/date=1/part-0.parquet", "cluster=prod/date=2/part-0.parquet")
     (finding,) = said("cluster=prod")
-    assert "stands in cluster=prod/date=1 and in cluster=prod/date=2" in finding
+    assert "is in cluster=prod/date=1 and in cluster=prod/date=2" in finding
 
 
 def test_the_same_file_is_taken_once_however_it_is_given(here: Path) -> None:
@@ -178,15 +178,15 @@ def a_pipe() -> str:
     ("make", "words"),
     [
         (wrong_word, "state does not exist; correct the path"),
-        (a_text_file, "prod.txt is no .json or .parquet file; give files NAME.json"),
+        (a_text_file, "prod.txt is not a .json or .parquet file; give files NAME.json"),
         (no_states, "states holds no state of a cluster; save states there with kgitops fleet"),
-        (other_files, "states holds a.txt, b, c.JSON and 2 more beside .json and .parquet files"),
+        (other_files, "states holds a.txt, b, c.JSON and 2 more next to .json and .parquet files"),
         (a_spark_folder, "states/prod.parquet is a folder, though it is named like a file; rename"),
         (json_in_a_partition, "states/cluster=prod/part-0.json is JSON, and a partition holds"),
         (no_name, f"states/cluster={NULL} names no cluster; give files NAME.json"),
         (a_circle, "states/again is a link to a folder that it lies in; remove it"),
         (a_link_to_nothing, "states holds prod.json beside .json and .parquet files; move"),
-        (a_pipe, "prod.json is no .json or .parquet file; give files"),
+        (a_pipe, "prod.json is not a .json or .parquet file; give files"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -298,8 +298,8 @@ def no_project_file() -> list[str]:
     ("make", "words"),
     [
         (a_missing_project, "payy does not exist; correct the path"),
-        (loose_manifests, "loose is no whole project; give folders that hold a kgitops.yaml"),
-        (rows, "rows is no whole project; give folders that hold a kgitops.yaml"),
+        (loose_manifests, "loose is not a whole project; give folders that hold a kgitops.yaml"),
+        (rows, "rows is not a whole project; give folders that hold a kgitops.yaml"),
         (a_project_twice, "two projects have the name pay: other/kgitops.yaml and pay/kgitops"),
         (no_project_file, "bad/kgitops.yaml:1:1: apiVersion is missing"),
     ],

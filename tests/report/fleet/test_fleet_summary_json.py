@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Json]], object], str]] = {
     "number for a version": (lambda d: d.update(format_version=1), "format_version is not text"),
     "key missing": (lambda d: d.pop("unplanned"), "has no key 'unplanned'"),
     "unknown key": (lambda d: d.update(more=1), "has the unknown key 'more'"),
-    "no moment": (lambda d: d.update(created="yesterday"), "created is no moment"),
+    "no moment": (lambda d: d.update(created="yesterday"), "created is not a moment"),
     "unit's key missing": (
         lambda d: d["units"][1].pop("planned"),
         "units[1] has no key 'planned'",
@@ -95,11 +95,11 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Json]], object], str]] = {
     ),
     "no exit code": (
         lambda d: d["units"][0].update(exit=77),
-        "units[0].exit is no exit code",
+        "units[0].exit is not an exit code",
     ),
     "no exit code of a reason": (
         lambda d: d["units"][1]["reasons"][0].update(exit=77),
-        "units[1].reasons[0].exit is no exit code",
+        "units[1].reasons[0].exit is not an exit code",
     ),
     "one unit twice": (
         lambda d: d["units"].append(d["units"][0]),

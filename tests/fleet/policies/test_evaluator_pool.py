@@ -150,7 +150,7 @@ import os, sys
 sys.path[:] = {sys.path!r}
 from datetime import date
 from pathlib import Path
-from fleet.policies.test_judges import bundle, plan_a_unit, recorder
+from fleet.policies.test_evaluator_pool import bundle, plan_a_unit, recorder
 from kgitops.fleet.policies.evaluator_pool import EVALUATOR_POOL
 for number in range(2):
     plan_a_unit(EVALUATOR_POOL, bundle(recorder(Path({str(file)!r}))), "t")
@@ -168,7 +168,7 @@ def test_a_fork_leaves_its_parents_judges_alone(tmp_path):
 import os, sys
 sys.path[:] = {sys.path!r}
 from pathlib import Path
-from fleet.policies.test_judges import bundle, plan_a_unit, recorder
+from fleet.policies.test_evaluator_pool import bundle, plan_a_unit, recorder
 from kgitops.fleet.policies.evaluator_pool import EVALUATOR_POOL
 mine = bundle(recorder(Path({str(file)!r})))
 plan_a_unit(EVALUATOR_POOL, mine, "t")

@@ -224,7 +224,7 @@ def test_what_a_manifest_can_not_say_is_left_out_and_named(tmp_path: Path) -> No
         "acl/User:billing/Allow/ClusterAction/topic/literal/orders@*: left out, ClusterAction "
         "means nothing on a topic",
         "quota/user=%3Cdefault%3E: left out, in a manifest <default> is the default entity",
-        "quota/user=new: future_rate is no quota that kgitops knows; it is left out",
+        "quota/user=new: future_rate is not a quota that kgitops knows; it is left out",
         "quota/user=too-much: consumer_byte_rate must be at most 9007199254740992",
         "Acl User with blanks:x-topic-orders: left out, 'User with blanks:x' is not a principal",
         "Acl -topic-audit: left out, 'User:' is not a principal",
